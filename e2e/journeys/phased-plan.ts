@@ -94,7 +94,8 @@ export const journey: Journey = {
     await inDashboard(stage, server);
 
     // Guidance for the next attempt, at the gate of the child.
-    await panel.getByRole('link', { name: /Phase 3: Pages/ }).click();
+    const waiting = panel.getByRole('region', { name: '1 child run waits for you' });
+    await waiting.getByRole('link', { name: 'Phase 3: Pages' }).click();
     const child = editor.webView;
     await child.getByRole('link', { name: RUN }).waitFor();
     await child.getByRole('heading', { name: 'Attempts' }).waitFor();

@@ -43,4 +43,9 @@ export function progressText(
   return `${over} of ${children.length} child ${children.length === 1 ? 'run' : 'runs'}`;
 }
 
+/** `1 child run waits for you`, in a list and on the page of the parent. */
+export function waitingText(count: number): string {
+  return `${count} child ${count === 1 ? 'run waits' : 'runs wait'} for you`;
+}
+
 const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));

@@ -3,8 +3,8 @@ import type { RunView } from '@autonomous/shared';
 import { useSelector } from '@xstate/store-react';
 import { useMemo } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
-import { gateLine, runTitle, stageTitle, statusLabel } from '../labels.ts';
-import { childrenByParent, familyOf, progressText } from '../run-children.ts';
+import { gateLine, gateTitle, runTitle, stageTitle, statusLabel } from '../labels.ts';
+import { childrenByParent, familyOf, progressText, waitingText } from '../run-children.ts';
 import { isWaiting } from '../run-order.ts';
 import { Link } from '../components/link.tsx';
 import { isOver, StatusIcon } from '../components/status.tsx';
@@ -21,6 +21,34 @@ export function ParentLink({ run }: { readonly run: RunView }) {
       Child run of{' '}
       <Link to={{ name: 'run', runId: parentId }}>{parent === undefined ? parentId : runTitle(parent)}</Link>
     </p>
+  );
+}
+
+/** Links to the open gates of all runs below a run; nothing where none of them waits for a person. */
+export function WaitingChildren({ run }: { readonly run: RunView }) {
+  const waiting = useFamily(run).filter((each) => each.id !== run.id && isWaiting(each));
+  if (waiting.length === 0) return null;
+  return (
+    <section className="gate" aria-labelledby={`waiting-below-${run.id}`}>
+      <h2 id={`waiting-below-${run.id}`}>{waitingText(waiting.length)}</h2>
+      <ul className="waiting">
+        {waiting.map((child) => (
+          <WaitingChild key={child.id} run={child} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function WaitingChild({ run }: { readonly run: RunView }) {
+  const workflow = useWorkflow(run);
+  if (run.gate === null) return null;
+  return (
+    <li>
+      <StatusIcon status={run.status} />{' '}
+      <Link to={{ name: 'run', runId: run.id, gate: run.gate.id }}>{runTitle(run, workflow)}</Link>{' '}
+      <span className="quiet">{gateTitle(run.gate.kind, run.gate.reason, workflow)}</span>
+    </li>
   );
 }
 

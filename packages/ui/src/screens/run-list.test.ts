@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
-import { rowsOf } from './run-list.tsx';
+import { createElement } from 'react';
+import { shownIn } from '../hosts/shown.fixture.ts';
+import { CompletedFold, rowsOf } from './run-list.tsx';
 
 const titles = (search = '') =>
-  rowsOf(RUNS, search).map((row) => (row.kind === 'heading' ? `# ${row.title} ${row.count}` : row.run.id));
+  rowsOf(RUNS, search).map((row) => (row.kind === 'run' ? row.run.id : `# ${titleOf(row)} ${row.count}`));
+
+const titleOf = (row: Exclude<ReturnType<typeof rowsOf>[number], { kind: 'run' }>): string =>
+  row.kind === 'fold' ? 'completed' : row.title;
 
 const RUNS = [
   aRun({ id: 'done', branch: 'autonomous/done', status: 'completed', originalRequest: 'Fix the <b>header</b>' }),
@@ -42,8 +47,8 @@ describe('The list of runs', () => {
       });
     const lines = (...[runs, ...more]: Parameters<typeof rowsOf>) =>
       rowsOf(runs, ...more).map((row) =>
-        row.kind === 'heading'
-          ? `# ${row.title} ${row.count}`
+        row.kind !== 'run'
+          ? `# ${titleOf(row)} ${row.count}`
           : `${'  '.repeat(row.depth)}${row.run.id}${row.children === undefined ? '' : ` (${row.children.progress})`}`,
       );
 
@@ -83,6 +88,35 @@ describe('The list of runs', () => {
         '# Active 1',
         'parent (0 of 1 child run)',
       ]);
+    });
+
+    it('folds more than five completed ones, and shows them when the fold is opened', () => {
+      const completed = ['1', '2', '3', '4', '5', '6'].map((id) => child(id, { status: 'completed' }));
+      const others = [child('7', { status: 'failed' }), child('8')];
+      const shown = lines([parent, ...completed, ...others], '');
+      expect(shown).toEqual(['# Active 1', 'parent (7 of 8 child runs)', '# completed 6', '  7', '  8']);
+      const opened = lines([parent, ...completed, ...others], '', new Map([['completed below parent', true]]));
+      expect(opened.slice(2)).toEqual(['# completed 6', '  1', '  2', '  3', '  4', '  5', '  6', '  7', '  8']);
+      expect(lines([parent, ...completed.slice(1), ...others], '')).not.toContain('# completed 5');
+      expect(lines([parent, ...completed, ...others], 'completed')).toEqual([
+        '# Finished 6',
+        '1',
+        '2',
+        '3',
+        '4',
+        '5',
+        '6',
+      ]);
+    });
+
+    it('has a button for the fold that says what it opens and whether it is open', () => {
+      const fold = { id: 'f', parent: 'The whole', count: 24, depth: 1, onToggle: () => undefined };
+      const html = (isOpen: boolean) => shownIn({}, createElement(CompletedFold, { ...fold, isOpen }));
+      expect(html(false)).toContain(
+        '<button type="button" class="fold" aria-expanded="false" aria-label="24 completed child runs of The whole">',
+      );
+      expect(html(false)).toContain('24 completed</button>');
+      expect(html(true)).toContain('aria-expanded="true"');
     });
 
     it('finds a child whose parent does not match, and says whose it is', () => {

@@ -22,12 +22,14 @@ import { useLoaded } from '../components/loading.tsx';
 import { isOver, StatusIcon } from '../components/status.tsx';
 import { Ago } from '../components/times.tsx';
 import { Icon } from '../components/icon.tsx';
-import { childrenByParent, familyOf, isTop, progressText } from '../run-children.ts';
+import { childrenByParent, familyOf, isTop, progressText, waitingText } from '../run-children.ts';
 import { isWaiting, waitingFirst } from '../run-order.ts';
 
 const ROW_PX = 64;
 const HEADING_PX = 36;
 const FINISHED = 'Finished';
+/** More completed child runs of one parent than these are folded into one row. */
+const MOST_COMPLETED = 5;
 /** No line is that long; a request may be a whole page, and the browser would measure all of it. */
 const LINE_LENGTH = 400;
 
@@ -49,6 +51,16 @@ type Row =
       readonly children?: ChildrenShown;
       /** The request of its parent, where that is not listed above it. */
       readonly parent?: string;
+    }
+  | {
+      /** The completed child runs of a parent; where it is open, they follow it. */
+      readonly kind: 'fold';
+      /** Its key among the parents and folds that the person has opened or closed. */
+      readonly id: string;
+      readonly parent: string;
+      readonly count: number;
+      readonly depth: number;
+      readonly isOpen: boolean;
     };
 
 export function RunList() {
@@ -58,7 +70,7 @@ export function RunList() {
   const connection = useSelector(store, ({ context }) => context.connection.state);
   const [search, setSearch] = useState('');
   const projects = useLoaded('projects', () => client.listProjects({ limit: 200 }));
-  /** Parents that the person has opened or closed. */
+  /** Parents and folds that the person has opened or closed. */
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const toggle = useCallback(
     (id: string, isOpen: boolean) => setToggled((before) => new Map(before).set(id, isOpen)),
@@ -165,7 +177,7 @@ function Rows({ rows, projects, hasMore, onEnd, onToggle }: RowsProps) {
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => frame.current,
-    estimateSize: (index) => (rows[index]?.kind === 'heading' ? HEADING_PX : ROW_PX),
+    estimateSize: (index) => (rows[index]?.kind === 'run' ? ROW_PX : HEADING_PX),
     getItemKey: (index) => keyOf(rows[index]),
     overscan: 8,
   });
@@ -181,6 +193,13 @@ function Rows({ rows, projects, hasMore, onEnd, onToggle }: RowsProps) {
           const row = rows[index];
           if (row === undefined) return null;
           const style = { transform: `translateY(${start}px)`, height: size };
+          if (row.kind === 'fold') {
+            return (
+              <li key={key} style={style} className="child" data-depth={row.depth}>
+                <CompletedFold {...row} onToggle={onToggle} />
+              </li>
+            );
+          }
           return row.kind === 'heading' ? (
             <li key={key} className="heading" style={style}>
               <h2>
@@ -207,6 +226,27 @@ function Rows({ rows, projects, hasMore, onEnd, onToggle }: RowsProps) {
           );
         })}
       </ul>
+    </div>
+  );
+}
+
+interface CompletedFoldProps extends Omit<Extract<Row, { kind: 'fold' }>, 'kind'> {
+  readonly onToggle: (id: string, isOpen: boolean) => void;
+}
+
+/** Shows and hides the completed child runs of a parent. */
+export function CompletedFold({ id, parent, count, depth, isOpen, onToggle }: CompletedFoldProps) {
+  return (
+    <div className="run-line" style={{ paddingInlineStart: `${Math.min(depth, MOST_INDENTED) * INDENT_PX}px` }}>
+      <button
+        type="button"
+        className="fold"
+        aria-expanded={isOpen}
+        aria-label={`${count} completed child runs of ${parent}`}
+        onClick={() => onToggle(id, !isOpen)}
+      >
+        <Icon name={isOpen ? 'chevron-down' : 'chevron-right'} /> {`${count} completed`}
+      </button>
     </div>
   );
 }
@@ -257,7 +297,7 @@ const RunRow = memo(function RunRow(props: RunRowProps) {
           {isWaiting(run) && run.gate !== null ? (
             <strong>{gateLine(run.gate, workflow)}</strong>
           ) : waitingBelow > 0 ? (
-            <strong className="waits-below">{`${waitingBelow} child ${waitingBelow === 1 ? 'run waits' : 'runs wait'} for you`}</strong>
+            <strong className="waits-below">{waitingText(waitingBelow)}</strong>
           ) : (
             <span>{standing(run, workflow)}</span>
           )}
@@ -286,13 +326,15 @@ function standing(run: RunView, workflow: WorkflowSummary | undefined): string {
 
 function keyOf(row: Row | undefined): string {
   if (row === undefined) return '';
-  return row.kind === 'run' ? row.run.id : row.title;
+  return row.kind === 'run' ? row.run.id : row.kind === 'fold' ? row.id : row.title;
 }
 
 /**
  * Runs that match, under the headings of what they are for a person. Child runs stand below their parents; the group of a parent
- * is the most urgent one among them. While somebody searches, all that matches is shown.
- * @param toggled parents that the person has opened or closed; the others are open until all below them is over
+ * is the most urgent one among them. More than five completed child runs of one parent are folded into a row above its other child
+ * runs. While somebody searches, all that matches is shown.
+ * @param toggled parents and folds that the person has opened or closed; other parents are open until all below them is over, other
+ * folds are closed
  * @param workflowOf the workflow of a run; `undefined` while it is not known
  */
 export function rowsOf(
@@ -327,7 +369,19 @@ export function rowsOf(
       ...(below.length === 0 || progress === null ? {} : { children: { progress, isOpen, waiting } }),
       ...(parent === undefined ? {} : { parent: runTitle(parent).slice(0, 80) }),
     };
-    return isOpen ? [row, ...below.flatMap((child) => rowsBelow(child, depth + 1))] : [row];
+    return isOpen ? [row, ...childRows(run, below, depth + 1)] : [row];
+  };
+  const childRows = (run: RunView, below: readonly RunView[], depth: number): readonly Row[] => {
+    const rows = (some: readonly RunView[]) => some.flatMap((child) => rowsBelow(child, depth));
+    const { completed = [], others = [] } = Object.groupBy(below, (child) =>
+      child.status === 'completed' && familyOf(child, children).every(isOver) ? 'completed' : 'others',
+    );
+    if (words.length > 0 || completed.length <= MOST_COMPLETED) return rows(below);
+    const id = `completed below ${run.id}`;
+    const isOpen = toggled.get(id) ?? false;
+    const parent = runTitle(run, workflowOf(run)).slice(0, LINE_LENGTH);
+    const fold: Row = { kind: 'fold', id, parent, count: completed.length, depth, isOpen };
+    return [fold, ...(isOpen ? rows(completed) : []), ...rows(others)];
   };
   const urgency = (run: RunView): number =>
     Math.min(...familyOf(run, children).map((each) => (isWaiting(each) ? 0 : isOver(each) ? 2 : 1)));

@@ -37,3 +37,25 @@ describe('The notices of a run', () => {
     expect(html(5)).toContain('2 more notices');
   });
 });
+
+describe('The page of a parent', () => {
+  const parent = aRun({ id: 'parent', status: 'awaiting_children', originalRequest: 'The whole' });
+  const child = (id: string, of = 'parent', parts: Partial<RunView> = {}): RunView =>
+    aRun({ id, originalRequest: `Phase ${id}`, parent: { runId: of, key: `${of}/1/${id}`, depth: 1 }, ...parts });
+  const waits = (id: string, of?: string): RunView =>
+    child(id, of, { status: 'awaiting_approval', gate: aGate({ id: `${id}.4`, runId: id }) });
+
+  it.each([undefined, 'transcript'])('leads to each run below it that waits for a person, in the tab %s', (tab) => {
+    const html = shown(parent, tab, [waits('1'), child('2'), waits('3', '2')]);
+    expect(html).toContain('2 child runs wait for you');
+    expect(html).toContain('<a href="/runs/1/gates/4">Phase 1</a> <span class="quiet">Plan</span>');
+    expect(html).toContain('<a href="/runs/3/gates/4">Phase 3</a> <span class="quiet">Plan</span>');
+    expect(html.indexOf('wait for you')).toBeLessThan(html.indexOf('class="tabs"'));
+    expect(shown(parent, tab, [waits('1')])).toContain('1 child run waits for you');
+  });
+
+  it('says nothing of waiting where no run below it waits', () => {
+    expect(shown(parent, undefined, [child('1')])).not.toContain('for you');
+    expect(shown(waits('1'))).not.toContain('child run');
+  });
+});

@@ -35,7 +35,7 @@ import { GateReplies } from './gate-replies.tsx';
 import { RunDocument } from './run-document.tsx';
 import { RunCosts } from './run-costs.tsx';
 import { RunNotices } from './run-notices.tsx';
-import { ChildRuns, ParentLink } from './child-runs.tsx';
+import { ChildRuns, ParentLink, WaitingChildren } from './child-runs.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
 import { Unsent } from './unsent.tsx';
@@ -143,6 +143,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
       )}
       <GateNews run={run} here={told} />
       <Unsent run={run} />
+      <WaitingChildren run={run} />
       <GateWarnings run={run} />
       {run.gate !== null && (
         <GatePanel key={run.gate.id} gate={run.gate} isTarget={isLinkOpen} onDecidedElsewhere={setRefused} />
