@@ -25,8 +25,12 @@ export const journey: Journey = {
     await page.goto(`${server.url}/runs/${id}/plan`);
     await page.locator('.diagram svg').first().waitFor();
 
-    await page.getByRole('button', { name: 'Ask…' }).click();
-    await page.getByRole('textbox', { name: 'Your question' }).fill('Where is the state kept?');
+    // The field that a button opens has the focus, also where another one was open.
+    await page.getByRole('button', { name: 'Send back…' }).press('Enter');
+    await focusIn(page, 'What should be different?');
+    await page.getByRole('button', { name: 'Ask…' }).press('Enter');
+    await focusIn(page, 'Your question');
+    await page.keyboard.type('Where is the state kept?');
     await page.getByRole('button', { name: 'Ask', exact: true }).click();
     await page.getByText('In memory, since one process serves the application.').waitFor();
     await stage.picture(page, 'answered');
@@ -153,4 +157,11 @@ async function inEveryLook(stage: Stage, page: Page, name: string): Promise<void
   );
   assert.ok(scrollWidth <= PHONE.width, `the page is ${scrollWidth} px wide on a phone of ${PHONE.width}`);
   await page.setViewportSize(DESK);
+}
+
+async function focusIn(page: Page, label: string): Promise<void> {
+  await page.waitForFunction((name) => {
+    const field = document.activeElement?.shadowRoot?.activeElement;
+    return field?.tagName === 'TEXTAREA' && field.getAttribute('aria-label') === name;
+  }, label);
 }

@@ -1,4 +1,4 @@
-/** Scrolls the target of a link into view and moves the keyboard focus to it. */
+/** Moves the keyboard focus to the target of a link, which is scrolled into view, and to a field that a button opens. */
 import { type RefObject, useEffect, useRef } from 'react';
 
 /** @returns for an element that can take the focus (`tabIndex={-1}`) */
@@ -14,3 +14,20 @@ export function useArrival<Target extends HTMLElement>(isTarget: boolean): RefOb
 }
 
 const FIELDS = 'input, textarea, vscode-textarea, vscode-textfield';
+
+/**
+ * Moves the keyboard focus into a field that a button has opened: a `ref` of that field. A widget has nothing that takes the focus
+ * before it has drawn itself.
+ * @param field `null` when the field is closed
+ */
+export function focusOpened(field: HTMLElement | null): void {
+  if (field === null) return;
+  void Promise.resolve((field as Partial<Drawn>).updateComplete).then(() => {
+    if (field.isConnected) field.focus();
+  });
+}
+
+/** The part of the editor's widgets that tells when they have drawn themselves. */
+interface Drawn {
+  readonly updateComplete: Promise<unknown>;
+}

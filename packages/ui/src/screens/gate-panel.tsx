@@ -22,7 +22,7 @@ import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { BUDGET_LABELS, stageTitle } from '../labels.ts';
-import { useArrival } from '../components/focus-target.ts';
+import { focusOpened, useArrival } from '../components/focus-target.ts';
 import { Icon } from '../components/icon.tsx';
 import { GateConcerns } from './gate-concerns.tsx';
 import { GateDetails } from './gate-details.tsx';
@@ -256,6 +256,8 @@ function Decisions({
             <>
               {asked.field === 'minutes' ? (
                 <vscode-textfield
+                  key={open}
+                  ref={focusOpened}
                   id={id}
                   type="number"
                   label={asked.label}
@@ -264,6 +266,8 @@ function Decisions({
                 />
               ) : (
                 <vscode-textarea
+                  key={open}
+                  ref={focusOpened}
                   id={id}
                   rows={4}
                   resize="vertical"
@@ -295,6 +299,7 @@ function MoreBudget({ gate, onDecide }: { readonly gate: Gate; readonly onDecide
       <Labelled label="Which budget?">
         {(id) => (
           <vscode-single-select
+            ref={focusOpened}
             id={id}
             label="Which budget?"
             value={name}
