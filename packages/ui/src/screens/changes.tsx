@@ -6,6 +6,7 @@ import { Patch } from '../components/patch-table.tsx';
 import { useReview } from '../components/review.ts';
 import { Faults, FileWarnings } from '../components/review-warnings.tsx';
 import { isOver } from '../components/status.tsx';
+import { NothingYet } from './child-runs.tsx';
 
 /** A file with more lines than this is shown when it is asked for. */
 const LINES_AT_ONCE = 400;
@@ -21,7 +22,7 @@ export function Changes({ run }: { readonly run: RunView }) {
       <Loading of={diff} what="The changes" isDecided={run.gate !== null}>
         {(value) =>
           value.files.length === 0 ? (
-            <p className="empty">Nothing has changed yet.</p>
+            <NoChanges run={run} />
           ) : (
             <>
               <Faults review={value.review} />
@@ -44,6 +45,14 @@ export function Changes({ run }: { readonly run: RunView }) {
         }
       </Loading>
     </section>
+  );
+}
+
+export function NoChanges({ run }: { readonly run: RunView }) {
+  return (
+    <p className="empty">
+      <NothingYet run={run} text="Nothing has changed yet." ofItself="This run itself has changed nothing yet." />
+    </p>
   );
 }
 

@@ -76,6 +76,26 @@ export function ChildRuns({ run }: { readonly run: RunView }) {
   );
 }
 
+/** States that a run has nothing to show in a tab, and leads to its child runs where it has some. */
+export function NothingYet({
+  run,
+  text,
+  ofItself,
+}: {
+  readonly run: RunView;
+  /** For a run without child runs. */
+  readonly text: string;
+  /** For a run with child runs: the same of the run itself. */
+  readonly ofItself: string;
+}) {
+  if (useChildren(run).length === 0) return text;
+  return (
+    <>
+      {ofItself} <Link to={{ name: 'run', runId: run.id, tab: 'overview' }}>See its child runs</Link>.
+    </>
+  );
+}
+
 function useChildren(run: RunView): readonly RunView[] {
   const { runs } = useHost();
   const byId = useSelector(runs, ({ context }) => context.runs);

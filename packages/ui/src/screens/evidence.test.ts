@@ -1,11 +1,12 @@
 import type { Baseline, RunView } from '@autonomous/shared';
 import { aRun } from '@autonomous/shared/a-run.fixture';
 import { createElement } from 'react';
-import { renderToStaticMarkup } from 'react-dom/server';
 import { describe, expect, it } from 'vitest';
+import { shownIn } from '../hosts/shown.fixture.ts';
 import { EvidenceList } from './evidence.tsx';
 
-const shown = (run: RunView): string => renderToStaticMarkup(createElement(EvidenceList, { run }));
+const shown = (run: RunView, others: readonly RunView[] = []): string =>
+  shownIn({ runs: [run, ...others] }, createElement(EvidenceList, { run }));
 const aBaseline = (parts: Partial<Baseline> = {}): Baseline => ({
   commit: 'af822ecc00',
   codeTree: 't0',
@@ -30,6 +31,15 @@ describe('The evidence of a run', () => {
     expect(html).toContain('The base commit: no outcome');
     expect(html).toContain('npm ci ended with exit code 1');
     expect(html).not.toContain('was ended');
+  });
+
+  it('leads to the child runs of a parent whose own checks have not run', () => {
+    const run = aRun({ id: 'parent', evidence: [] });
+    const child = aRun({ id: 'child', parent: { runId: 'parent', key: 'parent/1/child', depth: 1 } });
+    const link = '<a href="/runs/parent">See its child runs</a>.';
+    expect(shown(run, [child])).toContain(`No checks of this run itself have run yet. ${link}`);
+    expect(shown(run, [child])).not.toContain('No checks have run yet.');
+    expect(shown({ ...run, baseline: aBaseline() }, [child])).toContain(`of this run itself have run yet. ${link}`);
   });
 
   it('says that nothing has run where neither is there', () => {

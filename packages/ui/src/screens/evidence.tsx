@@ -14,6 +14,7 @@ import {
 import { FactsTable } from '../components/facts-table.tsx';
 import { Ago } from '../components/times.tsx';
 import { Icon } from '../components/icon.tsx';
+import { NothingYet } from './child-runs.tsx';
 
 const MODES: Readonly<Record<Evidence['mode'], string>> = {
   as_is: 'The result as it is',
@@ -23,12 +24,26 @@ const MODES: Readonly<Record<Evidence['mode'], string>> = {
 export function EvidenceList({ run }: { readonly run: RunView }) {
   const { baseline } = run;
   if (run.evidence.length === 0 && baseline === undefined) {
-    return <p className="empty">No checks have run yet. The server runs them itself once there is code.</p>;
+    return (
+      <p className="empty">
+        <NothingYet
+          run={run}
+          text="No checks have run yet. The server runs them itself once there is code."
+          ofItself="No checks of this run itself have run yet."
+        />
+      </p>
+    );
   }
   return (
     <section aria-label="Evidence">
       {run.evidence.length === 0 && (
-        <p className="quiet">No checks of a result have run yet. The server runs them itself once there is code.</p>
+        <p className="quiet">
+          <NothingYet
+            run={run}
+            text="No checks of a result have run yet. The server runs them itself once there is code."
+            ofItself="No checks of a result of this run itself have run yet."
+          />
+        </p>
       )}
       {run.evidence.toReversed().map((evidence) => (
         <article key={`${evidence.recordedAt} ${evidence.mode}`} className="evidence">
