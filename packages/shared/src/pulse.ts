@@ -8,16 +8,19 @@ export type Pulses = Readonly<Record<string, Progress>>;
 /**
  * `npm ci · 1 min 20 s · 212 MB · 3,400 files · added 12 packages`
  * @param isShort without the last line and the files, for a row of a list
+ * @param isTimeFirst with the elapsed time and the size before the command, for a line that may be cut at its end
  */
 export function pulseText(
   { what, text, elapsedMs = 0, lastLine, bytes, files }: Progress,
-  { isShort = false }: { readonly isShort?: boolean } = {},
+  { isShort = false, isTimeFirst = false }: { readonly isShort?: boolean; readonly isTimeFirst?: boolean } = {},
 ): string {
+  const command = what ?? text;
   return [
-    what ?? text,
+    ...(isTimeFirst ? [] : [command]),
     durationText(elapsedMs),
     ...(bytes === undefined ? [] : [sizeText(bytes)]),
     ...(files === undefined || isShort ? [] : [`${files.toLocaleString('en')} ${files === 1 ? 'file' : 'files'}`]),
+    ...(isTimeFirst ? [command] : []),
     ...(lastLine === undefined || isShort ? [] : [lastLine]),
   ].join(' · ');
 }

@@ -3,6 +3,7 @@ import {
   createClient,
   createRunStore,
   createWorkflowCatalog,
+  type Progress,
   type RunView,
   type WorkflowSummary,
 } from '@autonomous/shared';
@@ -13,16 +14,18 @@ import { createPlaceStore, type Host, HostProvider } from './host.ts';
 
 export interface Known {
   readonly runs?: readonly RunView[];
+  readonly progress?: readonly Progress[];
   readonly workflows?: readonly WorkflowSummary[];
 }
 
-export function shownIn({ runs = [], workflows = [] }: Known, part: ReactNode): string {
-  return renderToStaticMarkup(createElement(HostProvider, { value: aHost(runs, workflows) }, part));
+export function shownIn({ runs = [], progress = [], workflows = [] }: Known, part: ReactNode): string {
+  return renderToStaticMarkup(createElement(HostProvider, { value: aHost(runs, progress, workflows) }, part));
 }
 
-function aHost(known: readonly RunView[], listed: readonly WorkflowSummary[]): Host {
+function aHost(known: readonly RunView[], lines: readonly Progress[], listed: readonly WorkflowSummary[]): Host {
   const runs = createRunStore();
   runs.trigger.listed({ runs: known });
+  for (const progress of lines) runs.trigger.progressed({ progress });
   const workflows = createWorkflowCatalog();
   workflows.trigger.listed({ workflows: listed });
   return {

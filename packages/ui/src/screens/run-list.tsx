@@ -302,7 +302,7 @@ const RunRow = memo(function RunRow(props: RunRowProps) {
             <span>{standing(run, workflow)}</span>
           )}
           {pulse !== undefined && run.status === 'running' && (
-            <span className="pulse">{withoutTerminal(pulseText(pulse, { isShort: true }))}</span>
+            <span className="pulse">{withoutTerminal(pulseText(pulse, { isShort: true, isTimeFirst: true }))}</span>
           )}
           {progress !== null && <span className="progress">{progress}</span>}
           {project !== null && <span className="project">{project}</span>}

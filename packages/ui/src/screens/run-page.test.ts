@@ -59,3 +59,13 @@ describe('The page of a parent', () => {
     expect(shown(waits('1'))).not.toContain('child run');
   });
 });
+
+it('shows time and size of what is under way before its command, since a narrow screen cuts the end of the line', () => {
+  const run = aRun();
+  const pulse = { runId: run.id, activity: 'install', kind: 'pulse', text: 'npm ci', at: run.createdAt } as const;
+  const html = shownIn(
+    { runs: [run], progress: [{ ...pulse, elapsedMs: 80_000, bytes: 212_000_000, lastLine: 'added 12 packages' }] },
+    createElement(RunPage, { screen: { name: 'run', runId: run.id } }),
+  );
+  expect(html).toContain('<span>1 min 20 s · 212 MB · npm ci · added 12 packages</span>');
+});

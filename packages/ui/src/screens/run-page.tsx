@@ -171,7 +171,8 @@ function AtWork({ run }: { readonly run: RunView }) {
     <ul className="at-work" aria-label="Under way" aria-live="off">
       {Object.values(pulses).map((pulse) => (
         <li key={pulse.activity}>
-          <Icon name="sync" className="status running" /> <span>{withoutTerminal(pulseText(pulse))}</span>
+          <Icon name="sync" className="status running" />{' '}
+          <span>{withoutTerminal(pulseText(pulse, { isTimeFirst: true }))}</span>
         </li>
       ))}
     </ul>
