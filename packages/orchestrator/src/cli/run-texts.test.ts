@@ -1,5 +1,5 @@
 import { aGate, aRun, aWaitingRun } from '@autonomous/shared/a-run.fixture';
-import type { WorkflowInfo } from '@autonomous/shared';
+import type { RunView, WorkflowInfo } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { concernText, gateLine, runLines, runPage } from './run-texts.ts';
 
@@ -68,6 +68,38 @@ it('lists child runs below their parents, and one without its parent in the list
     'other … Add a login page',
   ]);
   expect(lines[1]).toContain('waiting for its child runs, 1 of 2');
+});
+
+it('lists child runs that wait for a person first, and more than five completed ones in one line', () => {
+  const parent = aRun({ id: 'plan', status: 'awaiting_children' });
+  const child = (id: string, given: Partial<RunView>) =>
+    ({
+      ...aRun({ id, createdAt: `2030-01-${id}T00:00:00.000Z` }),
+      parent: { runId: 'plan', key: id, depth: 1 },
+      ...given,
+    }) as RunView;
+  const done = ['01', '02', '03', '04', '05', '06'].map((id) => child(id, { status: 'completed' }));
+  const runs = [
+    child('08', { ...aWaitingRun('08'), parent: { runId: 'plan', key: '08', depth: 1 } }),
+    child('07', {}),
+    ...done,
+    parent,
+  ];
+  const starts = (lines: readonly string[]) => lines.map((line) => line.trim().split(' ')[0]);
+  expect(starts(runLines(runs, [], { all: true }))).toEqual(['plan', '08', '01', '02', '03', '04', '05', '06', '07']);
+  const lines = runLines(runs);
+  expect(starts(lines.slice(0, 3))).toEqual(['plan', '08', '07']);
+  expect(lines.slice(3)).toEqual(['└ 6 completed child runs (--all lists each)']);
+  expect(starts(runLines(runs.filter(({ id }) => id !== '06')))).toEqual([
+    'plan',
+    '08',
+    '01',
+    '02',
+    '03',
+    '04',
+    '05',
+    '07',
+  ]);
 });
 
 it('names the parent of a child run whose gate waits', () => {

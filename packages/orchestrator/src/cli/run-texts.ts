@@ -71,20 +71,41 @@ export function requestOf({ originalRequest }: Pick<RunView, 'originalRequest'>)
   return request.length > 70 ? `${request.slice(0, 70)}…` : request;
 }
 
+/** From this many completed child runs of a run on, a list has one line for all of them. */
+const FOLDED_FROM = 6;
+
 /**
- * Lines of a list, in its order: child runs below their parents, oldest first. A child whose parent is not in the list stands at
- * the top and names it.
+ * Lines of a list, in its order. Child runs stand below their parents, oldest first; those that wait for a person, or have a run
+ * below them that does, come before the others. A child whose parent is not in the list stands at the top and names it.
+ * @param all each completed child run has a line of its own. Default: more than five of a run have one line together
  */
-export function runLines(runs: readonly RunView[], workflows: readonly WorkflowSummary[] = []): readonly string[] {
+export function runLines(
+  runs: readonly RunView[],
+  workflows: readonly WorkflowSummary[] = [],
+  { all = false }: { readonly all?: boolean } = {},
+): readonly string[] {
   const listed = new Set(runs.map(({ id }) => id));
   const isBelow = ({ parent }: RunView): boolean => parent !== undefined && listed.has(parent.runId);
   const below = Map.groupBy(runs.filter(isBelow), ({ parent }) => parent?.runId ?? '');
-  const lines = (run: RunView, depth: number): readonly string[] => [
-    runLine(run, depth, workflowOf({ workflows }, run.workflow.name)),
-    ...(below.get(run.id) ?? [])
-      .toSorted((one, other) => compare(one.createdAt, other.createdAt) || compare(one.id, other.id))
-      .flatMap((child) => lines(child, depth + 1)),
-  ];
+  const childrenOf = ({ id }: RunView): readonly RunView[] => below.get(id) ?? [];
+  const waits = (run: RunView): boolean => run.gate !== null || childrenOf(run).some(waits);
+  const isDone = (run: RunView): boolean => run.status === 'completed' && childrenOf(run).every(isDone);
+  const lines = (run: RunView, depth: number): readonly string[] => {
+    const children = childrenOf(run).toSorted(
+      (one, other) =>
+        Number(waits(other)) - Number(waits(one)) ||
+        compare(one.createdAt, other.createdAt) ||
+        compare(one.id, other.id),
+    );
+    const done = children.filter(isDone);
+    const isFolded = !all && done.length >= FOLDED_FROM;
+    const shown = isFolded ? children.filter((child) => !isDone(child)) : children;
+    return [
+      runLine(run, depth, workflowOf({ workflows }, run.workflow.name)),
+      ...shown.flatMap((child) => lines(child, depth + 1)),
+      ...(isFolded ? [`${'  '.repeat(depth)}└ ${done.length} completed child runs (--all lists each)`] : []),
+    ];
+  };
   return runs.filter((run) => !isBelow(run)).flatMap((run) => lines(run, 0));
 }
 
