@@ -5,6 +5,7 @@
 import { CHECKED_MANIFESTS } from '../artifacts/manifest-faults.ts';
 import { findProjectCommands } from '../artifacts/project-commands.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
+import { programOfScript } from '../artifacts/script-program.ts';
 import { WHERE_PROGRAMS } from '../artifacts/setup-failure.ts';
 import { isWanted, VERSION_FILES, wantedVersions, type WantedVersion } from '../artifacts/wanted-versions.ts';
 import type { ProjectCommand } from './types.ts';
@@ -51,7 +52,11 @@ export async function examineProject(request: ExaminationRequest): Promise<Exami
   const texts = await textsOf(request);
   const needed = {
     setup: isFound.setup ? found.programs.setup : [],
-    test: isFound.test ? found.programs.test : firstProgramOf(setup, test),
+    test: [
+      ...(isFound.test ? found.programs.test : firstProgramOf(setup, test)),
+      // An install step that the configuration names may bring any program.
+      ...(isFound.setup || setup === null ? await scriptProgramOf(setup, test, read) : []),
+    ],
   };
   const wanted = wantedVersions(texts);
   const inside = await programsInside(request, needed, wanted, setup === null && isPytest(test));
@@ -108,6 +113,16 @@ function commandOf(command: string | null): ProjectCommand | null {
 function firstProgramOf(setup: ProjectCommand | null, test: ProjectCommand | null): readonly string[] {
   const [word = ''] = (test?.command ?? '').trim().split(/\s+/, 1);
   return setup === null && /^[\w][\w.+-]*$/.test(word) ? [word] : [];
+}
+
+async function scriptProgramOf(
+  setup: ProjectCommand | null,
+  test: ProjectCommand | null,
+  read: ExaminationRequest['read'],
+): Promise<readonly string[]> {
+  if (test === null) return [];
+  const program = await programOfScript({ command: test.command, setup: setup?.command ?? null, read });
+  return program === null ? [] : [program];
 }
 
 function isPytest(test: ProjectCommand | null): boolean {
@@ -214,6 +229,9 @@ function missingPrograms(
 
 /** How to get the usual ones. */
 const INSTALL: Readonly<Record<string, string>> = {
+  bun: 'Install it (https://bun.sh), or name the package bun among the devDependencies',
+  deno: 'Install it (https://deno.com), or name the package deno among the devDependencies',
+  uv: 'Install it (https://docs.astral.sh/uv)',
   cargo: 'Install it with rustup (https://rustup.rs)',
   go: 'Install it (https://go.dev/dl, or sudo apt-get install golang-go)',
   make: 'Install it (sudo apt-get install make)',

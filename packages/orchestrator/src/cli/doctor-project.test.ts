@@ -82,6 +82,19 @@ describe.skipIf(!bubblewrap.ok)('doctor PROJECT', () => {
     ]);
   });
 
+  it('names a program that the script behind npm test starts and no dependency brings', async () => {
+    const folder = aRepository({ 'package.json': '{"scripts":{"test":"MIX_ENV=test mix test"}}' });
+    const { exitCode, check } = await examine(folder, { SANDBOX_PROGRAMS: '' });
+    expect(exitCode).toBe(1);
+    expect(check('mix')).toMatchObject([
+      {
+        status: 'missing',
+        detail: expect.stringContaining('(`npm test`, from package.json)'),
+        way: expect.stringContaining('SANDBOX_PROGRAMS'),
+      },
+    ]);
+  });
+
   it('says that the install step has no network where the server forbids it', async () => {
     const folder = aRepository({ 'package.json': '{"devDependencies":{"xo":"*"}}' });
     const { check } = await examine(folder, { ALLOW_SETUP_NETWORK: 'false' });
