@@ -95,6 +95,27 @@ describe.skipIf(!bubblewrap.ok)('doctor PROJECT', () => {
     ]);
   });
 
+  it('shows the keys of the configuration that are ignored, and where they belong', async () => {
+    const folder = aRepository({
+      'test.sh': 'true\n',
+      '.autonomous/config.json': '{"commands":{"test":"sh test.sh"},"colour":"red"}',
+    });
+    const { check } = await examine(folder);
+    expect(check('configuration')).toEqual([
+      {
+        name: 'configuration',
+        status: 'optional',
+        detail: 'The key "commands" of the project\'s configuration is not known and is ignored',
+        way: 'Write it as "defaultRunConfig.commands".',
+      },
+      {
+        name: 'configuration',
+        status: 'optional',
+        detail: expect.stringContaining('The key "colour" of the project\'s configuration is not known and is ignored'),
+      },
+    ]);
+  });
+
   it('says that the install step has no network where the server forbids it', async () => {
     const folder = aRepository({ 'package.json': '{"devDependencies":{"xo":"*"}}' });
     const { check } = await examine(folder, { ALLOW_SETUP_NETWORK: 'false' });

@@ -71,6 +71,9 @@ async function examineIn(scratch: string, { config, repository, branch }: Reposi
     present('repository', `${repository}, branch ${project.baseBranch} at ${commit.slice(0, 8)}`),
     ...inspected.notices.map((detail) => optional('repository', detail)),
     ...(parsed !== null && !parsed.ok ? [optional('configuration', `${CONFIG_PATH} is not valid and is ignored`)] : []),
+    ...(parsed?.ok === true ? parsed.notices : []).map((text) =>
+      checkOf({ about: 'configuration', weight: 'warns', text }),
+    ),
     setup === null
       ? present('install step', 'none is needed')
       : present('install step', `${setup.command} (from ${setup.source})`),

@@ -11,6 +11,7 @@ import {
   projectConfigSchema,
   type RunConfig,
   type RunConfigRequest,
+  runConfigRequestSchema,
   SETUP_ROLE,
   type TrustLevel,
 } from '@autonomous/shared';
@@ -324,9 +325,16 @@ export function parseProjectConfig(text: string): ParsedProjectConfig {
     ok: true,
     config: second.data,
     notices: unknown.map(
-      (path) => `The key "${path.join('.')}" of the project's configuration is not known and is ignored.`,
+      (path) =>
+        `The key "${path.join('.')}" of the project's configuration is not known and is ignored.${rightPathOf(path)}`,
     ),
   };
+}
+
+/** A sentence for settings of runs that stand one level too high; else nothing. */
+function rightPathOf([key = '', ...below]: readonly string[]): string {
+  const isOfRuns = below.length === 0 && Object.hasOwn(runConfigRequestSchema.shape, key);
+  return isOfRuns ? ` Write it as "defaultRunConfig.${key}".` : '';
 }
 
 const INSTALL_SCRIPTS_NOTICE =
