@@ -241,6 +241,13 @@ describe('plan run', () => {
       new RegExp(`^child +${phase?.id} +phase blocked .*\n +waits for you: autonomous show ${phase?.id}$`, 'm'),
     );
     const retry = `  autonomous retry ${phase?.id}  # I fixed it: verify\n`;
+    expect(blocked.stdout.split('\n').slice(-5)).toEqual([
+      expect.stringContaining('Phase 1 blocked after 0 attempts: '),
+      `  autonomous show ${phase?.id} --diff`,
+      retry.trimEnd(),
+      `  autonomous reject ${phase?.id} --feedback "…"  # Give guidance`,
+      '',
+    ]);
     expect((await command(server, clone, 'show', phase?.id ?? '')).stdout).toContain(retry);
     const watched = await command(server, clone, 'watch', planId);
     expect(watched).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(retry) });

@@ -227,10 +227,8 @@ async function isAtLimit(client: Client, { kind, runId, summary, details }: Gate
   return Array.isArray(attempts) && typeof maxRetries === 'number' && attempts.length <= maxRetries;
 }
 
-/** Lines about an open gate: its summary, and the commands that decide it. */
+/** Lines about an open gate: its summary, and the commands that decide it. Lines of other phases may have followed its own. */
 async function linesOf(io: CliIo, client: Client, gate: Gate): Promise<readonly string[]> {
-  // Its own message names the ways on.
-  if (gate.kind === BLOCKED) return [`  ${io.program} show ${gate.runId} --diff`];
   const run = await client.getRun(gate.runId);
   return [gate.summary, ...gateLines(io, gate, { run, workflow: await workflowOfRun(client, run) })];
 }
