@@ -40,7 +40,10 @@ it('lets a run that waits for a key go on, and shows up in nothing that is store
   const refused = await server.launch('Two', config).catch((error: unknown) => error);
   expect(refused).toBeInstanceOf(ApiError);
   // One sentence, not one for each role.
-  expect((refused as ApiError).message).toMatch(/^No model can be used yet/);
+  expect((refused as ApiError).message).toMatch(/^No model can be used yet.* Roles without a model: .*planner/);
+  expect((refused as ApiError).problem.faults).toEqual([
+    { path: 'config.modelRouting', message: (refused as ApiError).message },
+  ]);
 
   const told = JSON.stringify([
     await client.getSetup(),

@@ -41,7 +41,8 @@ describe('serve', () => {
     const server = await place.serve({ AUTONOMOUS_SCRIPT: '' });
     const refused = await place.command(['run', 'Greet'], { AUTONOMOUS_SERVER: server.url }, place.clone);
     expect(refused.exitCode).not.toBe(0);
-    expect(refused.stderr).toContain('No model can be used yet');
+    expect(refused.stderr.split('No model can be used yet')).toHaveLength(2);
+    expect(refused.stderr).toMatch(/Roles without a model: .*planner/);
     expect(refused.stderr).toContain('No run was started, and no project was added.');
     await server.stop();
     const database = new Database(join(place.data, 'orchestrator.db'), { readonly: true });

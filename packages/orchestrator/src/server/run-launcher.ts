@@ -52,7 +52,6 @@ export interface RunLauncherOptions {
 /** A launch waits this long for its remote; then the run starts from what is known of it, and fetches by itself. */
 const LAUNCH_PATIENCE_MS = 5_000;
 
-/** Said once, and not for each role. */
 const NO_MODEL =
   'No model can be used yet: no provider has a key, and no agent is ready. Give a key on the page Setup of the dashboard or with "autonomous keys set anthropic", or choose an agent there.';
 
@@ -176,14 +175,13 @@ export class RunLauncher {
   refuseUnusableModels(workflow: string, config: RunConfig): void {
     const unusable = this.#options.runConfig.rolesOf(workflow).flatMap((role) => {
       const check = this.#options.models.check(config.modelRouting[role] ?? '');
-      return check.ok ? [] : [{ path: `config.modelRouting.${role}`, message: check.message }];
+      return check.ok ? [] : [{ role, path: `config.modelRouting.${role}`, message: check.message }];
     });
     if (unusable.length > 0) {
-      if (this.#options.models.list({}).every(({ usable }) => !usable))
-        throw new Unprocessable(NO_MODEL, { faults: unusable.map(({ path }) => ({ path, message: NO_MODEL })) });
+      if (this.#options.models.list({}).every(({ usable }) => !usable)) throw noModel(unusable.map(({ role }) => role));
       const messages = [...new Set(unusable.map((fault) => fault.message))];
       throw new Unprocessable(`The run has no usable model for every role: ${messages.join(' ')}`, {
-        faults: unusable,
+        faults: unusable.map(({ path, message }) => ({ path, message })),
       });
     }
     this.#refuseUnknownPrices(workflow, config);
@@ -302,6 +300,12 @@ export class RunLauncher {
     for (const { runId, start } of starts) begun.set(runId, await this.#options.engine.launch(runId, start));
     return { id, runs: runIds.flatMap((runId) => begun.get(runId) ?? []) };
   }
+}
+
+/** One fault for all roles, which it names. */
+function noModel(roles: readonly string[]): Unprocessable {
+  const message = `${NO_MODEL} Roles without a model: ${roles.join(', ')}.`;
+  return new Unprocessable(message, { faults: [{ path: 'config.modelRouting', message }] });
 }
 
 /** The budgets of a tree are its own: all its runs begin with the same. @throws {InvalidRequest} */
