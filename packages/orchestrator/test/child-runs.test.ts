@@ -160,7 +160,7 @@ describe('the end of a parent or of its wait', () => {
     await family.restart();
     family.clock.advance(60_000);
     const [first] = await Promise.all(['c', 'd', 'a'].map((letter) => family.call('work', `Do ${letter}`)));
-    // Starts come one after the other: what 'p' would start, it has started by then.
+    // Children start one after the other, so by now 'p' would have started one too many.
     await family.launch('q', 'parent', { userId: 'another' });
     await family.call('work', 'Do c');
     const started = (await family.childrenOf('p', 3)).map(({ originalRequest }) => originalRequest);

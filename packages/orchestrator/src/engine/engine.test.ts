@@ -321,7 +321,7 @@ describe('the queue', () => {
     await sent;
     await expect.poll(() => test.errors.length).toBe(1);
     test.store.append = append;
-    // What the queue would begin, it has begun by then.
+    // By now the queue would have started r2.
     await test.launch('other', 'somebody else');
     expect((await test.engine.view('r1')).status).toBe('running');
     expect((await test.engine.view('r2')).status).toBe('queued');

@@ -233,7 +233,7 @@ async function linesOf(io: CliIo, client: Client, gate: Gate): Promise<readonly 
   return [gate.summary, ...gateLines(io, gate, { run, workflow: await workflowOfRun(client, run) })];
 }
 
-/** The newest run of a plan that has not ended, whoever launched it, by the path in its input. */
+/** Finds the newest open run of a plan by the path in its input. Anybody may have launched it. */
 async function openRunOf(client: Client, project: Project, planPath: string): Promise<RunView | undefined> {
   const wanted = repositoryPath(planPath);
   for (let cursor: string | undefined; ;) {
