@@ -3,34 +3,71 @@
  * depends on chance, on the clock or on anything else that is no part of context and event.
  */
 import { hash } from 'node:crypto';
-import type { JsonValue } from '@autonomous/shared';
+import type { JsonObject, JsonValue } from '@autonomous/shared';
 import type { RunState } from './run-state.ts';
 
-/** A hash of what changed within each field of the context that differs after a step, by name of the field. */
+/**
+ * What changed within each field of the context that differs after a step, by name of the field: a hash, or `OUTPUT` where
+ * the field took over the text that the step's input has as its `output`.
+ */
 export type ContextHashes = Readonly<Record<string, string>>;
 
 /** Characters of a hash: enough to notice a difference. */
 const HASH_CHARACTERS = 16;
+/** Stands for a hash of a text that is stored already, as the output of an activity. */
+const OUTPUT = 'output';
+/** Characters from which on a comparison costs less than a hash. */
+const LONG_TEXT = 64;
 
 /**
  * Hashes what differs between the contexts of two states of a run. Parts that are the very same objects are not looked at.
+ * @param given payload of the input that led from one to the other. Absent: everything is hashed
  * @returns an entry a field that differs; empty when none does
  */
-export function contextChanges(before: RunState, after: RunState): ContextHashes {
+export function contextChanges(before: RunState, after: RunState, given?: JsonObject): ContextHashes {
   const known = contextOf(before);
   const context = contextOf(after);
   if (context === known) return {};
+  const output = given?.['output'];
+  const text = typeof output === 'string' && output.length >= LONG_TEXT ? output : null;
   const hashes: [name: string, digest: string][] = [];
-  for (const [name, change] of changesWithin(known, context)) hashes.push([name, hashOf(change)]);
+  for (const name of Object.keys(context)) {
+    const value = context[name];
+    if (value === undefined) continue;
+    const old = Object.hasOwn(known, name) ? known[name] : undefined;
+    if (old === value) continue;
+    if (value === text) hashes.push([name, OUTPUT]);
+    else {
+      const change = changeOf(old, value);
+      if (change !== '') hashes.push([name, hashOf(change)]);
+    }
+  }
+  for (const name of removedFrom(known, context)) hashes.push([name, hashOf('-')]);
   return Object.fromEntries(hashes);
 }
 
-/** Finds a field of the context that changed in another way than it did. @returns its name; `null` when there is none */
-export function findOtherChange(changes: ContextHashes, stored: ContextHashes): string | null {
-  const names = new Set([...Object.keys(stored), ...Object.keys(changes)]);
-  for (const name of names)
-    if (!Object.hasOwn(stored, name) || !Object.hasOwn(changes, name) || stored[name] !== changes[name]) return name;
-  return null;
+/**
+ * Finds a field of the context that changed in another way than it did.
+ * @param given payload of the input that led from one state to the other
+ * @returns its name; `null` when there is none
+ */
+export function findOtherChange(
+  before: RunState,
+  after: RunState,
+  given: JsonObject,
+  stored: ContextHashes,
+): string | null {
+  const changes = contextChanges(before, after, given);
+  const names = [...new Set([...Object.keys(stored), ...Object.keys(changes)])];
+  const differing = names.filter((name) => !isSame(name, stored, changes));
+  if (differing.length === 0) return null;
+  // Steps of earlier versions have hashes of outputs, too.
+  const hashed = contextChanges(before, after);
+  return differing.find((name) => !isSame(name, stored, hashed)) ?? null;
+}
+
+function isSame(name: string, stored: ContextHashes, changes: ContextHashes): boolean {
+  return Object.hasOwn(stored, name) && Object.hasOwn(changes, name) && stored[name] === changes[name];
 }
 
 type Fields = Readonly<Record<string, JsonValue | undefined>>;
@@ -42,7 +79,22 @@ function contextOf({ snapshot }: RunState): Fields {
   return (snapshot?.context ?? NO_CONTEXT) as Fields;
 }
 
+/** Characters up to which a text such as `=""`, what a field begins with, comes again with other runs. */
+const SHORT_TEXT = 24;
+const MOST_KNOWN = 1_000;
+const knownHashes = new Map<string, string>();
+
 function hashOf(text: string): string {
+  return text.length > SHORT_TEXT ? digestOf(text) : (knownHashes.get(text) ?? keptDigestOf(text));
+}
+
+function keptDigestOf(text: string): string {
+  const digest = digestOf(text);
+  if (knownHashes.size < MOST_KNOWN) knownHashes.set(text, digest);
+  return digest;
+}
+
+function digestOf(text: string): string {
   return hash('sha256', text).slice(0, HASH_CHARACTERS);
 }
 
@@ -75,10 +127,14 @@ function changesWithin(before: Fields, after: Fields): readonly (readonly [name:
     const change = known === after[name] ? '' : changeOf(known, after[name]);
     if (change !== '') changes.push([name, change]);
   }
-  for (const name of Object.keys(before))
-    if (before[name] !== undefined && (!Object.hasOwn(after, name) || after[name] === undefined))
-      changes.push([name, '-']);
+  for (const name of removedFrom(before, after)) changes.push([name, '-']);
   return changes.length < 2 ? changes : changes.sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function removedFrom(before: Fields, after: Fields): readonly string[] {
+  return Object.keys(before).filter(
+    (name) => before[name] !== undefined && (!Object.hasOwn(after, name) || after[name] === undefined),
+  );
 }
 
 function joined(changes: readonly (readonly [name: string, change: string])[]): string {

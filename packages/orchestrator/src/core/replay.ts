@@ -1,7 +1,7 @@
 /** Replaying a run's inputs gives its state, and what they emit must equal what was stored: the determinism check. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
-import { contextChanges, type ContextHashes, findOtherChange } from './context-hash.ts';
+import { type ContextHashes, findOtherChange } from './context-hash.ts';
 import { advance, isFinal, reopened } from './advance.ts';
 import type { RunState, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
@@ -53,6 +53,8 @@ function follow(
   let state = from;
   /** Where the stored step began that the next input belongs to. */
   let base = from;
+  /** What that stored step began with. */
+  let given: JsonObject = {};
   let index = 0;
   while (index < events.length) {
     const input = events[index];
@@ -66,11 +68,14 @@ function follow(
     const taken = replayStep(definition, state, events, index);
     if (taken.ok) {
       // A run that goes to the queue by a step does so in the same stored step.
-      if (input.type !== 'RUN_QUEUED' || contexts?.has(state.sequence)) base = state;
+      if (input.type !== 'RUN_QUEUED' || contexts?.has(state.sequence)) {
+        base = state;
+        given = input.payload;
+      }
       ({ state } = taken);
       index = taken.next;
       const stored = contexts?.get(state.sequence);
-      const field = stored === undefined ? null : findOtherChange(contextChanges(base, state), stored);
+      const field = stored === undefined ? null : findOtherChange(base, state, given, stored);
       if (field !== null) return mismatch(input, otherContext(field, input));
     } else if (state.asMade && state.snapshot !== null) state = reopened(definition.machine, state);
     else return taken;
