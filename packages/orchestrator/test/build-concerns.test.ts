@@ -330,3 +330,41 @@ it('the memory gets what a person has accepted at the gate that showed it', asyn
   await server.until(run, { status: 'completed' });
   expect(await server.file('main', '.autonomous/memory.md')).toContain('small files');
 });
+
+it('a later run is given what an earlier one learned, where words or files meet and a person has accepted it', async () => {
+  const solution = {
+    problem: 'The greeting test fails on a fresh clone',
+    cause: 'app.sh is generated',
+    fix: 'Run make first',
+    files: ['app.sh'],
+  };
+  const known = 'Fix: Run make first';
+  const server = await aServer({
+    script: aScript({
+      planner: [
+        when('Add the feature', aPlan()),
+        when(known, aPlan({ title: 'It knew' })),
+        when('Translate', aPlan({ title: 'Translate' })),
+      ],
+      implementer: [
+        when('Add the feature', writes({ 'feature.sh': 'echo feature\n' }, { solutions: [solution] })),
+        writes({ 'other.sh': 'echo other\n' }),
+      ],
+    }),
+  });
+  const shown = { ...trusted, trustMode: { ...trusted.trustMode, implementation: 'manual' as const } };
+  const run = await server.until(await server.launch('Add the feature', shown), { gate: 'implementation' });
+  const memory = run.gate?.concerns?.find(({ kind }) => kind === 'memory');
+  expect(memory?.items.map(({ reason }) => reason)).toContain(
+    'solution: The greeting test fails on a fresh clone – cause: app.sh is generated – fix: Run make first (app.sh)',
+  );
+  await server.decide(run, approval(run, 'good to know'));
+  await server.until(run, { status: 'completed' });
+  expect(await server.file('main', '.autonomous/memory.md')).toContain(
+    `: The greeting test fails on a fresh clone (run: ${run.id})\n- Cause: app.sh is generated\n- ${known}`,
+  );
+  const meets = await server.launch('Change the greeting in app.sh', { trustMode: { planning: 'manual' } });
+  expect((await server.until(meets, { gate: 'plan' })).gate?.summary).toContain('It knew');
+  const other = await server.launch('Translate the readme', { trustMode: { planning: 'manual' } });
+  expect((await server.until(other, { gate: 'plan' })).gate?.summary).toContain('Translate');
+});

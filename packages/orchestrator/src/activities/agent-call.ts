@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { FINAL_STATUSES, type JsonValue, type RunConfig, TerminalFailure } from '@autonomous/shared';
 import type { Agent, AgentNeeds, AgentOutcome } from '../agents/agent.ts';
+import { readForeignText } from '../artifacts/foreign-text.ts';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { composeCall, describeCall } from '../roles/call-context.ts';
@@ -34,6 +35,9 @@ export interface AgentCall<Input extends CommonInput, Result> {
 
 /** Paths of a project that a prompt lists, at most. */
 const LISTED_FILES = 1_500;
+/** Characters of a memory file that is still read, and of the texts that say what the work is. */
+const MAX_MEMORY = 1_000_000;
+const MAX_ABOUT = 200_000;
 
 /**
  * @throws {TerminalFailure} where the run's workflow does not declare the role
@@ -152,17 +156,27 @@ export interface ProjectFacts {
   readonly notices: readonly string[];
 }
 
+interface FactsInput {
+  readonly head: string;
+  readonly baseCommit: string;
+  readonly request: string;
+  readonly notes: readonly Note[];
+}
+
+/** @param plan text of the plan, where there is one: with the request and the notes it says which of the memory is shown */
 export async function projectFacts(
   tools: ActivityTools,
   context: ActivityContext,
   project: RemoteProject,
-  { head, baseCommit }: { readonly head: string; readonly baseCommit: string },
+  { head, baseCommit, request, notes }: FactsInput,
   { folder }: WorkFolder,
+  plan = '',
 ): Promise<ProjectFacts> {
   const isShown = (file: string) => isThere(path.join(folder, file));
   const guidanceCommit = await guidanceCommitOf(tools, context.runId, baseCommit);
+  const about = [request, plan, ...notes.map(({ text }) => text)].join('\n');
   const [memory, paths, guidance, events] = await Promise.all([
-    tools.repository.readFile(project, head, MEMORY_PATH),
+    readMemory(tools, context, project, head, about),
     tools.repository.listFiles(project, head),
     readGuidance(tools, project, guidanceCommit, isShown),
     tools.events(context.runId),
@@ -174,6 +188,20 @@ export async function projectFacts(
   }
   const history = historyOf(events, startOf(context.key));
   return { project, guidanceCommit, memory, files, history, ...guidance };
+}
+
+/** The project's memory with those of its solutions that fit the work; as it is where it cannot be read in time. */
+async function readMemory(
+  tools: ActivityTools,
+  { signal }: ActivityContext,
+  project: RemoteProject,
+  head: string,
+  about: string,
+): Promise<string | null> {
+  const text = await tools.repository.readFile(project, head, MEMORY_PATH);
+  if (text === null || text.length > MAX_MEMORY || !/^##\s+Solutions/im.test(text)) return text;
+  const read = await readForeignText('selectMemory', [text, about.slice(0, MAX_ABOUT)], { signal });
+  return read.ok ? read.value : text;
 }
 
 function isThere(file: string): Promise<boolean> {

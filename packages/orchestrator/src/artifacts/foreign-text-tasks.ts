@@ -10,6 +10,7 @@ import { extendMemory } from './memory.ts';
 import type { Redacted, RedactionTask } from './record-redaction.ts';
 import type { ScannedText, SecretFinding } from './secret-scan.ts';
 import { selfRunningChanges, withSelfRunningContent } from './self-running.ts';
+import { selectMemory } from './solution-memory.ts';
 import { parseSkill } from './skill-file.ts';
 
 async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly SecretFinding[]> {
@@ -33,6 +34,7 @@ export const FOREIGN_TEXT_TASKS = {
   newDependencies,
   judgesNewlyNamed,
   extendMemory,
+  selectMemory,
   parseSkill,
   scanForSecrets,
   redactLines,

@@ -4,12 +4,15 @@
  */
 import { type AcceptedConcern, type Concern, isAccepted, type RunDecision } from '@autonomous/shared';
 import { digestOf } from './concern-digests.ts';
+import type { Solution } from './solution-memory.ts';
 
 export interface MemoryAddition {
   readonly title: string;
   readonly decisions: readonly RunDecision[];
   readonly techStack: readonly string[];
   readonly patterns: readonly string[];
+  /** None: absent. */
+  readonly solutions?: readonly Solution[];
 }
 
 const TITLE = 'What the run adds to the project’s memory, which later runs are given';
@@ -43,12 +46,14 @@ export function acceptedMemory(
     decisions: addition.decisions.filter((decision) => isSeen(decided(decision))),
     techStack: addition.techStack.filter((each) => isSeen(stack(each))),
     patterns: addition.patterns.filter((each) => isSeen(pattern(each))),
+    solutions: (addition.solutions ?? []).filter((each) => isSeen(solved(each))),
     left: entriesOf(addition).filter((text) => text !== titled(addition.title) && !isSeen(text)).length,
   };
 }
 
-function entriesOf({ title, decisions, techStack, patterns }: MemoryAddition): string[] {
-  return [...new Set([titled(title), ...techStack.map(stack), ...patterns.map(pattern), ...decisions.map(decided)])];
+function entriesOf({ title, decisions, techStack, patterns, solutions = [] }: MemoryAddition): string[] {
+  const about = [...techStack.map(stack), ...patterns.map(pattern), ...decisions.map(decided)];
+  return [...new Set([titled(title), ...about, ...solutions.map(solved)])];
 }
 
 const titled = (title: string): string => `title: ${title}`;
@@ -56,6 +61,8 @@ const stack = (name: string): string => `tech stack: ${name}`;
 const pattern = (text: string): string => `pattern: ${text}`;
 const decided = ({ topic, choice, rationale }: RunDecision): string =>
   `decision: ${topic}: ${choice}${rationale === '' ? '' : ` (${rationale})`}`;
+const solved = ({ problem, cause, fix, files }: Solution): string =>
+  `solution: ${problem} – cause: ${cause} – fix: ${fix}${files.length === 0 ? '' : ` (${files.join(', ')})`}`;
 
 function hashOf(text: string): string {
   return digestOf(['memory', text]);

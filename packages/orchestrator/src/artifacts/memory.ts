@@ -5,6 +5,8 @@
 import type { RunDecision } from '@autonomous/shared';
 import { type Document, isMap, isScalar, isSeq, parseDocument, stringify } from 'yaml';
 import { yamlFault } from './front-matter.ts';
+import { entryOf, flat, headings, join } from './memory-lines.ts';
+import { SOLUTIONS, type SolutionUpdate, withSolutions } from './solution-memory.ts';
 
 export const MEMORY_PATH = '.autonomous/memory.md';
 /** Characters of all stacks and patterns of a project. */
@@ -29,12 +31,9 @@ export interface PastDecision {
   readonly lines: readonly string[];
 }
 
-export interface MemoryUpdate {
+export interface MemoryUpdate extends SolutionUpdate {
   readonly project: string;
-  /** `YYYY-MM-DD` */
-  readonly date: string;
   readonly title: string;
-  readonly runId: string;
   readonly decisions: readonly RunDecision[];
   readonly techStack: readonly string[];
   readonly patterns: readonly string[];
@@ -63,7 +62,7 @@ export function parseMemory(text: string): ProjectMemory {
 }
 
 /**
- * The file with one run's decisions, stack and patterns added. Extending again for the same run changes nothing.
+ * The file with one run's decisions, stack, patterns and solutions added. Extending again for the same run changes nothing.
  * Everything else stays: other keys, comments, and whatever a person wrote. A malformed front matter is left alone.
  * @param text the file as it is; `null` where there is none
  */
@@ -72,7 +71,7 @@ export function extendMemory(text: string | null, update: MemoryUpdate): Extende
   const eol = current.includes('\r\n') ? '\r\n' : '\n';
   const { bom, frontMatter, rawFrontMatter, body } = split(current);
   const isNew = !body.split('\n').some((line) => entryOf(line)?.runId === update.runId);
-  const extendedBody = isNew ? withEntry(body, update, eol) : body;
+  const extendedBody = isNew ? withSolutions(withEntry(body, update, eol), update, eol) : body;
 
   switch (frontMatter.kind) {
     case 'malformed':
@@ -185,21 +184,14 @@ function union(present: readonly string[], values: readonly string[]): readonly 
 }
 
 const SECTION = /^##\s+Past Decisions\s*$/i;
-/** `### 2026-01-31: A title (run: r-12)`; `null` for any other line. */
-function entryOf(line: string): Omit<PastDecision, 'lines'> | null {
-  const [, date = '', rest = ''] = /^###\s+(\d{4}-\d{2}-\d{2}):(.*)$/.exec(line.trimEnd()) ?? [];
-  const open = rest.lastIndexOf('(');
-  const inside = rest.slice(open + 1, -1);
-  if (open === -1 || !rest.endsWith(')') || !inside.startsWith('run:') || inside.includes(')')) return null;
-  const runId = inside.slice('run:'.length).trim();
-  return runId === '' ? null : { date, title: rest.slice(0, open).trim(), runId };
-}
 
 function pastDecisionsOf(body: string): readonly PastDecision[] {
   const decisions: { date: string; title: string; runId: string; lines: string[] }[] = [];
   let open = false;
+  let isSolutions = false;
   for (const { line, isHeading } of headings(body)) {
-    const entry = isHeading ? entryOf(line) : null;
+    if (isHeading && /^##?\s/.test(line)) isSolutions = SOLUTIONS.test(line);
+    const entry = isHeading && !isSolutions ? entryOf(line) : null;
     if (entry !== null) decisions.push({ ...entry, lines: [] });
     if (isHeading) open = entry !== null;
     else if (open && line.trim() !== '') decisions.at(-1)?.lines.push(line.trim());
@@ -231,25 +223,4 @@ function renderEntry(update: MemoryUpdate): readonly string[] {
     `### ${update.date}: ${title} (run: ${update.runId})`,
     ...(lines.length > 0 ? lines : ['- No decisions were recorded']),
   ];
-}
-
-function join(before: string, lines: readonly string[], eol: string): string {
-  const kept = before.trimEnd();
-  return `${kept === '' ? '' : `${kept}${eol}${eol}`}${lines.join(eol)}${eol}`;
-}
-
-/** The body's lines, and whether each is a heading; what looks like one inside a code fence is none. */
-function headings(body: string): readonly { readonly line: string; readonly isHeading: boolean }[] {
-  let fence: string | null = null;
-  return body.split('\n').map((raw) => {
-    const line = raw.replace(/\r$/, '');
-    const marker = /^\s{0,3}(`{3,}|~{3,})/.exec(line)?.[1];
-    if (marker !== undefined && fence === null) fence = marker;
-    else if (marker !== undefined && fence !== null && marker.startsWith(fence)) fence = null;
-    return { line, isHeading: fence === null && marker === undefined && /^#{1,6}\s/.test(line) };
-  });
-}
-
-function flat(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
 }

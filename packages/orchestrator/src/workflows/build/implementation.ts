@@ -76,6 +76,9 @@ export const implementationStates = (version: Version) => ({
                       enqueue.assign({
                         implemented: output,
                         decisions: [...context.decisions, ...output.decisions],
+                        ...(output.solutions === undefined
+                          ? {}
+                          : { solutions: [...(context.solutions ?? []), ...output.solutions] }),
                       });
                     }),
                   ],

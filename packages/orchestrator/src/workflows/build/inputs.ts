@@ -68,7 +68,11 @@ export const memoryOf = (context: BuildContext) => ({
   decisions: context.decisions,
   techStack: context.techStack,
   patterns: context.patterns,
+  ...solutionsOf(context),
 });
+
+/** Problems that the implementer met and solved; nothing where there are none. */
+export const solutionsOf = ({ solutions }: BuildContext) => (solutions === undefined ? {} : { solutions });
 
 /** The approved, committed plan: implementation and later stages are only reachable with one. */
 export function planOf(context: BuildContext): CommittedPlan {

@@ -3,7 +3,7 @@ import { not } from 'xstate';
 import { TAKING_IN } from '../../activities/ways.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
 import { choosingState, mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
-import { planOf, reportInput } from './inputs.ts';
+import { planOf, reportInput, solutionsOf } from './inputs.ts';
 import { failed } from './pausing.ts';
 import { buildSetup } from './setup.ts';
 import type { BuildContext, TakenIn, Version } from './types.ts';
@@ -134,6 +134,7 @@ const recording = buildSetup.createStateConfig({
       ],
       techStack: context.techStack,
       patterns: context.patterns,
+      ...solutionsOf(context),
     }),
     onDone: {
       target: 'pushing',

@@ -17,6 +17,7 @@ import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
 import type { PushInput } from '../../activities/push-branch.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
 import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
+import type { Solution } from '../../artifacts/solution-memory.ts';
 import type { ClarifyingContext } from '../parts/clarification.ts';
 import type { PausableContext } from '../parts/pausing.ts';
 import type { PublishingContext, Recorded } from '../parts/publishing.ts';
@@ -98,6 +99,8 @@ export type Implemented =
       readonly tree: string;
       readonly summary: string;
       readonly decisions: readonly RunDecision[];
+      /** Problems that it met and solved. None: absent. */
+      readonly solutions?: readonly Solution[];
       readonly refused: readonly string[];
       readonly cost: Cost;
     }
@@ -190,6 +193,8 @@ export interface BuildContext extends ClarifyingContext, PausableContext, Publis
   readonly decisions: readonly RunDecision[];
   readonly techStack: readonly string[];
   readonly patterns: readonly string[];
+  /** Problems that the implementer met and solved, as it reported them. None: absent. */
+  readonly solutions?: readonly Solution[];
   /** Where the baseline is: `none` without a command. Here and below: absent in version 1. */
   readonly baseline?: 'none' | 'running' | 'known';
   /** Of the latest report. */
@@ -282,6 +287,8 @@ export type BuildActivities = {
       decisions: BuildContext['decisions'];
       techStack: readonly string[];
       patterns: readonly string[];
+      /** None: absent. */
+      solutions?: readonly Solution[];
     };
     output: Recorded;
   };

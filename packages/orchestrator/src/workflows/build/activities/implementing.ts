@@ -39,7 +39,7 @@ export function implement(tools: ActivityTools): Of<'implement'> {
           constraints: input.plan.constraints,
           testCommand: input.test?.command || null,
         },
-        facts: await projectFacts(tools, context, project, input, work),
+        facts: await projectFacts(tools, context, project, input, work, plan),
         model: input.config.modelRouting.implementer,
         config: input.config,
         work,
@@ -60,6 +60,7 @@ export function implement(tools: ActivityTools): Of<'implement'> {
         tree: imported.tree,
         summary: tools.scrub(outcome.result.summary),
         decisions: outcome.result.decisions,
+        ...(outcome.result.solutions.length === 0 ? {} : { solutions: outcome.result.solutions }),
         refused,
         cost,
       };

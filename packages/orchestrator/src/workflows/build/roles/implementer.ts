@@ -27,15 +27,27 @@ export interface ImplementerInput extends CommonInput {
   readonly testCommand: string | null;
 }
 
+const solutionSchema = z.object({
+  problem: z.string().min(1).max(200).describe('What went wrong, as someone would search for it, in one line'),
+  cause: z.string().min(1).max(500).describe('Why it went wrong'),
+  fix: z.string().min(1).max(500).describe('What solved it'),
+  files: z.array(z.string().min(1).max(200)).max(10).default([]).describe('Paths of the files concerned'),
+});
+
 export const implementerResultSchema = z.object({
   summary: z.string().min(1).max(10_000).describe('What was done and verified, and what was not'),
   decisions: z.array(decisionSchema).max(30).default([]).describe('Choices that the plan left open'),
+  solutions: z
+    .array(solutionSchema)
+    .max(5)
+    .default([])
+    .describe('Problems of this project that cost time and that later work would meet again'),
 });
 export type ImplementerResult = z.infer<typeof implementerResultSchema>;
 
 export const implementer: Role<ImplementerInput, ImplementerResult> = {
   name: 'implementer',
-  version: 2,
+  version: 3,
   tools: ['read', 'write', 'edit', 'list', 'search', 'run', 'ask'],
   maxSteps: 150,
   result: implementerResultSchema,
@@ -76,6 +88,8 @@ start no servers that stay and nothing that asks back. Commit nothing: files are
 # The result
 - summary: what is different now, what you ran and what came of it, and what you could not do or verify.
 - decisions: choices that the plan left open and that someone could question later. None is a fine answer.
+- solutions: problems of this project that cost you time and that later work here would meet again, such as a test that
+  needs a service or a generated file that must be rebuilt: each with its cause, its fix and its files. Mostly there are none.
 
 ${ASKING_RULES}
 
