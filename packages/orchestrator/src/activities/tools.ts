@@ -1,6 +1,7 @@
 /** Ports and server settings that activities of any workflow use. */
 import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Agent } from '../agents/agent.ts';
+import type { ChainedStep } from '../artifacts/event-log.ts';
 import type { MermaidParser } from '../artifacts/mermaid.ts';
 import type { Prices } from '../models/model.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
@@ -45,6 +46,8 @@ export interface ActivityTools {
   view(runId: string): Promise<RunView>;
   /** @param after sequence of the last event already seen; all events when absent */
   events(runId: string, after?: number): Promise<readonly WorkflowEvent[]>;
+  /** All steps of a run as the hash chain has them. */
+  steps(runId: string): Promise<readonly ChainedStep[]>;
   /** Host path of an uploaded file; `null` when there is none. */
   uploadPath(id: string): Promise<string | null>;
   readonly runConfig: RunConfigPolicy;

@@ -1,6 +1,7 @@
-import type { Evidence, RunView, WorkflowEvent } from '@autonomous/shared';
+import type { Evidence, RunView } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { renderEventLog, renderRunContext } from './run-context.ts';
+import { renderRunContext, withBeside } from './run-context.ts';
+import { runContextSchema } from './record-schemas.ts';
 
 const evidence: Evidence = {
   mode: 'as_is',
@@ -146,37 +147,21 @@ describe('context.json', () => {
     const { completedAt: _, ...open } = view;
     expect(JSON.parse(renderRunContext(open)).completedAt).toBeNull();
   });
-});
 
-describe('events.jsonl', () => {
-  const event = (payload: unknown, position: number): WorkflowEvent =>
-    ({
-      id: 'e1',
-      position,
-      workflowRunId: 'r1',
-      sequence: 1,
-      type: 'NOTICE',
-      origin: 'emitted',
-      payload,
-      timestamp: '2026-02-21T10:00:00Z',
-    }) as WorkflowEvent;
-
-  it('has the same bytes for the same events, whatever the order of keys and the place in the database', () => {
-    const log = renderEventLog([event({ b: 1, a: [{ d: 2, c: undefined }] }, 7)]);
-    expect(log).toBe(
-      '{"sequence":1,"type":"NOTICE","origin":"emitted","timestamp":"2026-02-21T10:00:00Z","id":"e1","workflowRunId":"r1","payload":{"a":[{"d":2}],"b":1}}\n',
-    );
-    expect(renderEventLog([event({ a: [{ d: 2 }], b: 1 }, 900)])).toBe(log);
-    expect(renderEventLog([])).toBe('');
-  });
-
-  it('has one line for each event, whatever its texts hold', () => {
-    const log = renderEventLog([event({ message: 'a\nb\r\n{"sequence":2}\u2028' }, 1), event({ message: 'c' }, 2)]);
-    expect(
-      log
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line).payload.message),
-    ).toEqual(['a\nb\r\n{"sequence":2}\u2028', 'c']);
+  it('is what its schema describes, with and without what it has beside the view', () => {
+    const text = renderRunContext(view);
+    expect(runContextSchema.parse(JSON.parse(text))).toEqual(JSON.parse(text));
+    const tip = {
+      sequence: 20,
+      hash: 'f'.repeat(64),
+      at: '2026-02-21T10:45:00Z',
+      server: 's',
+      seal: 'x',
+      log: 'a'.repeat(64),
+    };
+    const uploads = [{ id: 'b'.repeat(64), name: 'logo.svg' }];
+    const whole = JSON.parse(withBeside(text, { tip, commits: ['c'.repeat(40)], uploads }));
+    expect(runContextSchema.parse(whole)).toEqual(whole);
+    expect(() => runContextSchema.parse({ ...whole, other: 1 })).toThrow(/other/);
   });
 });

@@ -1,8 +1,6 @@
-/**
- * Renders the files of a run in `.autonomous/runs/<id>/`: `context.json` and `events.jsonl`. Pure. The input must
- * already be free of secrets.
- */
-import type { Artifact, JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
+/** Renders `.autonomous/runs/<id>/context.json`. Pure. */
+import type { Artifact, JsonObject, RunView } from '@autonomous/shared';
+import { RECORD_FORMAT, type RecordedUpload } from './record-schemas.ts';
 
 /** The last event that a record holds: what the database of a server has to have as well. */
 export interface RecordedTip {
@@ -15,13 +13,21 @@ export interface RecordedTip {
   readonly server?: string;
   /** By which a server with the same database knows its own writing, hexadecimal; absent in records of older versions. */
   readonly seal?: string;
+  /** SHA-256 of `events.jsonl` as it was written; absent in records of older versions. */
+  readonly log?: string;
 }
 
-/**
- * The record of a run as JSON text: the keys of the documented format first, then what this version adds.
- * @param tip absent in the copy that a run's own branch gets
- */
-export function renderRunContext(view: RunView, tip?: RecordedTip): string {
+/** What a record has beside the run's view. */
+export interface RecordedBeside {
+  readonly tip: RecordedTip;
+  /** Commits of the run that the branch of the record reaches. */
+  readonly commits: readonly string[];
+  /** Files that people gave with answers. */
+  readonly uploads: readonly RecordedUpload[];
+}
+
+/** The record of a run as JSON text: the keys of the documented format first, then what this version adds. */
+export function renderRunContext(view: RunView): string {
   const context = {
     runId: view.id,
     originalRequest: view.originalRequest,
@@ -60,21 +66,25 @@ export function renderRunContext(view: RunView, tip?: RecordedTip): string {
     cost: view.cost,
     scriptedModels: view.scriptedModels,
     notices: view.notices,
-    tip,
+    format: RECORD_FORMAT,
+    projectId: view.projectId,
+    userId: view.userId,
+    headCommit: view.headCommit ?? null,
   };
   return `${JSON.stringify(context, null, 2)}\n`;
 }
 
-/** The record as JSON text with the last event that it holds, in place of one that it may name already. */
-export function withTip(text: string, tip: RecordedTip): string {
-  return `${JSON.stringify({ ...(JSON.parse(text) as JsonObject), tip }, null, 2)}\n`;
+/** The record as JSON text with what it has beside the view. It is added after redaction: no text of others can change it. */
+export function withBeside(text: string, { tip, commits, uploads }: RecordedBeside): string {
+  const context = { ...(JSON.parse(text) as JsonObject), commits, ...(uploads.length === 0 ? {} : { uploads }), tip };
+  return `${JSON.stringify(context, null, 2)}\n`;
 }
 
 /** The last event that a recorded `context.json` names; `null` where it names none. */
 export function tipOfContext(text: string): RecordedTip | null {
   try {
     const { tip } = JSON.parse(text) as { readonly tip?: Partial<RecordedTip> | null };
-    const { sequence, hash, at, server, seal } = tip ?? {};
+    const { sequence, hash, at, server, seal, log } = tip ?? {};
     if (typeof sequence !== 'number' || typeof hash !== 'string' || typeof at !== 'string') return null;
     return {
       sequence,
@@ -82,6 +92,7 @@ export function tipOfContext(text: string): RecordedTip | null {
       at,
       ...(typeof server === 'string' ? { server } : {}),
       ...(typeof seal === 'string' ? { seal } : {}),
+      ...(typeof log === 'string' ? { log } : {}),
     };
   } catch {
     // Whoever can push may have written anything.
@@ -102,31 +113,4 @@ function artifactRecord(artifact: Artifact): JsonObject {
     version: artifact.version,
     scripted: artifact.scripted,
   };
-}
-
-/**
- * The event log, one event a line, oldest first. The same events give the same bytes on every machine: keys are sorted inside a
- * payload, and `position`, which counts over all runs of one database, is left out.
- */
-export function renderEventLog(events: readonly WorkflowEvent[]): string {
-  return events
-    .map(
-      ({ sequence, type, origin, timestamp, id, workflowRunId, payload }) =>
-        JSON.stringify({ sequence, type, origin, timestamp, id, workflowRunId, payload: sorted(payload as JsonValue) }), // payloads are JSON
-    )
-    .map((line) => `${line}\n`)
-    .join('');
-}
-
-function sorted(value: JsonValue): JsonValue {
-  if (typeof value !== 'object' || value === null) return value;
-  if (isList(value)) return value.map(sorted);
-  const entries = Object.entries(value).flatMap(([key, item]): [string, JsonValue][] =>
-    item === undefined ? [] : [[key, sorted(item)]],
-  );
-  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function isList(value: object): value is readonly JsonValue[] {
-  return Array.isArray(value);
 }

@@ -66,6 +66,7 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
       return view;
     },
     events: (runId, after = 0) => store.readRun(runId, after),
+    steps: (runId) => store.readSteps(runId),
     uploadPath: async (id) => (await uploads.get(id))?.path ?? null,
     runConfig: workflows.runConfig,
     checkModel: (id) => models.check(id),

@@ -12,7 +12,10 @@ import { anEvent, aStep, aView, NOON } from '../event-store/sqlite/steps.fixture
 import { tell } from '../event-store/sqlite/stored-run.fixture.ts';
 import { type Fixture, git, makeBareRemote, openFixture } from '../repository/git-fixture.fixture.ts';
 import { redactLines } from '../artifacts/record-redaction.ts';
+import { readEventLog } from '../artifacts/event-log.ts';
+import { runContextSchema } from '../artifacts/record-schemas.ts';
 import { tipOfContext } from '../artifacts/run-context.ts';
+import { sha256 } from '../event-store/hash-chain.ts';
 import { systemClock } from './clock.ts';
 import { ManualClock } from './engine.fixture.ts';
 import { findFaults } from './record-check.ts';
@@ -120,6 +123,26 @@ describe('the recorder', () => {
     await recorder.start();
     await recorder.settled();
     expect(recorded()).toEqual(['.autonomous/runs/r-2/events.jsonl']);
+    await recorder.stop();
+  });
+
+  it('gives each line the links of its step, and names what it wrote', async () => {
+    await complete('r-1');
+    const recorder = aRecorder();
+    await recorder.start();
+    await recorder.settled();
+    const show = (name: string): string =>
+      git(fixture.remote, 'show', `autonomous/record:.autonomous/runs/r-1/${name}`);
+    const [step] = await store.readSteps('r-1');
+    const read = readEventLog(`${show('events.jsonl')}\n`, 'r-1');
+    if (!read.ok) throw new Error(read.message);
+    expect(read.lines.map(({ chain }) => chain)).toEqual(
+      step?.payloadHashes.map((payloadHash) => ({ payloadHash, step: { first: 1, last: 2, hash: step.hash } })),
+    );
+    expect(read.lines.every(({ payload, chain }) => sha256(JSON.stringify(payload)) === chain?.payloadHash)).toBe(true);
+    const context = JSON.parse(show('context.json'));
+    expect(runContextSchema.parse(context)).toEqual(context);
+    expect(context.tip).toMatchObject({ hash: step?.hash, log: sha256(`${show('events.jsonl')}\n`) });
     await recorder.stop();
   });
 

@@ -5,8 +5,10 @@
 import type { Project, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { RecordRedactor, type RedactorOptions } from '../artifacts/record-redactor.ts';
-import { type RecordedTip, renderEventLog, renderRunContext, withTip } from '../artifacts/run-context.ts';
+import { renderEventLog, withChain } from '../artifacts/event-log.ts';
+import { type RecordedTip, renderRunContext, withBeside } from '../artifacts/run-context.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import { sha256 } from '../event-store/hash-chain.ts';
 import { RECORD_BRANCH, type RemoteProject, type Repository } from '../repository/repository.ts';
 import { isFinal } from '../core/advance.ts';
 import type { Clock } from './clock.ts';
@@ -343,19 +345,25 @@ export class RunRecordWriter {
     tip: RecordedTip,
   ): Promise<{ readonly files: Readonly<Record<string, string>>; readonly isComplete: boolean }> {
     const { signal } = this.#stopLooking;
+    const rendered = renderEventLog(events);
     const { files, isComplete } = await this.#redactor.redact(
       view.id,
       {
         'context.json': renderRunContext(view),
-        'events.jsonl': renderEventLog(events),
+        'events.jsonl': rendered,
         'transcript.jsonl': await this.#options.transcripts.text(view.id),
         ...this.#recordFiles(view, events),
       },
       await this.#secretsOf(project, view, events),
       signal,
     );
-    // Later comparisons rely on the tip, so it is set after redaction: no text of others can change it.
-    return { files: { ...files, 'context.json': withTip(files['context.json'], tip) }, isComplete };
+    const steps = await this.#options.store.readSteps(view.id);
+    const log = withChain(rendered, files['events.jsonl'], steps);
+    const beside = { tip: { ...tip, log: sha256(log) }, commits: [], uploads: [] };
+    return {
+      files: { ...files, 'events.jsonl': log, 'context.json': withBeside(files['context.json'], beside) },
+      isComplete,
+    };
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Gate, RunView, WorkflowEvent } from '@autonomous/shared';
 import { Conflict, foldRun, InvalidRequest, Unavailable } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from './event-store.ts';
+import { sha256 } from './hash-chain.ts';
 import { aClarification, anActivity, anEvent, aStart, aStep, aTimer, aView, NOON } from './sqlite/steps.fixture.ts';
 import { calls, opens, tell, type Told } from './sqlite/stored-run.fixture.ts';
 
@@ -713,6 +714,66 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
       await store.setMark('recorded', '18');
       await reopen();
       expect(await store.getMark('recorded')).toBe('18');
+    });
+
+    describe('the chain of a run', () => {
+      it('is read step by step, and stored again elsewhere it has the same hashes, with payloads that are not whole', async () => {
+        const view = aView('a');
+        const later = '2026-03-01T12:00:05.000Z';
+        const first = [aStart(view), anEvent('NOTICE', { text: 'a' }, NOON, 'emitted')];
+        await store.append(aStep('a', { events: first, context: { count: 'abc' } }));
+        const second = [anEvent('NOTICE', { text: 'the secret' }), anEvent('NOTICE', { text: 'erased' }, later)];
+        await store.append(aStep('a', { expectedSequence: 2, events: second }));
+        const steps = await store.readSteps('a');
+        expect(steps).toEqual([
+          {
+            first: 1,
+            last: 2,
+            hash: (await store.tipOf('a', 2))?.hash,
+            payloadHashes: [expect.any(String), sha256('{"text":"a"}')],
+            context: { count: 'abc' },
+          },
+          {
+            first: 3,
+            last: 4,
+            hash: (await store.tipOf('a'))?.hash,
+            payloadHashes: second.map(({ json }) => sha256(json)),
+            context: null,
+          },
+        ]);
+        expect(await store.readSteps('nobody')).toEqual([]);
+
+        const hashOf = (index: number): string => steps[1]?.payloadHashes[index] ?? '';
+        const other = await make();
+        const again = await other.open();
+        await again.append(aStep('a', { events: first, context: { count: 'abc' } }));
+        const withheld = [
+          {
+            ...anEvent('NOTICE', { text: '[secret: token]' }),
+            withheld: { why: 'redacted' as const, payloadHash: hashOf(0) },
+          },
+          {
+            ...anEvent('NOTICE', {}, later),
+            json: 'null',
+            withheld: { why: 'erased' as const, payloadHash: hashOf(1) },
+          },
+        ];
+        await again.append(aStep('a', { expectedSequence: 2, events: withheld }));
+        expect(await again.tipOf('a')).toEqual(await store.tipOf('a'));
+        expect(await again.verifyRun('a')).toBeNull();
+        expect((await again.readRun('a', 2)).map(({ type, payload }) => [type, payload])).toEqual([
+          ['NOTICE', { text: '[secret: token]' }],
+          ['ERASED', { type: 'NOTICE' }],
+        ]);
+        expect((await again.readSteps('a'))[1]?.withheld).toEqual(
+          new Map([
+            [3, 'redacted'],
+            [4, 'erased'],
+          ]),
+        );
+        await again.close();
+        await other.remove();
+      });
     });
 
     describe('integrity', () => {

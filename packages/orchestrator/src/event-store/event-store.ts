@@ -16,6 +16,7 @@ import type {
   WorkflowEvent,
   Clarification,
 } from '@autonomous/shared';
+import type { ChainedStep } from '../artifacts/event-log.ts';
 import type { ContextHashes } from '../core/context-hash.ts';
 import type { RunSummary } from './run-summary.ts';
 
@@ -27,6 +28,11 @@ export interface NewEvent {
   readonly json: string;
   /** ISO 8601. */
   readonly timestamp: string;
+  /**
+   * Hash of the payload as it was stored first, for an event that comes from a record without its secrets or was erased: it is
+   * what the chain covers. Absent: the payload is whole.
+   */
+  readonly withheld?: { readonly why: 'redacted' | 'erased'; readonly payloadHash: string };
 }
 
 export interface StoredActivity {
@@ -211,6 +217,11 @@ export interface EventStore {
   readRun(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
   /** Reads like {@link readRun}, but returns unreadable events with the type `UNREADABLE`, which folds ignore. */
   readHistory(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
+  /**
+   * Reads all steps of a run as the hash chain has them, oldest first; empty if there is no such run.
+   * @throws {Unprocessable} when one of them cannot be read
+   */
+  readSteps(runId: string): Promise<readonly ChainedStep[]>;
   /**
    * Reads events of all runs after `position`, oldest first, at most `limit` (default 500). A shorter list means that the end
    * was reached. Damage of a run does not affect others: unreadable events have the type `UNREADABLE`.

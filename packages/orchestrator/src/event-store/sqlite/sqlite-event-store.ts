@@ -32,6 +32,7 @@ import type {
   SummarizedRun,
   SummaryFilter,
 } from '../event-store.ts';
+import type { ChainedStep } from '../../artifacts/event-log.ts';
 import { exportRun } from './integrity/export-run.ts';
 import { lostFile } from './file-identity.ts';
 import { CHAIN_START } from '../hash-chain.ts';
@@ -174,6 +175,13 @@ export class SqliteEventStore implements EventStore {
     return this.#readAtOnce(() => {
       const run = this.#runs.find(runId);
       return run === undefined ? [] : this.#runs.events(run, after, limit, readWhatCanBeRead);
+    });
+  }
+
+  async readSteps(runId: string): Promise<readonly ChainedStep[]> {
+    return this.#readAtOnce(() => {
+      const run = this.#runs.find(runId);
+      return run === undefined ? [] : this.#runs.chain(run);
     });
   }
 
@@ -605,6 +613,7 @@ function toStepWrite(commit: RunCommit): StepWrite {
     expectedSequence,
     at,
     events: toFields(events, at),
+    withheld: toWithheld(events),
     context: commit.context === undefined ? null : JSON.stringify(commit.context),
     status: view.status,
     stage: view.currentStage,
@@ -652,6 +661,16 @@ function toFields(events: readonly NewEvent[], at: number): StepWrite['events'] 
     fields.push(JSON.stringify(type), origin === 'emitted' ? 1 : 0, json, ms === at ? 0 : ms);
   }
   return fields;
+}
+
+/** By the index of the event. */
+function toWithheld(events: readonly NewEvent[]): StepWrite['withheld'] {
+  const withheld = events.flatMap(({ withheld: known }, index) =>
+    known === undefined
+      ? []
+      : [{ index, payloadHash: known.payloadHash, mark: known.why === 'erased' ? 1 : 2 } as const],
+  );
+  return withheld.length === 0 ? null : withheld;
 }
 
 /** A view that disagrees with its events would stay wrong for ever, unseen; a key of another run would not be found. */

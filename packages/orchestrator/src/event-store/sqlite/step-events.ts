@@ -7,8 +7,11 @@ import type { StepRow } from './packed-steps.ts';
 
 const HASH_BYTES = 32;
 
-/** An element of the text: type, origin, payload, own time or 0, 1 when the payload was erased. */
-export type EventElement = readonly [type: string, origin: 0 | 1, payload: unknown, at?: number, erased?: 1];
+/**
+ * An element of the text: type, origin, payload, own time or 0, and whether the payload is not the one that was hashed: 1 when it
+ * was erased, 2 when it comes from a record without its secrets.
+ */
+export type EventElement = readonly [type: string, origin: 0 | 1, payload: unknown, at?: number, withheld?: 1 | 2];
 
 /** @throws {SyntaxError} when the text is not what the writer makes */
 export function parseEvents(text: unknown): readonly EventElement[] {
@@ -21,6 +24,16 @@ export function parseEvents(text: unknown): readonly EventElement[] {
 
 export function isErased(element: EventElement): boolean {
   return element[4] === 1 && element[2] === null;
+}
+
+/** Whether secrets in the payload were replaced by marks before it came here. */
+export function isRedacted(element: EventElement): boolean {
+  return element[4] === 2;
+}
+
+/** Hashes of the payloads, hexadecimal. */
+export function payloadHashes(hashes: Buffer): readonly string[] {
+  return Array.from({ length: hashes.length / HASH_BYTES }, (_, index) => hashAt(hashes, index));
 }
 
 /**
@@ -42,7 +55,7 @@ export function chainEvents(
     return {
       type: element[0],
       origin: element[1],
-      payload: isErased(element) ? null : payload,
+      payload: isErased(element) || isRedacted(element) ? null : payload,
       payloadHash: hashAt(hashes, index),
       at: element[3] ?? 0,
     };
@@ -72,14 +85,15 @@ function hashAt(hashes: Buffer, index: number): string {
 
 function isEventElement(value: unknown): value is EventElement {
   if (!Array.isArray(value)) return false;
-  const [type, origin, payload, at, erased] = value as unknown[];
+  const [type, origin, payload, at, withheld] = value as unknown[];
   return (
     value.length <= 5 &&
     typeof type === 'string' &&
     (origin === 0 || origin === 1) &&
     typeof payload === 'object' &&
-    (payload !== null || erased === 1) &&
-    (at === undefined || typeof at === 'number')
+    (payload !== null || withheld === 1) &&
+    (at === undefined || typeof at === 'number') &&
+    (withheld === undefined || withheld === 1 || withheld === 2)
   );
 }
 
@@ -102,7 +116,8 @@ function isWritten(text: string, hashes: Buffer, at: number): boolean {
     const element: unknown = JSON.parse(text);
     if (!isEventElement(element)) return false;
     const payload = JSON.stringify(element[2]);
-    return writeElement(element, payload) === text && (isErased(element) || sha256(payload) === hashAt(hashes, at));
+    const isWithheld = isErased(element) || isRedacted(element);
+    return writeElement(element, payload) === text && (isWithheld || sha256(payload) === hashAt(hashes, at));
   } catch {
     return false;
   }

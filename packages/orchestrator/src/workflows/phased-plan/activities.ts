@@ -13,7 +13,8 @@ import type { ActivityTools } from '../../activities/tools.ts';
 import { readForeignText } from '../../artifacts/foreign-text.ts';
 import { MEMORY_PATH } from '../../artifacts/memory.ts';
 import { RecordRedactor } from '../../artifacts/record-redactor.ts';
-import { renderEventLog, renderRunContext } from '../../artifacts/run-context.ts';
+import { renderEventLog, withChain } from '../../artifacts/event-log.ts';
+import { renderRunContext } from '../../artifacts/run-context.ts';
 import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import { pathFault } from '../../repository/repository-paths.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
@@ -129,7 +130,7 @@ function recordRun(tools: ActivityTools): Of<'recordRun'> {
       const { repository } = tools;
       const { runId, projectId, baseCommit, head, branch } = input;
       const project = await tools.project(projectId, context.runId);
-      const [view, events] = await Promise.all([tools.view(runId), tools.events(runId)]);
+      const [view, events, steps] = await Promise.all([tools.view(runId), tools.events(runId), tools.steps(runId)]);
       const followed = planFileOf(events);
       await assertAccepted(tools, { project, view, baseCommit, head, signal: context.signal, followed });
       const memory = await memoryWith(tools, context, project, input);
@@ -142,7 +143,7 @@ function recordRun(tools: ActivityTools): Of<'recordRun'> {
       context.signal.throwIfAborted();
       const written = {
         'context.json': `${JSON.stringify(JSON.parse(files['context.json']), null, 2)}\n`,
-        'events.jsonl': files['events.jsonl'],
+        'events.jsonl': withChain(record['events.jsonl'], files['events.jsonl'], steps),
         ...scrubbed(tools, stateFiles(events)),
         ...(input.plan === null ? {} : scrubbed(tools, { 'plan.md': input.plan })),
       };

@@ -12,13 +12,22 @@ import {
 } from '@autonomous/shared';
 import type { IntegrityFault, StoredRun } from '../../event-store.ts';
 import { CHAIN_START, type ChainFault, ChainReader, type ChainTip, sha256 } from '../../hash-chain.ts';
+import type { ChainedStep } from '../../../artifacts/event-log.ts';
 import type { ContextHashes } from '../../../core/context-hash.ts';
 import { type StepRow, unpackSteps } from '../packed-steps.ts';
 import { readGate, partialView } from './partial-view.ts';
 import type { RunRow } from './run-row.ts';
 import type { Connection } from '../sqlite-connection.ts';
 import { sqliteCode } from '../sqlite-errors.ts';
-import { chainEvents, type EventElement, findDamage, isErased, parseEvents } from '../step-events.ts';
+import {
+  chainEvents,
+  type EventElement,
+  findDamage,
+  isErased,
+  isRedacted,
+  parseEvents,
+  payloadHashes,
+} from '../step-events.ts';
 import { toIso } from '../times.ts';
 
 const ALL = -1;
@@ -121,6 +130,27 @@ export class StoredRuns {
       }
     }
     return events;
+  }
+
+  /** All steps of a run as the hash chain has them, oldest first. @throws {DamagedRun} */
+  chain(run: RunRow): readonly ChainedStep[] {
+    return this.#steps(run, 0).map((step) => {
+      const elements = elementsOf(run.id, step);
+      const first = step.sequence - elements.length + 1;
+      const withheld = new Map<number, 'redacted' | 'erased'>();
+      for (const [index, element] of elements.entries()) {
+        if (isErased(element)) withheld.set(first + index, 'erased');
+        else if (isRedacted(element)) withheld.set(first + index, 'redacted');
+      }
+      return {
+        first,
+        last: step.sequence,
+        hash: toHex(step.hash),
+        payloadHashes: payloadHashes(step.hashes),
+        ...(withheld.size === 0 ? {} : { withheld }),
+        context: readContextHashes(run.id, step),
+      };
+    });
   }
 
   /** The view of a run as far as it can be read; what can't be is said in its notices. */
@@ -328,6 +358,14 @@ export function readEvents(runId: string, step: StepRow): readonly WorkflowEvent
     const elements = parseEvents(step.events);
     const events = toEvents(runId, step, elements);
     return elements.some(isErased) ? events.map((event, index) => foldable(event, elements[index])) : events;
+  } catch (error) {
+    throw new DamagedRun(runId, faultIn(step, error), error);
+  }
+}
+
+function elementsOf(runId: string, step: StepRow): readonly EventElement[] {
+  try {
+    return parseEvents(step.events);
   } catch (error) {
     throw new DamagedRun(runId, faultIn(step, error), error);
   }

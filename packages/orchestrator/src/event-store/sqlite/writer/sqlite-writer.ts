@@ -137,7 +137,7 @@ export class SqliteWriter {
 
   /** One step of a run. @returns the position of its last event */
   #step(write: StepWrite): WriteResult {
-    const { runId, expectedSequence, at, events, request } = write;
+    const { runId, expectedSequence, at, events, request, withheld } = write;
     if (request !== null && this.#statements.request.get(request.key) !== undefined)
       throw new Refusal(`What is asked for under the key '${request.key}' is done already.`);
     const known = this.#known(runId);
@@ -165,10 +165,13 @@ export class SqliteWriter {
       const origin = events[field + 1] as number;
       const payload = events[field + 2] as string;
       const ownTime = events[field + 3] as number;
-      const payloadHash = sha256(payload);
+      const withheldHere = withheld?.find((each) => each.index === index);
+      const payloadHash = withheldHere?.payloadHash ?? sha256(payload);
       hashes.write(payloadHash, index * HASH_BYTES, 'hex');
       link += linkEvent(type, origin, payloadHash, ownTime);
-      text += `${index === 0 ? '' : ','}[${type},${origin},${payload}${ownTime === 0 ? '' : `,${ownTime}`}]`;
+      const mark = withheldHere === undefined ? '' : `,${withheldHere.mark}`;
+      const end = ownTime === 0 && mark === '' ? '' : `,${ownTime}${mark}`;
+      text += `${index === 0 ? '' : ','}[${type},${origin},${payload}${end}]`;
     }
     const tip = endLink(link);
     const sequence = expectedSequence + count;

@@ -12,6 +12,8 @@ export interface StepWrite {
   readonly at: number;
   /** Four fields an event: type as JSON text, origin (0 or 1), payload as JSON text, own time or 0 where it is the step's. */
   readonly events: readonly (string | number)[];
+  /** Events whose payload is not the one that the chain covers; `null` in nearly all steps. */
+  readonly withheld: readonly WithheldPayload[] | null;
   /** JSON of the hashes of what it changed in the context; `null` when no machine took it. */
   readonly context: string | null;
   readonly status: string;
@@ -31,6 +33,15 @@ export interface StepWrite {
   readonly request: RequestRow | null;
   /** JSON of the state and of the view after this step. */
   readonly snapshot: { readonly data: string; readonly view: string } | null;
+}
+
+export interface WithheldPayload {
+  /** Of the event in its step. */
+  readonly index: number;
+  /** Hexadecimal. */
+  readonly payloadHash: string;
+  /** As the text of the step says it: 1 erased, 2 redacted. */
+  readonly mark: 1 | 2;
 }
 
 export interface RunStart {

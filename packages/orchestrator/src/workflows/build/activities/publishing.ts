@@ -4,7 +4,8 @@ import { readForeignText } from '../../../artifacts/foreign-text.ts';
 import { type ExtendedMemory, MEMORY_PATH, type MemoryUpdate } from '../../../artifacts/memory.ts';
 import { acceptedMemory } from '../../../artifacts/memory-concern.ts';
 import { RecordRedactor } from '../../../artifacts/record-redactor.ts';
-import { renderEventLog, renderRunContext } from '../../../artifacts/run-context.ts';
+import { renderEventLog, withChain } from '../../../artifacts/event-log.ts';
+import { renderRunContext } from '../../../artifacts/run-context.ts';
 import type { ValidationReport } from '../documents/validation-report.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../../../core/activity.ts';
@@ -46,7 +47,11 @@ export function copyRecord(tools: ActivityTools): Of<'copyRecord'> {
     async perform(input, context) {
       const { repository } = tools;
       const project = await tools.project(input.projectId, input.runId);
-      const [view, events] = await Promise.all([tools.view(input.runId), tools.events(input.runId)]);
+      const [view, events, steps] = await Promise.all([
+        tools.view(input.runId),
+        tools.events(input.runId),
+        tools.steps(input.runId),
+      ]);
       await assertAccepted(tools, {
         project,
         view,
@@ -66,7 +71,7 @@ export function copyRecord(tools: ActivityTools): Of<'copyRecord'> {
       context.signal.throwIfAborted();
       const tree = await repository.writeFiles(project, await repository.treeOf(project, input.head), {
         [`${folder}/context.json`]: `${JSON.stringify(JSON.parse(files['context.json']), null, 2)}\n`,
-        [`${folder}/events.jsonl`]: files['events.jsonl'],
+        [`${folder}/events.jsonl`]: withChain(record['events.jsonl'], files['events.jsonl'], steps),
         [MEMORY_PATH]: tools.scrub(memory.text),
         ...(override
           ? { [reportPath(input.runId)]: await overriddenReport(tools, context, project, input, view, override) }

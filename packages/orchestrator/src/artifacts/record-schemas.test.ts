@@ -1,0 +1,37 @@
+/** The published schemas, held together with the code that writes and reads what they describe. */
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { extendMemory } from './memory.ts';
+import { jsonSchemaOf, memoryFrontMatterSchema, RECORD_SCHEMAS } from './record-schemas.ts';
+
+const FOLDER = fileURLToPath(new URL('../../../../docs/schemas/', import.meta.url));
+
+it.each(Object.keys(RECORD_SCHEMAS))('docs/schemas/%s.schema.json is what the code reads and writes', async (name) => {
+  const text = `${JSON.stringify(jsonSchemaOf(name), null, 2)}\n`;
+  await expect(text).toMatchFileSnapshot(`${FOLDER}${name}.schema.json`);
+});
+
+it('there is no other file beside them', () => {
+  expect(readdirSync(FOLDER).sort()).toEqual(
+    Object.keys(RECORD_SCHEMAS)
+      .map((name) => `${name}.schema.json`)
+      .sort(),
+  );
+});
+
+it('the front matter that a run writes is as its schema says', () => {
+  const { text } = extendMemory(null, {
+    project: 'shop',
+    date: '2026-02-21',
+    title: 'Login',
+    runId: 'r-1',
+    decisions: [],
+    techStack: ['Next.js 14'],
+    patterns: ['Soft deletes'],
+  });
+  const fields: unknown = parse(text.split('---\n')[1] ?? '');
+  expect(memoryFrontMatterSchema.parse(fields)).toEqual(fields);
+  expect(fields).toMatchObject({ project: 'shop', techStack: ['Next.js 14'] });
+});
