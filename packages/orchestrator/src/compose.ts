@@ -143,7 +143,7 @@ async function createParts(
     config,
     log,
     adapters,
-    repository: tools.repository,
+    tools,
     workflows: workflows.all,
     engine,
     crashes,

@@ -158,6 +158,7 @@ describe('a copy without its mirrors', () => {
     const { server, early, data } = await aServerWithYesterday();
     const mirrors = path.join(data, 'mirrors');
     await rename(mirrors, `${mirrors}.away`);
+    await server.git('update-ref', '-d', 'refs/heads/autonomous/record');
     const without = await startServer(server.folder);
     const aside = await waitFor(without, early.id, ({ gate }) => gate?.reason === 'poisoned');
     expect(aside.gate?.summary).toContain(`its commit ${aside.headCommit} is not in the project's mirror`);
@@ -173,6 +174,21 @@ describe('a copy without its mirrors', () => {
     await waitFor(whole, early.id, ({ gate }) => gate?.kind === 'plan');
     await whole.client.decideOpenGate(early.id, await approvalOf(whole, early.id));
     await waitFor(whole, early.id, ({ status }) => status === 'completed');
+  });
+});
+
+describe('a copy without its mirrors whose record is on the remote', () => {
+  it('has the commits of a run from there, whose branch was never pushed', async () => {
+    const { server, early, data } = await aServerWithYesterday();
+    await rm(path.join(data, 'mirrors'), { recursive: true });
+    const without = await restart(server);
+    await waitFor(without, early.id, ({ gate }) => gate !== null);
+    const { gate } = await without.client.getRun(early.id);
+    if (gate?.kind !== 'plan') await without.client.decideOpenGate(early.id, { decision: 'retry' });
+    await waitFor(without, early.id, (view) => view.gate?.kind === 'plan');
+    expect(await server.git('branch', '--list', early.branch)).toBe('');
+    await without.client.decideOpenGate(early.id, await approvalOf(without, early.id));
+    await waitFor(without, early.id, ({ status }) => status === 'completed');
   });
 });
 

@@ -69,11 +69,34 @@ export async function assertNoSecrets(
 
 type Found = SecretFinding & { readonly oid: string | null; readonly hash: string };
 
+type Reading = Pick<ActivityTools, 'repository' | 'view'>;
+
+/**
+ * Scans what a commit leads to and neither the remote's branches nor its record do.
+ * @param gathered made by `Repository.gather` of the run's commits and trees
+ * @returns whether something in it looks like a secret and was accepted by no person
+ */
+export async function holdsSecrets(
+  tools: Reading,
+  project: RemoteProject,
+  view: RunView,
+  gathered: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { commits, blobs } = await tools.repository.newHistory(project, gathered, 'record');
+  // Trees lie under their ids.
+  const named = blobs.map((blob) => ({ ...blob, path: blob.path.replace(/^[0-9a-f]{40,64}\//, '') }));
+  const paths = [...new Set(named.map(({ path }) => path))];
+  const commit = view.headCommit ?? view.baseCommit ?? gathered;
+  const found = await findingsIn(tools, { signal }, { project, commit }, view, { commits, paths, blobs: named });
+  return found.length > 0;
+}
+
 /** Returns everything that looks like a secret, was not in the base, and was not accepted. */
 async function findingsIn(
-  tools: ActivityTools,
-  context: ActivityContext,
-  { project, commit }: Outgoing,
+  tools: Reading,
+  context: Pick<ActivityContext, 'signal'>,
+  { project, commit }: Pick<Outgoing, 'project' | 'commit'>,
   view: RunView,
   history: NewHistory,
 ): Promise<readonly Found[]> {
@@ -118,8 +141,8 @@ async function findingsIn(
 
 /** Digests of what the changed files had in them before the run. */
 async function repositoryBefore(
-  tools: ActivityTools,
-  context: ActivityContext,
+  tools: Reading,
+  context: Pick<ActivityContext, 'signal'>,
   project: RemoteProject,
   base: string,
   commit: string,
@@ -163,8 +186,8 @@ interface Named {
 }
 
 async function scanned(
-  { repository }: ActivityTools,
-  context: ActivityContext,
+  { repository }: Reading,
+  context: Pick<ActivityContext, 'signal'>,
   project: RemoteProject,
   all: readonly Named[],
 ): Promise<readonly Omit<Found, 'hash'>[]> {
@@ -208,7 +231,10 @@ function batchesOf(all: readonly Named[]): readonly (readonly Named[])[] {
 }
 
 /** Scans texts for secrets. Texts that take too long are scanned in halves; a single one that does is a finding. */
-async function scanTexts(context: ActivityContext, texts: readonly ScannedText[]): Promise<readonly SecretFinding[]> {
+export async function scanTexts(
+  context: Pick<ActivityContext, 'signal'>,
+  texts: readonly ScannedText[],
+): Promise<readonly SecretFinding[]> {
   if (texts.length === 0) return [];
   const { signal } = context;
   const answer = await readForeignText('scanForSecrets', [texts], { maxMs: BATCH_MS, signal });

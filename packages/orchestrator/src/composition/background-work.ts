@@ -2,6 +2,8 @@
 import type { Gate, RunView } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { committedSecrets } from '../activities/outgoing.ts';
+import { recordableObjects, recordableUpload } from '../activities/recordable.ts';
+import type { ActivityTools } from '../activities/tools.ts';
 import { removeRunFolder } from '../activities/work-folders.ts';
 import type { ServerConfig } from '../config.ts';
 import { isFinal } from '../core/advance.ts';
@@ -17,7 +19,6 @@ import { type Probe, SelfResume, SERVER } from '../engine/self-resume.ts';
 import type { Models } from '../models/model.ts';
 import type { ModelSettings } from '../models/registry.ts';
 import { probeProvider } from '../models/provider-probe.ts';
-import type { Repository } from '../repository/repository.ts';
 import type { Workflow } from '../workflows/workflow.ts';
 import type { Adapters } from './adapters.ts';
 import { whyNotStorable } from './storage-health.ts';
@@ -26,8 +27,8 @@ export interface BackgroundWorkOptions {
   readonly config: ServerConfig;
   readonly log: Logger;
   readonly adapters: Adapters;
-  /** The repository as activities use it. */
-  readonly repository: Repository;
+  /** As activities get them. */
+  readonly tools: ActivityTools;
   readonly workflows: readonly Workflow[];
   readonly engine: Engine;
   readonly crashes: CrashLedger;
@@ -80,7 +81,8 @@ export function createBackgroundWork(options: BackgroundWorkOptions): Background
 }
 
 function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, 'comparison' | 'recorder'> {
-  const { config, log, adapters, repository, workflows, engine, serverId } = options;
+  const { config, log, adapters, tools, workflows, engine, serverId } = options;
+  const { repository } = tools;
   const { store, transcripts, scrubber } = adapters;
   const comparison: RecordComparison = new RecordComparison({
     store,
@@ -102,6 +104,8 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
       branch === '' ? Promise.resolve([]) : committedSecrets(repository, project, branch, signal),
     comparison,
     serverId,
+    objectsOf: (project, view, events, signal) => recordableObjects(tools, project, view, events, signal),
+    contentOf: (upload, signal) => recordableUpload(tools, upload, signal),
     isInMirrorOnly: ({ id, name, repository: address }) =>
       ['*', id, name, address].some((each) => config.recordInMirrorOnly.includes(each)),
     recordFiles: (view, events) =>

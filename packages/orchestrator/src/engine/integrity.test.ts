@@ -300,7 +300,10 @@ describe('a database and the record in git', () => {
   it('are not compared where there is no record, or none that can be read', async () => {
     await step('r-1', 0, NOON);
     expect(await diverged()).toEqual([]);
-    await fixture.repository.record(fixture.project, { '.autonomous/runs/r-1/context.json': '{"tip": 7}' }, 'nonsense');
+    await fixture.repository.record(fixture.project, {
+      files: { '.autonomous/runs/r-1/context.json': '{"tip": 7}' },
+      message: 'nonsense',
+    });
     expect(await diverged()).toEqual([]);
     rmSync(path.join(root, 'mirrors'), { recursive: true, force: true });
     expect(await diverged()).toEqual([]);

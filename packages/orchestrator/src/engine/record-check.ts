@@ -176,6 +176,11 @@ export function recordFolder(runId: string): string {
   return `.autonomous/runs/${runId}`;
 }
 
+/** File of a project in its record. */
+export function projectPath(projectId: string): string {
+  return `.autonomous/projects/${projectId}.json`;
+}
+
 function runIdOf(path: string): string | undefined {
   // Anyone with push access may have named a folder anything.
   return /^\.autonomous\/runs\/([\w-]{1,100})\//.exec(path)?.[1];

@@ -2,18 +2,19 @@
  * Writes the record of open runs to their projects' git, on the branch `autonomous/record`. The record is a projection of
  * the log. It is written in batches after each gate and stage, and continued after a crash.
  */
-import type { Project, RunView, WorkflowEvent } from '@autonomous/shared';
+import type { Project, RunStatus, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { RecordRedactor, type RedactorOptions } from '../artifacts/record-redactor.ts';
 import { renderEventLog, withChain } from '../artifacts/event-log.ts';
 import { type RecordedTip, renderRunContext, withBeside } from '../artifacts/run-context.ts';
+import type { RecordedProject, RecordedUpload } from '../artifacts/record-schemas.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { sha256 } from '../event-store/hash-chain.ts';
 import { RECORD_BRANCH, type RemoteProject, type Repository } from '../repository/repository.ts';
 import { isFinal } from '../core/advance.ts';
 import type { Clock } from './clock.ts';
 import type { EngineMessage } from './step-feed.ts';
-import { findFaults, recordFolder, recordKeeper } from './record-check.ts';
+import { findFaults, projectPath, recordFolder, recordKeeper } from './record-check.ts';
 import type { RecordComparison } from './record-comparison.ts';
 import { sealOf } from './record-seal.ts';
 import type { Transcripts } from './transcripts.ts';
@@ -40,8 +41,24 @@ export interface RecorderOptions {
   readonly serverId?: string;
   /** True for a project whose record is never pushed. Absent: the record of every project is. */
   readonly isInMirrorOnly?: (project: Project) => boolean;
+  /** A commit that leads to the commits and trees that the log of a run names; `null` where the record cannot have them. Absent: none are recorded. */
+  readonly objectsOf?: (
+    project: RemoteProject,
+    view: RunView,
+    log: string,
+    signal: AbortSignal,
+  ) => Promise<string | null>;
+  /** Content of a file that a person gave with an answer; `null` where the record cannot have it. Absent: none are recorded. */
+  readonly contentOf?: (upload: RunUpload, signal: AbortSignal) => Promise<Uint8Array | null>;
   /** Files that the workflow of a run adds to its record, by name. */
   readonly recordFiles?: (view: RunView, events: readonly WorkflowEvent[]) => Readonly<Record<string, string>>;
+}
+
+/** A file that a person gave with an answer. */
+export interface RunUpload {
+  /** SHA-256 of the content. */
+  readonly id: string;
+  readonly name: string;
 }
 
 /** Steps of several runs that come shortly after each other share one commit. */
@@ -70,12 +87,22 @@ const MILESTONES: ReadonlySet<string> = new Set([
   'RUN_CANCELLED',
 ]);
 
+/** A run in one of these may stay there for weeks: all that it needs to go on elsewhere is recorded then. */
+const WAITING: ReadonlySet<string> = new Set<RunStatus>([
+  'awaiting_approval',
+  'awaiting_clarification',
+  'awaiting_children',
+  'paused',
+]);
+
 export class RunRecordWriter {
   readonly #options: RecorderOptions;
   readonly #redactor: RecordRedactor;
   /** Sequence of the last pause, by run, whose secrets are known to the redactor. */
   readonly #askedFor = new Map<string, number>();
   readonly #dirty = new Set<string>();
+  /** `<run>/<upload>` of files that are in the record since the start. */
+  readonly #recordedUploads = new Set<string>();
   #position = 0;
   #cancelTimer: (() => void) | null = null;
   /** By project. */
@@ -122,7 +149,8 @@ export class RunRecordWriter {
       const events = await store.readAll(after);
       const last = events.at(-1);
       if (!last) return;
-      for (const event of events) this.#note(event);
+      // Which of them led to a wait is not known here.
+      for (const event of events) this.#note(event, true);
       after = last.position;
     }
   }
@@ -130,8 +158,9 @@ export class RunRecordWriter {
   /** Must be called with every message that the engine publishes. */
   receive(message: EngineMessage): void {
     if (!('events' in message)) return;
-    for (const event of message.events) this.#note(event);
-    if (message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);
+    const isWaiting = WAITING.has(message.view.status);
+    for (const event of message.events) this.#note(event, isWaiting);
+    if (isWaiting || message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);
   }
 
   /** Tries soon what could not be written before. */
@@ -175,9 +204,9 @@ export class RunRecordWriter {
     await Promise.all(this.#writing.values());
   }
 
-  #note(event: WorkflowEvent): void {
+  #note(event: WorkflowEvent, isWorthIt: boolean): void {
     this.#position = Math.max(this.#position, event.position);
-    if (MILESTONES.has(event.type)) this.#dirty.add(event.workflowRunId);
+    if (isWorthIt || MILESTONES.has(event.type)) this.#dirty.add(event.workflowRunId);
   }
 
   #wake(ms: number): void {
@@ -281,7 +310,9 @@ export class RunRecordWriter {
     this.#redactor.warm();
     // Said, and tried again, by the comparison itself.
     if (comparison && !(await comparison.isKnown(project, this.#stopping.signal))) return false;
-    const files: Record<string, string> = {};
+    const files: Record<string, string | Uint8Array> = { [projectPath(project.id)]: renderProject(project) };
+    const commits: string[] = [];
+    const uploaded: string[] = [];
     const faults = await findFaults(
       store,
       repository,
@@ -290,6 +321,7 @@ export class RunRecordWriter {
     );
     const server = serverId === undefined ? {} : { server: serverId };
     let isComplete = true;
+    let isAny = false;
     for (const view of runs) {
       const tip = await store.tipOf(view.id);
       if (!tip) continue;
@@ -306,7 +338,10 @@ export class RunRecordWriter {
       const written = await this.#withoutSecrets(project, view, events, { ...tip, at, ...server, seal }).finally(
         () => (this.#looking -= 1),
       );
-      for (const [name, text] of Object.entries(written.files)) files[`${recordFolder(view.id)}/${name}`] = text;
+      isAny = true;
+      for (const [name, content] of Object.entries(written.files)) files[`${recordFolder(view.id)}/${name}`] = content;
+      commits.push(...written.commits);
+      uploaded.push(...written.uploaded);
       if (!written.isComplete) {
         isComplete = false;
         log.warn(
@@ -315,11 +350,16 @@ export class RunRecordWriter {
         );
       }
     }
-    if (Object.keys(files).length === 0) return true;
+    if (!isAny) return true;
     const message = `Record of ${runs.map((run) => run.id).join(', ')}`;
     const keep = recordKeeper(store, repository, project);
     const to = isInMirrorOnly?.(project) === true ? 'mirror' : 'remote';
-    const { commit, pushed } = await repository.record(project, files, message, keep, this.#stopping.signal, to);
+    const { commit, pushed } = await repository.record(
+      project,
+      { files, commits, message },
+      { keep, signal: this.#stopping.signal, to },
+    );
+    for (const name of uploaded) this.#recordedUploads.add(name);
     const isWhereItBelongs = pushed || to === 'mirror';
     if (isWhereItBelongs) await comparison?.wrote(projectId, commit);
     else log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
@@ -343,7 +383,7 @@ export class RunRecordWriter {
     view: RunView,
     events: readonly WorkflowEvent[],
     tip: RecordedTip,
-  ): Promise<{ readonly files: Readonly<Record<string, string>>; readonly isComplete: boolean }> {
+  ): Promise<WrittenRun> {
     const { signal } = this.#stopLooking;
     const rendered = renderEventLog(events);
     const { files, isComplete } = await this.#redactor.redact(
@@ -359,11 +399,50 @@ export class RunRecordWriter {
     );
     const steps = await this.#options.store.readSteps(view.id);
     const log = withChain(rendered, files['events.jsonl'], steps);
-    const beside = { tip: { ...tip, log: sha256(log) }, commits: [], uploads: [] };
+    const objects = await this.#objectsOf(project, view, rendered);
+    const commits = objects === null ? [] : [objects];
+    const { uploads, contents, uploaded } = await this.#uploadsOf(view.id, events);
+    const beside = { tip: { ...tip, log: sha256(log) }, commits, uploads };
     return {
-      files: { ...files, 'events.jsonl': log, 'context.json': withBeside(files['context.json'], beside) },
+      files: { ...files, ...contents, 'events.jsonl': log, 'context.json': withBeside(files['context.json'], beside) },
+      commits,
+      uploaded,
       isComplete,
     };
+  }
+
+  /** A run whose objects cannot be read is recorded without them: its log is worth more. */
+  async #objectsOf(project: RemoteProject, view: RunView, log: string): Promise<string | null> {
+    const { objectsOf, log: logger } = this.#options;
+    try {
+      return (await objectsOf?.(project, view, log, this.#stopLooking.signal)) ?? null;
+    } catch (error) {
+      logger.warn({ err: error, runId: view.id }, 'the commits of a run could not be added to its record');
+      return null;
+    }
+  }
+
+  async #uploadsOf(
+    runId: string,
+    events: readonly WorkflowEvent[],
+  ): Promise<{
+    readonly uploads: readonly RecordedUpload[];
+    readonly contents: Readonly<Record<string, Uint8Array>>;
+    readonly uploaded: readonly string[];
+  }> {
+    const { contentOf } = this.#options;
+    const uploads: RecordedUpload[] = [];
+    const contents: Record<string, Uint8Array> = {};
+    const uploaded: string[] = [];
+    for (const { id, name } of contentOf === undefined ? [] : uploadsIn(events)) {
+      const recorded = `${runId}/${id}`;
+      const isThere = this.#recordedUploads.has(recorded);
+      const content = isThere ? null : await contentOf?.({ id, name }, this.#stopLooking.signal);
+      if (content) contents[`files/${id}`] = content;
+      if (content) uploaded.push(recorded);
+      uploads.push({ id, name, ...(isThere || content ? {} : { isLeftOut: true as const }) });
+    }
+    return { uploads, contents, uploaded };
   }
 
   /**
@@ -396,6 +475,34 @@ export class RunRecordWriter {
     this.#redactor.forget(runId);
     this.#askedFor.delete(runId);
   }
+}
+
+/** A run's part of a commit of the record. */
+interface WrittenRun {
+  /** By name. */
+  readonly files: Readonly<Record<string, string | Uint8Array>>;
+  readonly commits: readonly string[];
+  readonly uploaded: readonly string[];
+  readonly isComplete: boolean;
+}
+
+/** Files that people gave with answers, each once. */
+function uploadsIn(events: readonly WorkflowEvent[]): readonly RunUpload[] {
+  const uploads = new Map<string, RunUpload>();
+  for (const { origin, payload } of events) {
+    const given = origin === 'input' ? payload['uploads'] : undefined;
+    if (!Array.isArray(given)) continue;
+    for (const each of given as readonly Partial<RunUpload>[]) {
+      const { id, name } = each;
+      if (typeof id === 'string' && typeof name === 'string' && /^[0-9a-f]{64}$/.test(id))
+        uploads.set(id, { id, name });
+    }
+  }
+  return [...uploads.values()];
+}
+
+function renderProject({ id, name, repository, baseBranch, createdAt }: Project): string {
+  return `${JSON.stringify({ id, name, repository, baseBranch, createdAt } satisfies RecordedProject, null, 2)}\n`;
 }
 
 function byProject(views: readonly (RunView | null)[]): Map<string, RunView[]> {

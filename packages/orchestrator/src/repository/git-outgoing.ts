@@ -3,7 +3,7 @@
  * the new part of a commit's history.
  */
 import { type GitPlace, runGit, splitNul } from './git.ts';
-import type { NewHistory, TreeChange } from './repository.ts';
+import { type NewHistory, RECORD_BRANCH, type TreeChange } from './repository.ts';
 import { MAX_TARGET_BYTES } from './tree-links.ts';
 
 const NOTHING = '0'.repeat(40);
@@ -70,9 +70,14 @@ export async function symlinksOf(place: GitPlace, tree: string): Promise<Map<str
   );
 }
 
-/** Commits, contents and names that no branch of the remote has, as last fetched. */
-export async function newHistory(place: GitPlace, head: string): Promise<NewHistory> {
-  const isNew = [head, '--not', '--remotes=origin'];
+/**
+ * Commits, contents and names that no branch of the remote has, as last fetched.
+ * @param beside `record`: the branch of the record counts as well
+ */
+export async function newHistory(place: GitPlace, head: string, beside?: 'record'): Promise<NewHistory> {
+  // The record leads to commits of runs that were never published.
+  const without = beside === 'record' ? [] : [`--exclude=origin/${RECORD_BRANCH}`];
+  const isNew = [head, '--not', ...without, '--remotes=origin'];
   const [log, objects, names] = await Promise.all([
     runGit(place, { args: ['log', '-z', '--format=%H%n%B', ...isNew] }),
     runGit(place, { args: ['rev-list', '--objects', ...isNew] }),

@@ -98,9 +98,3 @@ export async function isAncestor(place: GitPlace, ancestor: string, descendant: 
   await Promise.all([assertCommit(place, ancestor), assertCommit(place, descendant)]);
   throw new Error(`git cannot compare ${ancestor} with ${descendant}`);
 }
-
-/** The newest commit that both contain; `null` when their histories have none. */
-export async function mergeBase(place: GitPlace, a: string, b: string): Promise<string | null> {
-  const { exitCode, stdout } = await runGit(place, { args: ['merge-base', a, b], accept: [0, 1] });
-  return exitCode === 0 ? stdout.toString('utf8').trim() : null;
-}

@@ -181,7 +181,9 @@ describe('A remote over smart HTTP', () => {
     const { reason, message } = await pause(repository.push(project, BRANCH, commit, null));
     expect(reason).toBe('push_rejected');
     expect(message).toMatch(/may read .* and not write to it: give GITHUB_TOKEN write access/);
-    await expect(repository.record(project, { 'a.jsonl': 'a' }, 'Record')).rejects.toThrow(NeedsHuman);
+    await expect(repository.record(project, { files: { 'a.jsonl': 'a' }, message: 'Record' })).rejects.toThrow(
+      NeedsHuman,
+    );
   });
 
   it('pauses while the server is away, keeps the record here and pushes it later', async () => {
@@ -195,8 +197,8 @@ describe('A remote over smart HTTP', () => {
       expect(message).toMatch(/cannot be reached \(.*[Cc]onnect.*\); retry when it answers/);
     }
     await expect(repository.inspectRemote(project.repository)).rejects.toThrow(Unprocessable);
-    const first = await repository.record(project, { 'a.jsonl': '1' }, 'Record');
-    const second = await repository.record(project, { 'b.jsonl': '2' }, 'Record');
+    const first = await repository.record(project, { files: { 'a.jsonl': '1' }, message: 'Record' });
+    const second = await repository.record(project, { files: { 'b.jsonl': '2' }, message: 'Record' });
     expect([first.pushed, second.pushed]).toEqual([false, false]);
     expect(git(remote, 'branch', '--list', 'autonomous/record')).toBe('');
     const again = await startSmartHttp({ root: join(root, 'remotes'), tokens });
@@ -210,7 +212,9 @@ describe('A remote over smart HTTP', () => {
       });
       // Another server wrote a first record meanwhile: both have no common ancestor.
       git(remote, 'branch', 'autonomous/record', 'main');
-      expect(await back.record(moved, { 'b.jsonl': '2' }, 'Record')).toMatchObject({ pushed: true });
+      expect(await back.record(moved, { files: { 'b.jsonl': '2' }, message: 'Record' })).toMatchObject({
+        pushed: true,
+      });
       expect(git(remote, 'ls-tree', '--name-only', 'autonomous/record').split('\n')).toEqual([
         '.gitignore',
         'README.md',
@@ -297,7 +301,9 @@ describe('A remote that refuses a push', () => {
     rmSync(remote, { recursive: true });
     expect((await pause(repository.fetch(project))).reason).toBe('remote_unavailable');
     expect((await pause(repository.push(project, BRANCH, commit, null))).message).toContain('is not a git repository');
-    expect(await repository.record(project, { 'a.jsonl': 'a' }, 'Record')).toMatchObject({ pushed: false });
+    expect(await repository.record(project, { files: { 'a.jsonl': 'a' }, message: 'Record' })).toMatchObject({
+      pushed: false,
+    });
   });
 });
 
@@ -463,7 +469,7 @@ it('takes nothing for a fault of the remote that is only its own push of the rec
   const project = { id: 'shop', repository: remote, baseBranch: 'main' };
   const repository = plainRepository();
   for (let round = 0; round < 15; round++) {
-    const calls = [repository.record(project, { 'a.jsonl': String(round) }, 'Record')];
+    const calls = [repository.record(project, { files: { 'a.jsonl': String(round) }, message: 'Record' })];
     // Fetches take turns, so that one or the other meets the moment of the push.
     await Promise.all([...calls, ...Array.from({ length: 5 }, () => repository.fetch(project))]);
     expect(await calls[0]).toMatchObject({ pushed: true });

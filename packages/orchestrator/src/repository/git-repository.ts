@@ -10,6 +10,7 @@ import { importFolderTree } from './folder-import.ts';
 import { type Author, checkCommit, commitOnBranch, commitsAfter, commitsBetween } from './git-commits.ts';
 import { pathsOfFiles, readTextFile, readTextFiles, restoreFrom, writeTextFiles } from './git-files.ts';
 import { inspectRemote } from './git-inspection.ts';
+import { gatherObjects } from './gathered-objects.ts';
 import { GitMirrors, type MirrorOptions } from './git-mirrors.ts';
 import { changesOfTrees, newHistory, readBlobs, symlinksOf, treeChanges } from './git-outgoing.ts';
 import { assertCommit, createBranch, isAncestor, localRef, missingCommits, readRef, trackingRef } from './git-refs.ts';
@@ -45,7 +46,10 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
   };
 }
 
-type RemoteMethods = Pick<Repository, 'inspectRemote' | 'removeMirror' | 'fetch' | 'push' | 'fetchRecord' | 'record'>;
+type RemoteMethods = Pick<
+  Repository,
+  'inspectRemote' | 'removeMirror' | 'fetch' | 'push' | 'fetchRecord' | 'gather' | 'record'
+>;
 
 /** Methods that speak with the project's remote. */
 function remoteMethods(
@@ -69,13 +73,16 @@ function remoteMethods(
 
     fetchRecord: (project, signal) => fetchRecord(mirrors, project, signal),
 
-    async record(project, files, message, keep, signal, to = 'remote') {
-      for (const path of Object.keys(files)) assertFilePath(path);
+    async gather(project, ids) {
+      return gatherObjects(await mirrors.of(project), author, ids.map(assertObjectId));
+    },
+
+    async record(project, contents, { signal, ...options } = {}) {
+      for (const path of Object.keys(contents.files)) assertFilePath(path);
+      contents.commits?.forEach(assertObjectId);
       const remote = await mirrors.withRemote(project, signal);
       const refs = recordRefs(mirrors, project, remote, trees, { author, at: now() });
-      return mirrors.turns.take(`record ${project.id}`, () =>
-        recordFiles(remote.place, refs, files, message, keep, to),
-      );
+      return mirrors.turns.take(`record ${project.id}`, () => recordFiles(remote.place, refs, contents, options));
     },
   };
 }
@@ -146,8 +153,8 @@ function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
       return isAncestor(await mirrors.of(project), assertObjectId(ancestor), assertObjectId(descendant));
     },
 
-    async newHistory(project, commit) {
-      return newHistory(await mirrors.of(project), assertObjectId(commit));
+    async newHistory(project, commit, beside) {
+      return newHistory(await mirrors.of(project), assertObjectId(commit), beside);
     },
 
     async mergeTrees(project, ours, theirs) {

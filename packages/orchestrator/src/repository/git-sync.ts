@@ -1,18 +1,9 @@
 /** Moves commits between a mirror and its remote: whole fetches, pushes by compare-and-swap, and the branch of the record. */
 import { Conflict } from '@autonomous/shared';
-import { type GitPlace, runGit } from './git.ts';
+import { type GitPlace, gitText, runGit } from './git.ts';
 import { type Author, commitTree } from './git-commits.ts';
 import type { GitMirrors, MirrorOfRemote } from './git-mirrors.ts';
-import {
-  assertCommit,
-  ignoreConflict,
-  isAncestor,
-  localRef,
-  mergeBase,
-  moveRef,
-  readRef,
-  trackingRef,
-} from './git-refs.ts';
+import { assertCommit, ignoreConflict, isAncestor, localRef, moveRef, readRef, trackingRef } from './git-refs.ts';
 import { fetchBranches, listRemote, pushCommit } from './git-remote.ts';
 import type { KnownTrees } from './known-trees.ts';
 import type { RecordRefs } from './record-branch.ts';
@@ -93,9 +84,10 @@ export function recordRefs(
     localHead: () => readRef(place, local),
     remoteHead: () => readRef(place, trackingRef(RECORD_BRANCH)),
     treeOf: (commit) => trees.treeOf(place, commit),
-    mergeBase: (a, b) => mergeBase(place, a, b),
-    commitTree: (tree, parent, text) =>
-      commitTree(place, by, tree, parent === null ? [] : [parent], `${text.trimEnd()}\n`),
+    commonRecord: (a, b) => commonRecord(place, a, b),
+    gatheredSince: (commit, common) => gatheredSince(place, commit, common),
+    isAncestor: (a, b) => isAncestor(place, a, b),
+    commitTree: (tree, parents, text) => commitTree(place, by, tree, parents, `${text.trimEnd()}\n`),
     moveLocal: (commit, before) => moveRef(place, local, commit, before),
     push: (commit, expected) => pushBranch(remote, RECORD_BRANCH, commit, expected),
     refresh: async (remoteCommit) => {
@@ -103,4 +95,21 @@ export function recordRefs(
       else await fetchInTurn(mirrors, project, remote, RECORD_BRANCH);
     },
   };
+}
+
+/** The newest commit that both records have. A record's own history are its first parents: the others are commits of runs. */
+async function commonRecord(place: GitPlace, a: string, b: string): Promise<string | null> {
+  if (a === b) return a;
+  const historyOf = async (commit: string): Promise<readonly string[]> =>
+    (await gitText(place, { args: ['rev-list', '--first-parent', '--end-of-options', commit] })).split('\n');
+  const [ours, theirs] = await Promise.all([historyOf(a), historyOf(b)]);
+  const known = new Set(theirs);
+  return ours.find((commit) => commit !== '' && known.has(commit)) ?? null;
+}
+
+async function gatheredSince(place: GitPlace, commit: string, common: string | null): Promise<readonly string[]> {
+  const range = common === null ? [commit] : [commit, `^${common}`];
+  const text = await gitText(place, { args: ['rev-list', '--first-parent', '--parents', ...range] });
+  // Each line has a commit, then its parents: the first is the record before it.
+  return text.split('\n').flatMap((line) => line.split(' ').slice(2));
 }

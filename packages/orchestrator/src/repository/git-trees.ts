@@ -103,8 +103,8 @@ export async function withoutLarge(
   });
 }
 
-/** Stores texts as blobs. @returns their ids, in the same order */
-export async function writeBlobs(place: GitPlace, contents: readonly string[]): Promise<string[]> {
+/** Stores contents as blobs. @returns their ids, in the same order */
+export async function writeBlobs(place: GitPlace, contents: readonly (string | Uint8Array)[]): Promise<string[]> {
   if (contents.length === 0) return [];
   return withScratch(place, async (scratch) => {
     const paths = contents.map((_, index) => join(scratch, String(index)));

@@ -5,7 +5,7 @@
 import { NeedsHuman } from '@autonomous/shared';
 import type { GitPlace } from './git.ts';
 import { diffTrees, editTree, FILE_MODE, type TreeEdit, writeBlobs } from './git-trees.ts';
-import type { PushResult, RecordKeeper } from './repository.ts';
+import type { PushResult, RecordContents, RecordOptions } from './repository.ts';
 import { EMPTY_TREE } from './repository-paths.ts';
 
 /** Writers of other mirrors may win a race this often in a row before the push is left to the next record. */
@@ -17,8 +17,12 @@ export interface RecordRefs {
   /** As last fetched. */
   remoteHead(): Promise<string | null>;
   treeOf(commit: string): Promise<string>;
-  mergeBase(a: string, b: string): Promise<string | null>;
-  commitTree(tree: string, parent: string | null, message: string): Promise<string>;
+  /** The newest commit of the record that both have; commits of runs, which lie beside it, do not count. */
+  commonRecord(a: string, b: string): Promise<string | null>;
+  /** Commits of runs that the record got after `common`; all of them for `null`. */
+  gatheredSince(commit: string, common: string | null): Promise<readonly string[]>;
+  isAncestor(ancestor: string, descendant: string): Promise<boolean>;
+  commitTree(tree: string, parents: readonly string[], message: string): Promise<string>;
   /** @throws {Conflict} when the branch is not at `before` */
   moveLocal(commit: string, before: string | null): Promise<void>;
   push(commit: string, expected: string | null): Promise<PushResult>;
@@ -29,15 +33,14 @@ export interface RecordRefs {
 export async function recordFiles(
   place: GitPlace,
   refs: RecordRefs,
-  files: Readonly<Record<string, string>>,
-  message: string,
-  keep: RecordKeeper | undefined,
-  to: 'remote' | 'mirror',
+  { files, commits = [], message }: RecordContents,
+  { keep, to = 'remote' }: Omit<RecordOptions, 'signal'>,
 ): Promise<{ readonly commit: string; readonly pushed: boolean }> {
   const paths = Object.keys(files);
   const oids = await writeBlobs(place, Object.values(files));
   const edits: TreeEdit[] = paths.map((path, index) => ({ path, mode: FILE_MODE, oid: oids[index] ?? null }));
-  let commit = await commitOnTop(place, refs, edits, message, keep);
+  const wanted = { edits, commits, message, keep };
+  let commit = await commitOnTop(place, refs, wanted);
   if (to === 'mirror') return { commit, pushed: false };
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const remote = await refs.remoteHead();
@@ -50,40 +53,60 @@ export async function recordFiles(
       if (error instanceof NeedsHuman && error.reason === 'remote_unavailable') return { commit, pushed: false };
       throw error;
     }
-    commit = await commitOnTop(place, refs, edits, message, keep);
+    commit = await commitOnTop(place, refs, wanted);
   }
   return { commit, pushed: false };
 }
 
-/** Moves the local branch to a commit that contains the remote's branch, the local one's files and these edits. */
+interface Wanted {
+  readonly edits: readonly TreeEdit[];
+  readonly commits: readonly string[];
+  readonly message: string;
+  readonly keep: RecordOptions['keep'];
+}
+
+/** Moves the local branch to a commit that contains the remote's branch, the local one's files, and what is wanted. */
 async function commitOnTop(
   place: GitPlace,
   refs: RecordRefs,
-  edits: readonly TreeEdit[],
-  message: string,
-  keep: RecordKeeper | undefined,
+  { edits, commits, message, keep }: Wanted,
 ): Promise<string> {
   const [local, remote] = await Promise.all([refs.localHead(), refs.remoteHead()]);
-  const common = local !== null && remote !== null ? await refs.mergeBase(local, remote) : null;
+  const common = local !== null && remote !== null ? await refs.commonRecord(local, remote) : null;
   // Builds on the remote's branch unless this mirror's branch contains it already.
   const parent = remote === null || (local !== null && common === remote) ? local : remote;
   const baseTree = parent === null ? EMPTY_TREE : await refs.treeOf(parent);
-  const own = local === null || parent === local ? [] : await changesOf(place, refs, local, common);
-  const wanted = [...own, ...edits];
+  const isRewritten = local !== null && parent !== local;
+  const own = isRewritten ? await changesOf(place, refs, local, common) : [];
+  const gathered = isRewritten ? await refs.gatheredSince(local, common) : [];
+  const changes = [...own, ...edits];
   // `keep` is asked only about a remote record that the mirror's own does not contain. The caller has already
   // checked its edits against the mirror's own.
   const kept =
     keep !== undefined && remote !== null && parent === remote && local !== remote
-      ? await keep(remote, local, wanted.map(pathOf))
+      ? await keep(remote, local, changes.map(pathOf))
       : new Set<string>();
   const tree = await editTree(
     place,
     baseTree,
-    wanted.filter((edit) => !kept.has(pathOf(edit))),
+    changes.filter((edit) => !kept.has(pathOf(edit))),
   );
-  const commit = parent !== null && tree === baseTree ? parent : await refs.commitTree(tree, parent, message);
+  // Commits of runs that only the mirror's record leads to stay within reach.
+  const beside = await unreached(refs, parent, [...gathered, ...commits]);
+  const isSame = parent !== null && tree === baseTree && beside.length === 0;
+  const commit = isSame
+    ? parent
+    : await refs.commitTree(tree, [...(parent === null ? [] : [parent]), ...beside], message);
   if (commit !== local) await refs.moveLocal(commit, local);
   return commit;
+}
+
+/** Those of these commits that the parent does not lead to, each once. */
+async function unreached(refs: RecordRefs, parent: string | null, commits: readonly string[]): Promise<string[]> {
+  const beside: string[] = [];
+  for (const commit of new Set(commits))
+    if (parent === null || !(await refs.isAncestor(commit, parent))) beside.push(commit);
+  return beside;
 }
 
 function pathOf({ path }: TreeEdit): string {

@@ -640,13 +640,22 @@ export function describeRepository(
 
     it('records onto a branch of its own, keeps what is not named and commits nothing twice', async () => {
       const { repository, project, remote } = fixture;
-      const first = await repository.record(project, { '.autonomous/runs/r1/events.jsonl': '1\n' }, 'Record r1');
+      const first = await repository.record(project, {
+        files: { '.autonomous/runs/r1/events.jsonl': '1\n' },
+        message: 'Record r1',
+      });
       expect(first.pushed).toBe(true);
       expect(git(remote, 'rev-list', '--count', 'autonomous/record')).toBe('1');
-      const second = await repository.record(project, { '.autonomous/runs/r2/events.jsonl': '2\n' }, 'Record r2');
-      expect(await repository.record(project, { '.autonomous/runs/r2/events.jsonl': '2\n' }, 'Record r2')).toEqual(
-        second,
-      );
+      const second = await repository.record(project, {
+        files: { '.autonomous/runs/r2/events.jsonl': '2\n' },
+        message: 'Record r2',
+      });
+      expect(
+        await repository.record(project, {
+          files: { '.autonomous/runs/r2/events.jsonl': '2\n' },
+          message: 'Record r2',
+        }),
+      ).toEqual(second);
       expect(git(remote, 'rev-parse', 'autonomous/record')).toBe(second.commit);
       expect(await repository.listFiles(project, 'autonomous/record')).toEqual([
         '.autonomous/runs/r1/events.jsonl',
@@ -658,26 +667,104 @@ export function describeRepository(
     it('records many batches at once without losing one', async () => {
       const { repository, project } = fixture;
       const paths = Array.from({ length: 6 }, (_, index) => `.autonomous/runs/r${index}/events.jsonl`);
-      await Promise.all(paths.map((path) => repository.record(project, { [path]: path }, 'Record')));
+      await Promise.all(
+        paths.map((path) => repository.record(project, { files: { [path]: path }, message: 'Record' })),
+      );
       expect(await repository.listFiles(project, 'autonomous/record')).toEqual(paths);
     });
 
     it('rebuilds its record on top of what another server wrote', async () => {
       const { repository, project, remote } = fixture;
-      await repository.record(project, { 'a.jsonl': 'a1' }, 'Record');
+      await repository.record(project, { files: { 'a.jsonl': 'a1' }, message: 'Record' });
       commitOnRemote(remote, 'autonomous/record', { 'b.jsonl': 'theirs' });
-      const { commit, pushed } = await repository.record(project, { 'c.jsonl': 'c1' }, 'Record');
+      const { commit, pushed } = await repository.record(project, { files: { 'c.jsonl': 'c1' }, message: 'Record' });
       expect(pushed).toBe(true);
       expect(git(remote, 'rev-parse', 'autonomous/record')).toBe(commit);
       expect(await repository.listFiles(project, commit)).toEqual(['a.jsonl', 'b.jsonl', 'c.jsonl']);
       git(remote, 'branch', '-D', 'autonomous/record');
-      expect((await repository.record(project, { 'd.jsonl': 'd1' }, 'Record')).pushed).toBe(true);
+      expect((await repository.record(project, { files: { 'd.jsonl': 'd1' }, message: 'Record' })).pushed).toBe(true);
       expect(git(remote, 'ls-tree', '--name-only', 'autonomous/record').split('\n')).toEqual([
         'a.jsonl',
         'b.jsonl',
         'c.jsonl',
         'd.jsonl',
       ]);
+    });
+
+    it('brings commits and trees of runs along with its record, and no branch of theirs', async () => {
+      const { repository, project, remote } = fixture;
+      const base = await mainHead(fixture);
+      const baseTree = await repository.treeOf(project, base);
+      const inCommit = await repository.writeFiles(project, baseTree, { 'src/feature.js': 'feature\n' });
+      const loose = await repository.writeFiles(project, baseTree, { 'src/loose.js': 'loose\n' });
+      const branch = 'autonomous/r1-feature';
+      const request = { branch, tree: inCommit, parent: base, message: 'Feature', effectKey: 'r1/1/commit', at: AT };
+      const head = await repository.commit(project, request);
+      const objects = await repository.gather(project, [loose, head, base, '0'.repeat(40)]);
+      expect(objects).not.toBeNull();
+      expect(await repository.gather(project, [base, head, loose])).toBe(objects);
+      expect(await repository.gather(project, ['0'.repeat(40)])).toBeNull();
+      const commits = objects === null ? [] : [objects];
+      const files = {
+        '.autonomous/runs/r1/events.jsonl': '1\n',
+        '.autonomous/runs/r1/files/a': Buffer.from([0, 255, 10]),
+      };
+      const first = await repository.record(project, { files, commits, message: 'Record r1' });
+      expect(await repository.record(project, { files, commits, message: 'Record r1' })).toEqual(first);
+
+      const clone = join(fixture.root, 'clone.git');
+      git(
+        fixture.root,
+        'clone',
+        '--quiet',
+        '--bare',
+        '--single-branch',
+        '--branch',
+        'autonomous/record',
+        remote,
+        clone,
+      );
+      expect(git(clone, 'show', `${head}:src/feature.js`)).toBe('feature');
+      expect(git(clone, 'show', `${loose}:src/loose.js`)).toBe('loose');
+      expect(git(clone, 'cat-file', '-s', 'autonomous/record:.autonomous/runs/r1/files/a')).toBe('3');
+      expect(git(remote, 'branch', '--list', branch)).toBe('');
+      // A push of the run's branch still shows others something new.
+      expect((await repository.newHistory(project, head)).commits.map(({ id }) => id)).toEqual([head]);
+      expect((await repository.newHistory(project, head, 'record')).commits).toEqual([]);
+    });
+
+    it('brings them along on top of what another server wrote, also where that shares their base', async () => {
+      const { repository, project, remote } = fixture;
+      const base = await mainHead(fixture);
+      await repository.record(project, { files: { 'a.jsonl': 'a1' }, message: 'Record' });
+      const tree = await repository.writeFiles(project, await repository.treeOf(project, base), { 'b.js': 'b\n' });
+      const request = { branch: 'autonomous/r1-b', tree, parent: base, message: 'B', effectKey: 'r1/1/c', at: AT };
+      const head = await repository.commit(project, request);
+      const theirs = commitOnRemote(remote, 'autonomous/record', { 'b.jsonl': 'theirs' });
+      const merged = git(remote, 'commit-tree', '-m', 'Record', '-p', theirs, '-p', base, `${theirs}^{tree}`);
+      git(remote, 'update-ref', 'refs/heads/autonomous/record', merged);
+      const objects = await repository.gather(project, [head]);
+      const { commit } = await repository.record(project, {
+        files: { 'c.jsonl': 'c1' },
+        commits: objects === null ? [] : [objects],
+        message: 'Record',
+      });
+      expect(git(remote, 'rev-parse', 'autonomous/record')).toBe(commit);
+      expect(await repository.listFiles(project, commit)).toEqual(['a.jsonl', 'b.jsonl', 'c.jsonl']);
+      expect(await repository.isAncestor(project, head, commit)).toBe(true);
+      // The branch was rewritten by force: its own part is written again, with the commits of runs.
+      git(remote, 'update-ref', 'refs/heads/autonomous/record', theirs);
+      commitOnRemote(remote, 'autonomous/record', { 'e.jsonl': 'theirs' });
+      const again = await repository.record(project, { files: { 'd.jsonl': 'd1' }, message: 'Record' });
+      expect(git(remote, 'rev-parse', 'autonomous/record')).toBe(again.commit);
+      expect(await repository.listFiles(project, again.commit)).toEqual([
+        'a.jsonl',
+        'b.jsonl',
+        'c.jsonl',
+        'd.jsonl',
+        'e.jsonl',
+      ]);
+      expect(await repository.isAncestor(project, head, again.commit)).toBe(true);
     });
   });
 }

@@ -235,8 +235,11 @@ export interface Repository {
   ): Promise<readonly (readonly TreeChange[])[]>;
   /** Lists the symbolic links of a tree: their stored targets by path. Leaves out targets of more than 4,096 bytes. */
   symlinks(project: RemoteProject, treeish: string): Promise<ReadonlyMap<string, string>>;
-  /** Lists the commits, paths and contents that a push of this commit would add to the remote, as last fetched. */
-  newHistory(project: RemoteProject, commit: string): Promise<NewHistory>;
+  /**
+   * Lists the commits, paths and contents that a push of this commit would add to the remote, as last fetched.
+   * @param beside `record`: what the remote's record leads to is not new. Default: the record does not count
+   */
+  newHistory(project: RemoteProject, commit: string, beside?: 'record'): Promise<NewHistory>;
   /** Reads contents by their ids. Leaves out those of more than `maxBytes`. */
   readBlobs(project: RemoteProject, oids: readonly string[], maxBytes: number): Promise<ReadonlyMap<string, Buffer>>;
   /**
@@ -268,21 +271,39 @@ export interface Repository {
    */
   fetchRecord(project: RemoteProject, signal?: AbortSignal): Promise<string | null>;
   /**
+   * Makes a commit that leads to those of these commits and trees that the mirror has, so that a branch can bring them along. The
+   * same objects give the same commit; no ref is moved.
+   * @param ids object ids of any kind; others than commits and trees are passed over
+   * @returns `null` when none of them is there
+   */
+  gather(project: RemoteProject, ids: readonly string[]): Promise<string | null>;
+  /**
    * Writes files to the orphan branch `autonomous/record` and pushes it: in one commit, by compare-and-swap, retried when the
    * branch moved. Other files stay. Commits nothing if nothing changes.
-   * @param keep called before files of a remote's record that this mirror did not know are overwritten
-   * @param to `mirror`: nothing is pushed. Default: `remote`
    * @returns `pushed: false` while the remote is unavailable and for `mirror`; the next call to `remote` pushes the rest
    * @throws {NeedsHuman} `auth_expired`, `push_rejected` or `storage_full`; the commit is in the mirror then too
    */
   record(
     project: RemoteProject,
-    files: Readonly<Record<string, string>>,
-    message: string,
-    keep?: RecordKeeper,
-    signal?: AbortSignal,
-    to?: 'remote' | 'mirror',
+    contents: RecordContents,
+    options?: RecordOptions,
   ): Promise<{ readonly commit: string; readonly pushed: boolean }>;
+}
+
+export interface RecordContents {
+  /** By path. */
+  readonly files: Readonly<Record<string, string | Uint8Array>>;
+  /** Commits that the branch leads to from then on. Default: none. */
+  readonly commits?: readonly string[];
+  readonly message: string;
+}
+
+export interface RecordOptions {
+  /** Called before files of a remote's record that this mirror did not know are overwritten. Absent: they are. */
+  readonly keep?: RecordKeeper | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** `mirror`: nothing is pushed. Default: `remote`. */
+  readonly to?: 'remote' | 'mirror';
 }
 
 /**
