@@ -2,13 +2,14 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { JsonValue, Orchestrator } from '@autonomous/shared';
+import { type JsonValue, type Orchestrator, Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { ActivityTools } from './activities/tools.ts';
 import { removeAbandonedFolders } from './activities/work-folders.ts';
 import { createActivityTools } from './composition/activity-tools.ts';
 import { type Adapters, openAdapters } from './composition/adapters.ts';
 import { type BackgroundWork, createBackgroundWork } from './composition/background-work.ts';
+import { UNFINISHED_REBUILD } from './composition/rebuild.ts';
 import { describeWorkflow, loadServerWorkflows, type ServerWorkflows } from './composition/server-workflows.ts';
 import { StopList } from './composition/stop-list.ts';
 import { whyNotStorable } from './composition/storage-health.ts';
@@ -124,6 +125,7 @@ async function createParts(
 ): Promise<Parts> {
   const { config, log, sandboxes, instrument, wrap } = options;
   const adapters = await openAdapters({ config, log, dataFolder, stops, sandboxes, wrapStore: wrap?.store, onStopped });
+  await assertRebuilt(adapters.store);
   const { setup } = adapters;
   const workflows = await loadServerWorkflows(config, setup.models, () => setup.modelDefaults());
   setup.useWorkflows(workflows.launchable);
@@ -151,6 +153,14 @@ async function createParts(
     workFolder,
   });
   return { options, stops, adapters, workflows, tools, crashes, engine, background, workFolder };
+}
+
+/** @throws {Unavailable} when a rebuild of the database did not come to its end */
+async function assertRebuilt(store: EventStore): Promise<void> {
+  if ((await store.getMark(UNFINISHED_REBUILD)) !== '1') return;
+  throw new Unavailable(
+    'The database holds an interrupted rebuild, and runs would be missing. Repeat the command autonomous rebuild with the same places, which carries it on, then start the server.',
+  );
 }
 
 /** @param comparison asked for only when the engine starts: it is made after the engine */

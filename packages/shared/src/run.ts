@@ -44,6 +44,7 @@ export const PAUSE_REASONS = [
   'review_needed',
   'definition_missing',
   'poisoned',
+  'rebuilt',
 ] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 

@@ -19,6 +19,7 @@ import { addList } from './commands/list.ts';
 import { addMessage } from './commands/message.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addPlan } from './commands/plan.ts';
+import { addRebuild } from './commands/rebuild.ts';
 import { addReject } from './commands/reject.ts';
 import { addRetry } from './commands/retry.ts';
 import { addRun } from './commands/run.ts';
@@ -55,6 +56,7 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addMigrate,
   addExport,
   addVerify,
+  addRebuild,
   addList,
   addGates,
   addSignIn,

@@ -306,6 +306,7 @@ const PAUSES: Readonly<Record<PauseReason, string>> = {
   review_needed: 'something in the result needs a review',
   definition_missing: 'its workflow version is missing',
   poisoned: 'quarantined',
+  rebuilt: 'rebuilt from its record',
 };
 
 function gate({ decisions }: GateOpening, ...text: readonly string[]): TimelineEntry {

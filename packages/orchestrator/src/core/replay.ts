@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { type ContextHashes, findOtherChange } from './context-hash.ts';
 import { advance, isFinal, reopened } from './advance.ts';
-import type { RunState, StepResult } from './run-state.ts';
+import type { RunState, StartedActivity, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
 
 export type Replay =
@@ -15,6 +15,10 @@ export type Replay =
        * has to be stored with the next step. Not: absent.
        */
       readonly wasAsMade?: true;
+      /** The definition of the version that the run has after the last event. */
+      readonly definition: WorkflowDefinition;
+      /** Activities that are open after the last event and were started by one of these, by key. */
+      readonly started: ReadonlyMap<string, StartedActivity & { readonly at: string }>;
     }
   | { readonly ok: false; readonly sequence: number; readonly message: string };
 
@@ -51,6 +55,7 @@ function follow(
 ): Replay {
   let definition = start;
   let state = from;
+  const started = new Map<string, StartedActivity & { readonly at: string }>();
   /** Where the stored step began that the next input belongs to. */
   let base = from;
   /** What that stored step began with. */
@@ -74,13 +79,15 @@ function follow(
       }
       ({ state } = taken);
       index = taken.next;
+      for (const activity of taken.step?.started ?? []) started.set(activity.key, { ...activity, at: input.timestamp });
+      for (const key of taken.step?.ended ?? []) started.delete(key);
       const stored = contexts?.get(state.sequence);
       const field = stored === undefined ? null : findOtherChange(base, state, given, stored);
       if (field !== null) return mismatch(input, otherContext(field, input));
     } else if (state.asMade && state.snapshot !== null) state = reopened(definition.machine, state);
     else return taken;
   }
-  return { ok: true, state: state.asMade ? reopened(definition.machine, state) : state };
+  return { ok: true, state: state.asMade ? reopened(definition.machine, state) : state, definition, started };
 }
 
 /** @returns with `next`, the index of the event after the step */
@@ -89,7 +96,7 @@ function replayStep(
   before: RunState,
   events: readonly WorkflowEvent[],
   index: number,
-): (Extract<Replay, { ok: true }> & { readonly next: number }) | Extract<Replay, { ok: false }> {
+): (ReplayedInput & { readonly next: number }) | Extract<Replay, { ok: false }> {
   const input = events[index] as WorkflowEvent; // The caller has it.
   const taken = replayInput(definition, before, input, (offset) => events[index + offset]);
   if (!taken.ok) return taken;
@@ -102,11 +109,18 @@ function replayStep(
       return mismatch(stored, difference(fact, stored));
     }
   }
-  return { ok: true, state: taken.state, next: index + 1 + emitted.length };
+  return { ...taken, next: index + 1 + emitted.length };
+}
+
+/** `step` is `null` for a quarantine, and for the cancellation of a run that never began. */
+interface ReplayedInput {
+  readonly ok: true;
+  readonly state: RunState;
+  readonly step: StepResult | null;
 }
 
 /**
- * Replays one stored input. `step` is `null` for a quarantine, and for the cancellation of a run that never began.
+ * Replays one stored input.
  * @param stored returns the stored event at an offset after the input. Absent: the input is taken by today's rules
  */
 export function replayInput(
@@ -114,7 +128,7 @@ export function replayInput(
   state: RunState,
   input: WorkflowEvent,
   stored?: (offset: number) => WorkflowEvent | undefined,
-): (Extract<Replay, { ok: true }> & { readonly step: StepResult | null }) | Extract<Replay, { ok: false }> {
+): ReplayedInput | Extract<Replay, { ok: false }> {
   if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
   if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
   if (isQuarantine(input)) return { ok: true, state: quarantinedAt(state, input), step: null };

@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { type RecordedTip, tipOfContext } from '../artifacts/run-context.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
 import { RECORD_BRANCH, type RecordKeeper, type RemoteProject, type Repository } from '../repository/repository.ts';
+import { rechainedMark } from './import-run.ts';
 import { isSealed } from './record-seal.ts';
 
 export interface RecordCheck {
@@ -102,6 +103,7 @@ async function differenceOf(store: EventStore, runId: string, recorded: Recorded
   }
   const own = recorded.sequence === tip.sequence ? tip : await store.tipOf(runId, recorded.sequence);
   if (own?.hash === recorded.hash) return null;
+  if ((await store.getMark(rechainedMark(runId))) === `${recorded.sequence} ${recorded.hash}`) return null;
   return {
     runId,
     sequence: recorded.sequence,

@@ -2,7 +2,7 @@
  * Transcripts: progress of agents and checks, one file of JSON lines per run, in the data folder. They are not part of
  * the log.
  */
-import { appendFile, mkdir, readFile, stat } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Progress, TranscriptEntry } from '@autonomous/shared';
 
@@ -50,6 +50,14 @@ export class Transcripts {
   async text(runId: string): Promise<string> {
     await this.flush();
     return readFile(this.#file(runId), 'utf8').catch(() => '');
+  }
+
+  /** Stores the transcript of a run that comes from its record; one that there is stays. */
+  async restore(runId: string, text: string): Promise<void> {
+    await mkdir(this.#folder, { recursive: true });
+    await writeFile(this.#file(runId), text, { flag: 'wx' }).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    });
   }
 
   async flush(): Promise<void> {

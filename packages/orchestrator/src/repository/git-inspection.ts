@@ -43,6 +43,27 @@ export async function inspectRemote(
   return { baseBranch: chosen, notices: isDirty ? [notice] : [] };
 }
 
+/**
+ * Checks that a folder is a whole repository; it need not be writable.
+ * @returns the address that it was cloned from; `null` where it names none
+ * @throws {Unprocessable} naming what is wrong and the way out
+ */
+export async function inspectClone(mirrors: GitMirrors, folder: string): Promise<{ readonly origin: string | null }> {
+  await mkdir(mirrors.home, { recursive: true });
+  await assertFolder(folder);
+  const gitDir = await gitFolderOf(folder);
+  if (gitDir === null)
+    throw new Unprocessable(
+      `${folder} is not a git repository. Give the folder of a clone, which holds .git, or the URL of the repository`,
+    );
+  const place = { gitDir, home: mirrors.home };
+  if (await isShallow(place))
+    throw new Unprocessable(
+      `${folder} is a shallow clone, which lacks commits. Complete it with "git -C ${folder} fetch --unshallow", or give a complete clone`,
+    );
+  return { origin: await clonedFrom(place) };
+}
+
 /** Lists the remote's branches from an empty repository that is removed afterwards. */
 async function listBranches(mirrors: GitMirrors, address: RemoteAddress): Promise<RemoteRefs> {
   const { home } = mirrors;

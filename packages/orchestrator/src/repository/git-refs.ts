@@ -69,6 +69,15 @@ export async function createBranch(place: GitPlace, branch: string, commit: stri
   }
 }
 
+/** Moves a branch to a descendant of its head, or creates it; one that is elsewhere, or further, stays. */
+export async function forwardBranch(place: GitPlace, branch: string, commit: string): Promise<void> {
+  const ref = localRef(branch);
+  await assertCommit(place, commit);
+  const head = await readRef(place, ref);
+  if (head !== null && !(await isAncestor(place, head, commit))) return;
+  if (head !== commit) await moveRef(place, ref, commit, head).catch(ignoreConflict);
+}
+
 /** @throws {NotFound} when the mirror does not have the commit */
 export async function assertCommit(place: GitPlace, commit: string): Promise<void> {
   const { exitCode } = await runGit(place, {

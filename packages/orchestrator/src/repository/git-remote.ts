@@ -71,6 +71,13 @@ export async function fetchBranches(place: GitPlace, access: RemoteAccess, branc
   }
 }
 
+/** Brings the remote branches of a clone over those of its own that were fetched before. A folder that has none gives none. */
+export async function fetchClonedBranches(place: GitPlace, access: RemoteAccess): Promise<void> {
+  const options = ['--no-tags', '--no-write-fetch-head', '--no-recurse-submodules', '--progress'];
+  const refspecs = ['+refs/remotes/origin/*:refs/remotes/origin/*', '^refs/remotes/origin/HEAD'];
+  await speak(place, access, ['fetch', ...options, '--', access.address.url, ...refspecs]);
+}
+
 /**
  * Fetches one commit that need not be the head of a branch. Not every remote gives such.
  * @throws {NeedsHuman} `remote_unavailable`, `auth_expired`, `storage_full`

@@ -9,12 +9,21 @@ import { checkoutTree, type LfsFile, linksLeftOut } from './folder-checkout.ts';
 import { importFolderTree } from './folder-import.ts';
 import { type Author, checkCommit, commitOnBranch, commitsAfter, commitsBetween } from './git-commits.ts';
 import { pathsOfFiles, readTextFile, readTextFiles, restoreFrom, writeTextFiles } from './git-files.ts';
-import { inspectRemote } from './git-inspection.ts';
+import { inspectClone, inspectRemote } from './git-inspection.ts';
 import { gatherObjects } from './gathered-objects.ts';
 import { GitMirrors, type MirrorOptions } from './git-mirrors.ts';
 import { changesOfTrees, newHistory, readBlobs, symlinksOf, treeChanges } from './git-outgoing.ts';
-import { assertCommit, createBranch, isAncestor, localRef, missingCommits, readRef, trackingRef } from './git-refs.ts';
-import { fetchInTurn, fetchRecord, pushBranch, recordRefs } from './git-sync.ts';
+import {
+  assertCommit,
+  createBranch,
+  forwardBranch,
+  isAncestor,
+  localRef,
+  missingCommits,
+  readRef,
+  trackingRef,
+} from './git-refs.ts';
+import { fetchCopy, fetchInTurn, fetchRecord, pushBranch, recordRefs } from './git-sync.ts';
 import type { GitPlace } from './git.ts';
 import { mergeCommits, scratchOf } from './git-trees.ts';
 import { KnownDiffs } from './known-diffs.ts';
@@ -48,7 +57,15 @@ export function createGitRepository(options: GitRepositoryOptions): Repository {
 
 type RemoteMethods = Pick<
   Repository,
-  'inspectRemote' | 'removeMirror' | 'fetch' | 'push' | 'fetchRecord' | 'gather' | 'record'
+  | 'inspectRemote'
+  | 'inspectClone'
+  | 'removeMirror'
+  | 'fetch'
+  | 'push'
+  | 'fetchRecord'
+  | 'fetchCopy'
+  | 'gather'
+  | 'record'
 >;
 
 /** Methods that speak with the project's remote. */
@@ -72,6 +89,8 @@ function remoteMethods(
     },
 
     fetchRecord: (project, signal) => fetchRecord(mirrors, project, signal),
+    fetchCopy: (project, from) => fetchCopy(mirrors, project, from),
+    inspectClone: (folder) => inspectClone(mirrors, folder),
 
     async gather(project, ids) {
       return gatherObjects(await mirrors.of(project), author, ids.map(assertObjectId));
@@ -95,6 +114,7 @@ type HistoryMethods = Pick<
   | 'branchHead'
   | 'missingCommits'
   | 'createBranch'
+  | 'forwardBranch'
   | 'commit'
   | 'commitsAfter'
   | 'commitsBetween'
@@ -133,6 +153,11 @@ function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
     async createBranch(project, branch, commit) {
       assertBranchName(branch);
       await createBranch(await mirrors.of(project), branch, commit);
+    },
+
+    async forwardBranch(project, branch, commit) {
+      assertBranchName(branch);
+      await forwardBranch(await mirrors.of(project), branch, assertObjectId(commit));
     },
 
     async commit(project, request) {

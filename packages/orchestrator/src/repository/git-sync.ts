@@ -3,8 +3,17 @@ import { Conflict } from '@autonomous/shared';
 import { type GitPlace, gitText, runGit } from './git.ts';
 import { type Author, commitTree } from './git-commits.ts';
 import type { GitMirrors, MirrorOfRemote } from './git-mirrors.ts';
-import { assertCommit, ignoreConflict, isAncestor, localRef, moveRef, readRef, trackingRef } from './git-refs.ts';
-import { fetchBranches, listRemote, pushCommit } from './git-remote.ts';
+import {
+  assertCommit,
+  forwardBranch,
+  ignoreConflict,
+  isAncestor,
+  localRef,
+  moveRef,
+  readRef,
+  trackingRef,
+} from './git-refs.ts';
+import { fetchBranches, fetchClonedBranches, listRemote, pushCommit } from './git-remote.ts';
 import type { KnownTrees } from './known-trees.ts';
 import type { RecordRefs } from './record-branch.ts';
 import { type PushResult, RECORD_BRANCH, type RemoteProject } from './repository.ts';
@@ -68,6 +77,26 @@ export async function fetchRecord(
 
 async function forgetRecord(place: GitPlace): Promise<void> {
   await runGit(place, { args: ['update-ref', '-d', trackingRef(RECORD_BRANCH)] });
+}
+
+/**
+ * Brings the branches of a copy of the remote into the mirror. Of a clone these are the remote branches that it has; its own
+ * branches may be older.
+ * @returns the commit of the record; `null` when the copy has none
+ */
+export async function fetchCopy(
+  mirrors: GitMirrors,
+  { id }: Pick<RemoteProject, 'id'>,
+  from: string,
+): Promise<string | null> {
+  const project = { id, repository: from, baseBranch: '' };
+  const remote = await mirrors.withRemote(project);
+  await mirrors.turns.take(`fetch ${id}`, () => fetchBranches(remote.place, remote.access));
+  if (remote.access.address.kind === 'local')
+    await mirrors.turns.take(`fetch ${id}`, () => fetchClonedBranches(remote.place, remote.access));
+  const record = await readRef(remote.place, trackingRef(RECORD_BRANCH));
+  if (record !== null) await forwardBranch(remote.place, RECORD_BRANCH, record);
+  return record;
 }
 
 /** Access of {@link recordFiles} to a mirror and its remote. @param by author and date of the record's commits */

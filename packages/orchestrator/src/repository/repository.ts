@@ -146,6 +146,9 @@ export interface Repository {
    */
   createBranch(project: RemoteProject, branch: string, commit: string): Promise<void>;
 
+  /** Moves a branch of the mirror to a descendant of its head, or creates it there. One that is elsewhere stays. */
+  forwardBranch(project: RemoteProject, branch: string, commit: string): Promise<void>;
+
   /**
    * Returns the id of a tree. A treeish, here and below, is the id of a commit or tree, or a short branch name of the mirror.
    * @throws {NotFound} when the mirror has no such commit, tree or branch
@@ -270,6 +273,21 @@ export interface Repository {
    * @throws {NeedsHuman} `remote_unavailable` or `auth_expired`
    */
   fetchRecord(project: RemoteProject, signal?: AbortSignal): Promise<string | null>;
+  /**
+   * Brings what a copy of the project's remote has into the mirror, as if it was fetched from the remote: of a clone its remote
+   * branches, of a bare repository or a URL its branches. The mirror's own record is moved forward to the one of the copy.
+   * @param from absolute folder or URL
+   * @returns the commit of the record; `null` if the copy has none
+   * @throws {InvalidRequest} when the address is not allowed @throws {NeedsHuman} `remote_unavailable` or `auth_expired`
+   */
+  fetchCopy(project: Pick<RemoteProject, 'id'>, from: string): Promise<string | null>;
+  /**
+   * Checks that a folder is a whole repository.
+   * @param folder absolute
+   * @returns the address of the remote from which it was cloned, without credentials; `null` if it names none
+   * @throws {Unprocessable} when it is no repository or a shallow clone, naming the way out
+   */
+  inspectClone(folder: string): Promise<{ readonly origin: string | null }>;
   /**
    * Makes a commit that leads to those of these commits and trees that the mirror has, so that a branch can bring them along. The
    * same objects give the same commit; no ref is moved.

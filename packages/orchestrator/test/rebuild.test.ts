@@ -1,0 +1,358 @@
+/** A data folder is lost, mirrors and database alike: a plain clone of the remote brings all runs back, and they go on. */
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { type RunView, shownAt, type WorkflowEvent } from '@autonomous/shared';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { runCli } from '../src/cli/program.ts';
+import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
+import {
+  asks,
+  aPlan,
+  aScript,
+  aServer,
+  type Fixture,
+  git,
+  type StartedServer,
+  startServer,
+  writes,
+} from './orchestrator.fixture.ts';
+
+const WORKFLOWS = fileURLToPath(new URL('parent-of-builds.fixture.ts', import.meta.url));
+const ENV = { AUTONOMOUS_WORKFLOWS: WORKFLOWS };
+const QUESTION = { question: 'Which logo?', responseType: 'file_upload' };
+
+/** Runs by their request: the requests tell the scripted agents what to do. */
+const script = (isSlow: boolean): string =>
+  aScript({
+    planner: [{ ...asks(QUESTION), when: { contains: 'Ask me', call: 1 } }, aPlan(), aPlan(), aPlan()],
+    implementer: [
+      ...(isSlow ? [{ when: { contains: 'Slowly' }, turns: slowTurns() }] : []),
+      writes({ 'feature.sh': 'echo feature\n' }),
+      writes({ 'feature.sh': 'echo feature 2\n' }),
+    ],
+  });
+
+function slowTurns() {
+  const [write, ...others] = writes({ 'a.sh': 'b\n' }).turns;
+  return [{ ...write, text: 'Wait.' }, ...others.map((turn) => ({ ...turn, delayMs: 600_000 }))];
+}
+
+interface LostServer {
+  readonly server: Fixture;
+  readonly runs: Readonly<Record<string, string>>;
+  readonly before: Stored;
+}
+
+/** A server with runs of all fates, which has stopped; its remote alone is left. */
+async function aLostServer(): Promise<LostServer> {
+  const server = await aServer({ script: script(true), env: ENV });
+  const { client, project } = server;
+  const manual = { trustMode: { planning: 'manual' as const } };
+  const completed = await server.until(await server.launch('Complete it'), { status: 'completed' });
+  const cancelled = await server.until(await server.launch('Cancel it', manual), { gate: 'plan' });
+  await client.cancelRun(cancelled.id);
+  const atPlan = await server.until(await server.launch('Plan it', manual), { gate: 'plan' });
+  const trustMode = { planning: 'auto' as const, implementation: 'manual' as const };
+  const atResult = await server.until(await server.launch('Show it', { trustMode }), { gate: 'implementation' });
+  const asked = await server.until(await server.launch('Ask me'), { gate: 'clarification' });
+  const paused = await server.until(await server.launch('Pay for it', { maxToolCalls: 1 }), { gate: 'pause' });
+  const parent = await client.launchRun({ projectId: project.id, workflow: 'phases', request: 'In phases' });
+  await expect
+    .poll(async () => (await client.listRuns({ parentId: parent.id })).items.length, { timeout: 30_000 })
+    .toBe(1);
+  const [child] = (await client.listRuns({ parentId: parent.id })).items;
+  const rested = await server.rests(child?.id ?? '');
+  const slow = await server.launch('Slowly');
+  await server.said(slow.id, 'Wait.');
+  const logo = await client.upload('logo.svg', new TextEncoder().encode('<svg/>'));
+  const answered = await server.until(await server.launch('Ask me too'), { gate: 'clarification' });
+  await server.decide(answered, { decision: 'answer', response: [logo.id] });
+  await server.until(answered, { status: 'completed' });
+  await server.orchestrator.settled();
+  const runs = {
+    completed: completed.id,
+    cancelled: cancelled.id,
+    atPlan: atPlan.id,
+    atResult: atResult.id,
+    asked: asked.id,
+    paused: paused.id,
+    parent: parent.id,
+    child: rested.id,
+    slow: slow.id,
+    answered: answered.id,
+  };
+  await server.close();
+  return { server, runs, before: await storedIn(server.dataFolder) };
+}
+
+type Stored = Readonly<
+  Record<
+    string,
+    { readonly view: RunView; readonly events: readonly WorkflowEvent[]; readonly chain: readonly unknown[] }
+  >
+>;
+
+/** Everything that the log of a database has, by run. */
+async function storedIn(dataFolder: string): Promise<Stored> {
+  const store = openSqliteEventStore({ file: path.join(dataFolder, 'orchestrator.db') });
+  try {
+    const all: Record<string, Stored[string]> = {};
+    for (const { id } of (await store.listRuns({ limit: 200 })).items) {
+      const view = await store.loadView(id);
+      if (view === null) throw new Error(`run ${id} has no view`);
+      expect(await store.verifyRun(id)).toBeNull();
+      const events = (await store.readRun(id, 0)).map((event) => ({ ...event, position: 0 }));
+      all[id] = { view, events, chain: await store.readSteps(id) };
+    }
+    return all;
+  } finally {
+    await store.close();
+  }
+}
+
+async function aFolder(server: Fixture): Promise<string> {
+  return mkdtemp(path.join(server.folder, 'rebuilt-'));
+}
+
+async function aClone(server: Fixture, ...args: readonly string[]): Promise<string> {
+  const clone = path.join(await aFolder(server), 'clone');
+  await git('clone', '--quiet', ...args, server.remote, clone);
+  return clone;
+}
+
+async function rebuilt(
+  folder: string,
+  from: string,
+  env: Readonly<Record<string, string>> = ENV,
+): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const said = { out: '', err: '' };
+  stdout.on('data', (data) => (said.out += String(data)));
+  stderr.on('data', (data) => (said.err += String(data)));
+  const scriptFile = path.join(folder, 'script.yaml');
+  await writeFile(scriptFile, script(false));
+  const code = await runCli(['rebuild', '--from', from, '--data', path.join(folder, 'data')], {
+    stdin: new PassThrough(),
+    stdout,
+    stderr,
+    env: { LOG_LEVEL: 'silent', AUTONOMOUS_SCRIPT: scriptFile, ...env },
+    cwd: folder,
+    program: 'autonomous',
+  });
+  return { code, ...said };
+}
+
+async function started(folder: string): Promise<StartedServer> {
+  const server = await startServer(folder, { script: script(false), env: ENV });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function until({ client, logged }: StartedServer, runId: string, isThere: (view: RunView) => boolean) {
+  let view: RunView | undefined;
+  try {
+    await expect.poll(async () => isThere((view = await client.getRun(runId))), { timeout: 60_000 }).toBe(true);
+  } catch (error) {
+    throw new Error(`It is ${view?.status} at ${JSON.stringify(view?.gate)}; ${JSON.stringify(logged)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function approve(server: StartedServer, runId: string): Promise<void> {
+  const { gate } = await server.client.getRun(runId);
+  await server.client.decideOpenGate(runId, { decision: 'approve', ...(gate && shownAt(gate)) });
+}
+
+const hasCompleted = ({ status }: RunView): boolean => status === 'completed';
+
+describe('a rebuild from a plain clone', { timeout: 240_000 }, () => {
+  it('brings back all runs with their histories and hashes, and those in flight go on when a person says so', async () => {
+    const { server, runs, before } = await aLostServer();
+    const clone = await aClone(server);
+    await rm(server.dataFolder, { recursive: true });
+    const folder = await aFolder(server);
+    const { code, out, err } = await rebuilt(folder, clone);
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toContain(`1 project, ${Object.keys(before).length} runs: 3 ended`);
+
+    const after = await storedIn(path.join(folder, 'data'));
+    expect(Object.keys(after).sort()).toEqual(Object.keys(before).sort());
+    const underWay = new Set([runs['slow'], runs['parent']]);
+    for (const [id, { view, events, chain }] of Object.entries(before)) {
+      const again = after[id];
+      const added = underWay.has(id) ? 1 : 0;
+      expect(again?.events.slice(0, events.length)).toEqual(events);
+      expect(again?.chain.slice(0, chain.length)).toEqual(chain);
+      expect(again?.events.slice(events.length).map(({ type, payload }) => [type, payload['reason']])).toEqual(
+        Array.from({ length: added }, () => ['RUN_PAUSED', 'rebuilt']),
+      );
+      if (added === 0) expect(again?.view).toEqual(view);
+    }
+
+    const whole = await started(folder);
+    const [project] = (await whole.client.listProjects({})).items;
+    expect(project).toMatchObject({ ...server.project, createdAt: expect.any(String) });
+    expect((await whole.client.listRuns({ parentId: runs['parent'] ?? '' })).items.map(({ id }) => id)).toEqual([
+      runs['child'],
+    ]);
+    expect((await whole.client.listClarifications('pending')).map(({ workflowRunId }) => workflowRunId)).toEqual([
+      runs['asked'],
+    ]);
+    expect(
+      await readFile(path.join(folder, 'data', 'uploads', await uploadOf(before, runs['answered'] ?? '')), 'utf8'),
+    ).toBe('<svg/>');
+
+    await approve(whole, runs['atPlan'] ?? '');
+    await approve(whole, runs['atResult'] ?? '');
+    const logo = await whole.client.upload('logo.svg', new TextEncoder().encode('<svg/>'));
+    await whole.client.decideOpenGate(runs['asked'] ?? '', { decision: 'answer', response: [logo.id] });
+    await whole.client.decideOpenGate(runs['slow'] ?? '', { decision: 'retry' });
+    await whole.client.decideOpenGate(runs['parent'] ?? '', { decision: 'retry' });
+    await approve(whole, runs['child'] ?? '');
+    for (const name of ['atPlan', 'atResult', 'asked', 'slow', 'child', 'parent'])
+      await until(whole, runs[name] ?? '', hasCompleted);
+    expect((await whole.client.getRun(runs['paused'] ?? '')).gate?.reason).toBe('budget');
+    const notices = (await whole.client.listProjects({})).items.flatMap((each) => each.notices ?? []);
+    expect(notices).toEqual([]);
+  });
+});
+
+/** Two runs at their plan gates, whose server is gone. */
+async function twoLostRuns() {
+  const server = await aServer({ script: script(false) });
+  const manual = { trustMode: { planning: 'manual' as const } };
+  const one = await server.until(await server.launch('Plan one', manual), { gate: 'plan' });
+  const two = await server.until(await server.launch('Plan two', manual), { gate: 'plan' });
+  await server.orchestrator.settled();
+  await server.close();
+  await rm(server.dataFolder, { recursive: true });
+  return { server, one: one.id, two: two.id };
+}
+
+/** A bare copy of the remote in which somebody changed files of a run in the record. */
+async function aChangedCopy(
+  server: Fixture,
+  runId: string,
+  change: Readonly<Record<string, (text: string) => string>>,
+): Promise<string> {
+  const folder = await aFolder(server);
+  const [copy, work] = [path.join(folder, 'copy.git'), path.join(folder, 'work')];
+  await git('clone', '--quiet', '--bare', server.remote, copy);
+  await git('clone', '--quiet', '--branch', 'autonomous/record', copy, work);
+  for (const [name, changed] of Object.entries(change)) {
+    const file = path.join(work, `.autonomous/runs/${runId}/${name}`);
+    await writeFile(file, changed(await readFile(file, 'utf8')));
+  }
+  await git('-C', work, 'commit', '--quiet', '--all', '--amend', '--message', 'Rewritten');
+  await git('-C', work, 'push', '--quiet', '--force', 'origin', 'autonomous/record');
+  return copy;
+}
+
+const lines = (change: (all: readonly string[]) => readonly string[]) => (text: string) =>
+  `${change(text.trimEnd().split('\n')).join('\n')}\n`;
+const inContext = (change: object) => (text: string) => JSON.stringify({ ...JSON.parse(text), ...change });
+
+describe('a record that cannot be trusted', { timeout: 240_000 }, () => {
+  it('leaves out the run that it damages by name, and brings back the others', async () => {
+    const { server, one, two } = await twoLostRuns();
+    const damages: readonly (readonly [Record<string, (text: string) => string>, RegExp])[] = [
+      [
+        { 'events.jsonl': lines((all) => all.slice(0, 3)) },
+        /line 3 of its events\.jsonl ends within a step|does not end where/,
+      ],
+      [
+        { 'events.jsonl': lines((all) => all.slice(0, -1)) },
+        /ends within a step|does not end where its context\.json says/,
+      ],
+      [{ 'events.jsonl': (text) => text.slice(0, -300) }, /line \d+ of its events\.jsonl is cut off/],
+      [
+        { 'events.jsonl': (text) => text.replace('Plan one', 'Plan won') },
+        /line 1 of its events\.jsonl does not fit the hash chain: the payload of event 1 is not what was stored/,
+      ],
+      [
+        { 'events.jsonl': lines((all) => [all[0] ?? '', ...all.slice(2)]) },
+        /line 2 of its events\.jsonl is event 3, where event 2 belongs/,
+      ],
+      [
+        {
+          'events.jsonl': (text) =>
+            text.replace('Plan one', 'Plan won').replace('"payloadHash"', '"withheld":"redacted","payloadHash"'),
+        },
+        /a line was changed/,
+      ],
+      [{ 'context.json': inContext({ format: 99 }) }, /format 99, which a newer version wrote; update this server/],
+      [{ 'context.json': () => 'no JSON' }, /context\.json names no last event/],
+    ];
+    for (const [change, message] of damages) {
+      const folder = await aFolder(server);
+      const { code, out, err } = await rebuilt(folder, await aChangedCopy(server, one, change), {});
+      expect(err).toMatch(new RegExp(`run ${one} was left out: .*(?:${message.source})`));
+      expect([code, Object.keys(await storedIn(path.join(folder, 'data')))]).toEqual([1, [two]]);
+      expect(out).toContain('1 run: 0 ended, 1 waiting, 0 paused, 0 quarantined; 1 left out');
+    }
+  });
+
+  it('of a version without hashes is read, and its runs go on', async () => {
+    const { server, one, two } = await twoLostRuns();
+    const strip = lines((all) =>
+      all.map((line) => {
+        const { payloadHash: _hash, step: _step, payload, ...rest } = JSON.parse(line);
+        return JSON.stringify({
+          ...rest,
+          payload: Object.fromEntries(Object.entries(payload as object).sort(([a], [b]) => (a < b ? -1 : 1))),
+        });
+      }),
+    );
+    const older = (text: string): string => {
+      const { format: _format, commits: _commits, tip, ...rest } = JSON.parse(text);
+      const { log: _log, ...oldTip } = tip as { readonly log: string };
+      return JSON.stringify({ ...rest, tip: oldTip });
+    };
+    const copy = await aChangedCopy(server, one, { 'events.jsonl': strip, 'context.json': older });
+    await git('--git-dir', server.remote, 'fetch', '--quiet', copy, '+autonomous/record:autonomous/record');
+    const folder = await aFolder(server);
+    expect(await rebuilt(folder, server.remote, {})).toMatchObject({ code: 0, err: '' });
+    const whole = await started(folder);
+    for (const id of [one, two]) {
+      await approve(whole, id);
+      await until(whole, id, hasCompleted);
+    }
+    await whole.orchestrator.settled();
+    expect((await whole.client.listProjects({})).items.flatMap((each) => each.notices ?? [])).toEqual([]);
+    const recorded = await git(
+      '--git-dir',
+      server.remote,
+      'show',
+      `autonomous/record:.autonomous/runs/${one}/events.jsonl`,
+    );
+    expect(recorded.split('\n')[0]).toContain('"payloadHash"');
+  });
+
+  it('or a place that is none is refused with the way out, and nothing is made', async () => {
+    const { server } = await twoLostRuns();
+    const folder = await aFolder(server);
+    const refusal = async (from: string): Promise<string> => {
+      const { code, err } = await rebuilt(folder, from, {});
+      expect(code).toBe(1);
+      return err;
+    };
+    expect(await refusal(path.join(folder, 'nothing'))).toMatch(/There is no folder .*nothing/);
+    expect(await refusal(folder)).toMatch(/is not a git repository\. Give the folder of a clone/);
+    const shallow = path.join(folder, 'shallow');
+    await git('clone', '--quiet', '--depth', '1', `file://${server.remote}`, shallow);
+    expect(await refusal(shallow)).toMatch(/is a shallow clone.*fetch --unshallow/);
+    const single = path.join(folder, 'single');
+    await git('clone', '--quiet', '--single-branch', server.remote, single);
+    expect(await refusal(single)).toMatch(/has no branch autonomous\/record.*clone with all of its branches/);
+    expect((await rebuilt(folder, server.remote, {})).code).toBe(0);
+    expect(await refusal(server.remote)).toMatch(/The database .*orchestrator\.db is not empty.*--data/);
+  });
+});
+
+async function uploadOf(stored: Stored, runId: string): Promise<string> {
+  const answer = stored[runId]?.events.find(({ type }) => type === 'CLARIFICATION_ANSWERED')?.payload['uploads'];
+  return (answer as readonly { readonly id: string }[])[0]?.id ?? '';
+}
