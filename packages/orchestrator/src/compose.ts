@@ -22,6 +22,7 @@ import { type CrashLedger, openCrashLedger } from './engine/crash-ledger.ts';
 import { Engine } from './engine/engine.ts';
 import { bringBackCommits, findLostCommits } from './engine/lost-commits.ts';
 import { findDivergedRuns } from './engine/record-check.ts';
+import { importNewerRuns } from './engine/record-import.ts';
 import type { RecordComparison } from './engine/record-comparison.ts';
 import { writeExport } from './engine/run-export.ts';
 import type { EventStore } from './event-store/event-store.ts';
@@ -217,6 +218,8 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   const orchestrator = createService(parts, lostProjects, () => damage);
   // Before anything makes new ones.
   await repository.removeLeftovers();
+  // Before anything of an older database is repeated, and before a command meets it.
+  await importNewerRuns({ store, repository: parts.tools.repository, workflows: parts.workflows.registry, log });
   // The port is taken before any work is: a second server must not begin and then fail.
   const server = await startHttp(parts, orchestrator);
   // Stops run in reverse order: the recorder stops before the comparison, because its last writes may wait for one.

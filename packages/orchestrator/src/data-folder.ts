@@ -79,7 +79,7 @@ export function describeLostProjects(ids: readonly string[], runs: number | null
   const names = `${ids.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
   const what = ids.length === 1 ? 'the mirror of 1 project' : `the mirrors of ${ids.length} projects`;
   const holding = runs === null ? '' : `, with the record of ${runs} run${runs === 1 ? '' : 's'}`;
-  return `The data folder has ${what} that the database does not have (${names})${holding}: the database was deleted, recreated, or is an older copy. Stop the server and restore the newest copy of the database; what is in git stays as it is.`;
+  return `The data folder has ${what} that the database does not have (${names})${holding}: the database was deleted, recreated, or is an older copy. Stop the server and restore the newest copy of the database, or fill an empty one from git with autonomous rebuild; what is in git stays as it is.`;
 }
 
 async function countRecordedRuns(repository: Repository, id: string, log: Logger): Promise<number> {

@@ -8,6 +8,7 @@ import { type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../src/config.ts';
 import { doctor } from '../src/cli/doctor.ts';
+import { verifyDatabase } from '../src/event-store/sqlite/integrity/verify-database.ts';
 import { aServer, git, type Fixture, type StartedServer, startServer } from './orchestrator.fixture.ts';
 
 interface Tip {
@@ -91,7 +92,7 @@ describe('an older copy', () => {
   it.each([
     ['the whole data folder', true],
     ['the database alone', false],
-  ])('of %s is noticed: git keeps what it has, and both runs are named', async (_, isWhole) => {
+  ])('of %s is brought up to date from git before anything goes on, and nothing is lost', async (_, isWhole) => {
     const { server, data, yesterday, early, late, recorded } = await aRestoredServer();
     if (isWhole) {
       await rm(data, { recursive: true });
@@ -99,38 +100,48 @@ describe('an older copy', () => {
     } else await restoreDatabase(yesterday, data);
 
     const restored = await restart(server);
-    const aside = await waitFor(restored, early.id, ({ gate }) => gate?.reason === 'poisoned');
-    expect(aside.gate?.summary).toMatch(/in the record in git and not in the database/);
-    await expect.poll(() => saidIn(restored)).toContain(late.id);
-    expect(saidIn(restored)).toContain('restore the newest copy');
-    await expect(restored.client.getRun(late.id)).rejects.toThrow('There is no run');
+    expect(saidIn(restored)).toMatch(/The database was older than the record of project 'notes' in git: 2 runs were/);
+    for (const { id } of [early, late]) await waitFor(restored, id, ({ gate }) => gate?.kind === 'plan');
+    const events = await restored.client.listEvents(early.id, 0, 1_000);
+    expect(events.map(({ sequence }) => sequence)).toEqual(recorded.map((_line, index) => index + 1));
+    expect((await restored.client.getProject(server.project.id)).notices ?? []).toEqual([]);
+    expect((await restored.client.readiness()).checks.find(({ name }) => name === 'record in git')?.ok).not.toBe(false);
 
-    // A person wants to go on all the same.
+    await restored.client.decideOpenGate(early.id, await approvalOf(restored, early.id));
+    await waitFor(restored, early.id, ({ status }) => status === 'completed');
+    await restored.orchestrator.settled();
+    expect((await recordOf(server, early.id)).slice(0, recorded.length)).toEqual(recorded);
+    expect(await verified(data)).toEqual([]);
+  });
+
+  it('whose runs have gone on otherwise by then is quarantined, and git keeps what it has', async () => {
+    const { server, data, yesterday, early, recorded } = await aRestoredServer();
+    await rm(data, { recursive: true });
+    await cp(yesterday, data, { recursive: true });
+    await rename(server.remote, `${server.remote}.away`);
+    const alone = await startServer(server.folder);
+    await alone.client.decideOpenGate(early.id, { decision: 'reject', feedback: 'A third way.' });
+    await alone.stop();
+    await rename(`${server.remote}.away`, server.remote);
+
+    const restored = await restart(server);
+    const aside = await waitFor(restored, early.id, ({ gate }) => gate?.reason === 'poisoned');
+    expect(aside.gate?.summary).toMatch(/in the record in git/);
     await expect(restored.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow(
       /cannot resume: events? .*in the record in git.*restore the newest copy.*or cancel the run/,
     );
     const [project] = (await restored.client.listProjects({})).items;
-    expect(project?.notices?.join()).toContain(late.id);
+    expect(project?.notices?.join()).toContain(early.id);
     const { ready, checks } = await restored.client.readiness();
     expect(ready).toBe(true);
     const check = checks.find(({ name }) => name === 'record in git');
     expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('Git has runs or events') });
     // Readiness is answered without a token, so it does not name runs.
-    expect(check?.detail).not.toContain(late.id);
-    expect(await doctorSays(data, new URL(restored.orchestrator.server.url).port)).toContain(late.id);
-
-    // Recording a new run removes nothing from the record.
-    const other = await restored.client.launchRun({
-      projectId: server.project.id,
-      request: 'One more',
-      config: AT_THE_PLAN,
-    });
-    await waitFor(restored, other.id, ({ gate }) => gate?.kind === 'plan');
+    expect(check?.detail).not.toContain(early.id);
+    expect(await doctorSays(data, new URL(restored.orchestrator.server.url).port)).toContain(early.id);
     expect((await restored.client.cancelRun(early.id)).status).toBe('cancelled');
     await restored.orchestrator.settled();
-    expect((await recordOf(server, other.id)).length).toBeGreaterThan(3);
     expect(await recordOf(server, early.id)).toEqual(recorded);
-    expect((await recordOf(server, late.id)).length).toBeGreaterThan(3);
   });
 
   it('whose remote is away is compared when it is back, and until then no record of that project is written', async () => {
@@ -220,6 +231,19 @@ describe('a run that was merged since the copy was made', () => {
   });
 });
 
+describe('a record that the remote has no more', () => {
+  it('is pushed again at the next start', async () => {
+    const { server, early } = await aServerWithYesterday();
+    const before = await recordOf(server, early.id);
+    await server.git('update-ref', '-d', 'refs/heads/autonomous/record');
+    const again = await restart(server);
+    await expect
+      .poll(() => recordOf(server, early.id).catch(() => []), { timeout: 30_000 })
+      .toHaveLength(before.length);
+    expect((await again.client.getRun(early.id)).gate?.kind).toBe('plan');
+  });
+});
+
 describe('a record that others changed', () => {
   it.each([
     ['with events that there are not', (tip: Tip): Tip => ({ ...tip, sequence: 99_999 })],
@@ -284,6 +308,12 @@ describe('a database that was deleted beside its mirrors', () => {
     expect((await anew.client.listRuns({})).items).toEqual([]);
   });
 });
+
+async function verified(dataFolder: string): Promise<unknown[]> {
+  const faults: unknown[] = [];
+  for await (const fault of verifyDatabase(path.join(dataFolder, 'orchestrator.db'))) faults.push(fault);
+  return faults;
+}
 
 async function doctorSays(dataFolder: string, port = '0'): Promise<string> {
   let said = '';

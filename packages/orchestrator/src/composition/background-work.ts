@@ -1,5 +1,5 @@
 /** Work that goes on beside the engine: the record in git, runs that resume by themselves, probation after crashes, upkeep. */
-import type { Gate, RunView } from '@autonomous/shared';
+import type { Gate, Project, RunView } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { committedSecrets } from '../activities/outgoing.ts';
 import { recordableObjects, recordableUpload } from '../activities/recordable.ts';
@@ -84,6 +84,8 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
   const { config, log, adapters, tools, workflows, engine, serverId } = options;
   const { repository } = tools;
   const { store, transcripts, scrubber } = adapters;
+  const isInMirrorOnly = ({ id, name, repository: address }: Project): boolean =>
+    ['*', id, name, address].some((each) => config.recordInMirrorOnly.includes(each));
   const comparison: RecordComparison = new RecordComparison({
     store,
     repository,
@@ -91,7 +93,12 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
     log,
     serverId,
     quarantine: (runId, message) => engine.quarantine(runId, message),
-    onKnown: () => recorder.tryAgain(),
+    onKnown: (projectId, behind) => {
+      void store
+        .getProject(projectId)
+        .then((project) => recorder.tryAgain(project === null || isInMirrorOnly(project) ? [] : behind))
+        .catch(() => recorder.tryAgain());
+    },
   });
   const recorder: RunRecordWriter = new RunRecordWriter({
     store,
@@ -106,8 +113,7 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
     serverId,
     objectsOf: (project, view, events, signal) => recordableObjects(tools, project, view, events, signal),
     contentOf: (upload, signal) => recordableUpload(tools, upload, signal),
-    isInMirrorOnly: ({ id, name, repository: address }) =>
-      ['*', id, name, address].some((each) => config.recordInMirrorOnly.includes(each)),
+    isInMirrorOnly,
     recordFiles: (view, events) =>
       workflows.find(({ name }) => name === view.workflow.name)?.recordFiles?.(view, events) ?? {},
   });

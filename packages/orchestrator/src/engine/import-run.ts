@@ -2,7 +2,7 @@
  * Makes a run in the store from its record: the same steps with the same hashes, and what follows from them, which replay gives.
  * A run of which the store has the beginning is continued.
  */
-import { foldRun, type RunView } from '@autonomous/shared';
+import { foldRun, type RunView, Unprocessable } from '@autonomous/shared';
 import { dehydrate, isFinal, newRun } from '../core/advance.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay } from '../core/replay.ts';
@@ -13,6 +13,8 @@ import { eventsOf, type RecordedRun } from './recorded-run.ts';
 export interface ImportOptions {
   readonly store: Pick<EventStore, 'append' | 'tipOf' | 'openKeys' | 'setMark'>;
   readonly workflows: Pick<WorkflowRegistry, 'find'>;
+  /** Nothing is stored of an open run whose workflow does not give the same history again. Default: its history is. */
+  readonly mustReplay?: boolean;
 }
 
 export interface ImportedRun {
@@ -32,11 +34,13 @@ export const rechainedMark = (runId: string): string => `record.rechained.${runI
 /**
  * Stores the steps of a recorded run that the store does not have yet. The caller has checked that those it has are the same.
  * @throws {Conflict} when the store has other events of the run
+ * @throws {Unprocessable} with `mustReplay`
  */
 export async function importRun(options: ImportOptions, run: RecordedRun): Promise<ImportedRun> {
   const { store } = options;
   const { runId, steps } = run;
   const replayed = replayRecorded(options.workflows, run);
+  if (options.mustReplay === true && !replayed.ok && !isOver(run)) throw new Unprocessable(replayed.message);
   const known = (await store.tipOf(runId))?.sequence ?? 0;
   const stored = known === 0 ? { activities: [], timers: [] } : await store.openKeys(runId);
   let view: RunView | null = null;
@@ -148,8 +152,8 @@ function openWork(
   view: RunView,
   stored: { readonly activities: readonly string[]; readonly timers: readonly string[] },
 ): Pick<RunCommit, 'startActivities' | 'endActivities' | 'setTimers' | 'clearTimers' | 'snapshot'> {
-  const isOver = isFinal(view.status);
-  if (!replayed.ok || isOver) return { ...NO_WORK, endActivities: stored.activities, clearTimers: stored.timers };
+  if (!replayed.ok || isFinal(view.status))
+    return { ...NO_WORK, endActivities: stored.activities, clearTimers: stored.timers };
   const { state, definition, started } = replayed;
   const open = new Set(Object.values(state.activities));
   const timers = Object.values(state.timers).map(({ key, event, dueAt }): StoredTimer => ({
@@ -169,6 +173,11 @@ function openWork(
     clearTimers: stored.timers.filter((key) => !timers.some((timer) => timer.key === key)),
     snapshot: dehydrate(definition.machine, state),
   };
+}
+
+function isOver(run: RecordedRun): boolean {
+  const view = eventsOf(run).reduce<RunView | null>((folded, event) => foldRun(folded, event), null);
+  return view !== null && isFinal(view.status);
 }
 
 function isAtRest(view: RunView, replayed: Replayed): boolean {

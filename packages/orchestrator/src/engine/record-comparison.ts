@@ -6,7 +6,7 @@
 import { NeedsHuman, type Project } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
-import type { RemoteProject, Repository } from '../repository/repository.ts';
+import { RECORD_BRANCH, type RemoteProject, type Repository } from '../repository/repository.ts';
 import type { Clock } from './clock.ts';
 import { compareTip, findFaults, knownRecords, listRecordedRuns, readRecordedTips } from './record-check.ts';
 import { requireSeals } from './record-seal.ts';
@@ -20,8 +20,8 @@ export interface RecordComparisonOptions {
   readonly serverId: string;
   /** Quarantines an open run; one that has ended meanwhile stays as it is. */
   readonly quarantine: (runId: string, message: string) => Promise<void>;
-  /** Called when a project's record may be written. */
-  readonly onKnown: (projectId: string) => void;
+  /** Called when a project's record may be written, with runs of which the remote has less than its mirror and the database. */
+  readonly onKnown: (projectId: string, behind: readonly string[]) => void;
 }
 
 /** Runs and events that a project's record in git has and the database does not. */
@@ -226,7 +226,7 @@ export class RecordComparison {
       watched.isKnown = true;
       watched.unreachable = null;
       await this.#tell(project.id, watched.finding, remote);
-      this.#options.onKnown(project.id);
+      this.#options.onKnown(project.id, await this.#behind(project, remote));
       return true;
     } catch (error) {
       if (this.#stopped) return false;
@@ -265,6 +265,23 @@ export class RecordComparison {
     };
     const hasFound = missing.size > 0 || faults.size > 0;
     return { finding: hasFound ? finding : null, changedByOthers: [...changed].sort() };
+  }
+
+  /** Runs of the mirror's record of which the remote has less, because its branch was rewritten or removed. */
+  async #behind(project: RemoteProject, remote: string | null): Promise<readonly string[]> {
+    const { store, repository } = this.#options;
+    const own = await repository.branchHead(project, RECORD_BRANCH);
+    if (own === null || own === remote || (remote !== null && (await repository.isAncestor(project, own, remote))))
+      return [];
+    const runIds = await listRecordedRuns(repository, project, own);
+    const there =
+      remote === null ? new Map<string, never>() : await readRecordedTips(repository, project, remote, runIds);
+    const behind: string[] = [];
+    for (const runId of runIds) {
+      const tip = await store.tipOf(runId);
+      if (tip !== null && (there.get(runId)?.sequence ?? 0) < tip.sequence) behind.push(runId);
+    }
+    return behind;
   }
 
   async #tell(projectId: string, finding: RecordFinding | null, remote: string | null): Promise<void> {

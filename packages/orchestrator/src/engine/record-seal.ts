@@ -32,6 +32,11 @@ export async function isSealed(
   recorded: RecordedTip,
 ): Promise<boolean> {
   if ((await store.getMark(sealedOf(projectId))) === null) return true;
+  return isOwnSeal(store, runId, recorded);
+}
+
+/** Whether a server with this database, or with a later state of it, certainly wrote a recorded tip. */
+export async function isOwnSeal(store: EventStore, runId: string, recorded: RecordedTip): Promise<boolean> {
   const [own, given] = [Buffer.from(await sealOf(store, runId, recorded)), Buffer.from(recorded.seal ?? '')];
   return own.length === given.length && timingSafeEqual(own, given);
 }

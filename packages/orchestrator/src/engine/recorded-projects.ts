@@ -34,15 +34,23 @@ const PATH =
 
 type Reader = Pick<Repository, 'changes' | 'readBlobs'>;
 
-/** @param commit of the branch of the record */
-export async function listRecord(repository: Reader, project: RemoteProject, commit: string): Promise<RecordedFiles> {
+/**
+ * @param commit of the branch of the record
+ * @param only a run; absent: all
+ */
+export async function listRecord(
+  repository: Reader,
+  project: RemoteProject,
+  commit: string,
+  only?: string,
+): Promise<RecordedFiles> {
   const projectFiles = new Map<string, string>();
   const runs = new Map<string, Map<string, string>>();
   for (const { path, after } of await repository.changes(project, NOTHING, commit)) {
     const { project: projectId, run, name } = PATH.exec(path)?.groups ?? {};
     if (after === null || !after.mode.startsWith('100')) continue;
     if (projectId !== undefined) projectFiles.set(projectId, after.oid);
-    if (run === undefined || name === undefined) continue;
+    if (run === undefined || name === undefined || (only !== undefined && run !== only)) continue;
     const files = runs.get(run) ?? new Map<string, string>();
     files.set(name, after.oid);
     runs.set(run, files);

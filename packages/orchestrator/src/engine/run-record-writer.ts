@@ -163,8 +163,12 @@ export class RunRecordWriter {
     if (isWaiting || message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);
   }
 
-  /** Tries soon what could not be written before. */
-  tryAgain(): void {
+  /**
+   * Tries soon what could not be written before.
+   * @param behind runs to be recorded again. Default: none
+   */
+  tryAgain(behind: readonly string[] = []): void {
+    for (const runId of behind) this.#dirty.add(runId);
     if (this.#dirty.size === 0) return;
     this.#restNoMore();
     this.#cancelTimer?.();
