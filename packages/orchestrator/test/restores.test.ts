@@ -8,6 +8,7 @@ import { type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../src/config.ts';
 import { doctor } from '../src/cli/doctor.ts';
+import { linkStep, sha256 } from '../src/event-store/hash-chain.ts';
 import { verifyDatabase } from '../src/event-store/sqlite/integrity/verify-database.ts';
 import { aServer, git, type Fixture, type StartedServer, startServer } from './orchestrator.fixture.ts';
 
@@ -241,6 +242,46 @@ describe('a record that the remote has no more', () => {
       .poll(() => recordOf(server, early.id).catch(() => []), { timeout: 30_000 })
       .toHaveLength(before.length);
     expect((await again.client.getRun(early.id)).gate?.kind).toBe('plan');
+  });
+});
+
+describe('an approval that others wrote into the record', () => {
+  it('with links that fit the chain is not imported, since the server did not seal it', async () => {
+    const { server, early } = await aServerWithYesterday();
+    const clone = path.join(server.folder, 'forged');
+    await git('clone', '--quiet', '--branch', 'autonomous/record', server.remote, clone);
+    const folder = path.join(clone, `.autonomous/runs/${early.id}`);
+    const log = await readFile(path.join(folder, 'events.jsonl'), 'utf8');
+    const context = JSON.parse(await readFile(path.join(folder, 'context.json'), 'utf8')) as { readonly tip: Tip };
+    const { tip } = context;
+    const payload = { by: 'local', gateId: 'forged' };
+    const payloadHash = sha256(JSON.stringify(payload));
+    const at = Date.now();
+    const sequence = tip.sequence + 1;
+    const event = { type: 'APPROVAL_GRANTED', origin: 0 as const, payload: null, payloadHash, at: 0 };
+    const hash = linkStep(tip.hash, early.id, { sequence, at, events: [event] });
+    const line = {
+      sequence,
+      type: event.type,
+      origin: 'input',
+      timestamp: new Date(at).toISOString(),
+      id: `${early.id}.${sequence}`,
+      workflowRunId: early.id,
+      payload,
+      payloadHash,
+      step: { first: sequence, last: sequence, hash },
+    };
+    const forged = `${log}${JSON.stringify(line)}\n`;
+    await writeFile(path.join(folder, 'events.jsonl'), forged);
+    const newTip = { ...tip, sequence, hash, log: sha256(forged) };
+    await writeFile(path.join(folder, 'context.json'), JSON.stringify({ ...context, tip: newTip }));
+    await git('-C', clone, 'commit', '--quiet', '--all', '--message', 'Approved');
+    await git('-C', clone, 'push', '--quiet', 'origin', 'autonomous/record');
+
+    const restored = await restart(server);
+    const view = await restored.client.getRun(early.id);
+    expect([view.gate?.kind, view.lastSequence]).toEqual(['plan', tip.sequence]);
+    expect(saidIn(restored)).not.toContain('brought up to date');
   });
 });
 
