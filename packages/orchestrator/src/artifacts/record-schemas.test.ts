@@ -1,5 +1,5 @@
 /** The published schemas, held together with the code that writes and reads what they describe. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -8,9 +8,11 @@ import { jsonSchemaOf, memoryFrontMatterSchema, RECORD_SCHEMAS } from './record-
 
 const FOLDER = fileURLToPath(new URL('../../../../docs/schemas/', import.meta.url));
 
-it.each(Object.keys(RECORD_SCHEMAS))('docs/schemas/%s.schema.json is what the code reads and writes', async (name) => {
-  const text = `${JSON.stringify(jsonSchemaOf(name), null, 2)}\n`;
-  await expect(text).toMatchFileSnapshot(`${FOLDER}${name}.schema.json`);
+// UPDATE_SCHEMAS=1 writes them anew, for the formatter to put in order.
+it.each(Object.keys(RECORD_SCHEMAS))('docs/schemas/%s.schema.json is what the code reads and writes', (name) => {
+  const file = `${FOLDER}${name}.schema.json`;
+  if (process.env['UPDATE_SCHEMAS'] === '1') writeFileSync(file, `${JSON.stringify(jsonSchemaOf(name), null, 2)}\n`);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(jsonSchemaOf(name));
 });
 
 it('there is no other file beside them', () => {
