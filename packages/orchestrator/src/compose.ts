@@ -206,7 +206,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   const { options, stops, adapters, crashes, engine, background } = parts;
   const { config, log } = options;
   const { store, repository, sandboxes } = adapters;
-  const { comparison, recorder, selfResume, probation, mirrorKeeper, archiver } = background;
+  const { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, branchCleaner } = background;
   const lostProjects = await findLostProjects(
     config.dataFolder,
     await idsOfProjects(store),
@@ -227,6 +227,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   stops.add(() => recorder.stop());
   stops.add(async () => selfResume.stop());
   stops.add(() => archiver.stop());
+  stops.add(() => branchCleaner.stop());
   stops.add(async () => mirrorKeeper.stop());
   stops.add(() => engine.stop());
   stops.add(() => server.close());
@@ -254,6 +255,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
     return checked;
   });
   archiver.start();
+  branchCleaner.start();
   mirrorKeeper.start();
   await createDefaultProject(config, orchestrator, log);
   return server;
@@ -265,7 +267,14 @@ async function startParts(parts: Parts): Promise<RunningServer> {
  * @param damage damage of the database's file that was found since the start
  */
 function createService(
-  { options: { config }, adapters, workflows, tools, engine, background: { comparison, recorder } }: Parts,
+  {
+    options: { config },
+    adapters,
+    workflows,
+    tools,
+    engine,
+    background: { comparison, recorder, branchCleaner },
+  }: Parts,
   lostProjects: string | null,
   damage: () => string | null,
 ): Orchestrator {
@@ -289,6 +298,7 @@ function createService(
     runConfig,
     whyNotStorable: () => whyNotStorable(config, store),
     damage,
+    branches: branchCleaner,
     record: {
       notices: () => [...(lostProjects === null ? [] : [lostProjects]), ...comparison.notices],
       noticesOf: (project) => {

@@ -69,6 +69,8 @@ export interface ServerConfig {
   readonly maxConcurrentRunsPerUser: number;
   /** Events of runs that ended earlier than this many days ago are packed; 0 keeps all as they are. */
   readonly archiveAfterDays: number;
+  /** Days after the end of a run until its branches are removed; 0: never. */
+  readonly branchesAfterDays: number;
   /** A server whose event loop is blocked for so long is ended. */
   readonly blockedLimitMs: number;
   /** Workflows of one's own: paths or names of packages, and the absolute folder where they begin. */
@@ -299,6 +301,7 @@ export const SERVER_VARIABLES = {
 
   MAX_CONCURRENT_RUNS_PER_USER: whole(1, 1_000),
   ARCHIVE_AFTER_DAYS: whole(0, 36_500),
+  BRANCHES_AFTER_DAYS: whole(0, 36_500),
   BLOCKED_LIMIT_SECONDS: whole(5, 86_400),
   AUTONOMOUS_WORKFLOWS: variable(
     list.pipe(z.array(z.string().max(1_000)).min(1)),
@@ -461,6 +464,7 @@ export function readServerConfig(
     },
     maxConcurrentRunsPerUser: values.MAX_CONCURRENT_RUNS_PER_USER ?? 5,
     archiveAfterDays: values.ARCHIVE_AFTER_DAYS ?? 30,
+    branchesAfterDays: values.BRANCHES_AFTER_DAYS ?? 30,
     blockedLimitMs: milliseconds(values.BLOCKED_LIMIT_SECONDS) ?? 60_000,
     workflows: {
       names: (values.AUTONOMOUS_WORKFLOWS ?? []).map((name) => (name.startsWith('~/') ? pathOf(name) : name)),

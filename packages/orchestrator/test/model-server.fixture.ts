@@ -181,6 +181,7 @@ export class ModelServer {
       now: () => this.clock.now(),
       whyNotStorable: async () => null,
       damage: () => null,
+      branches: { clean: async () => ({ removed: [], kept: [] }) },
       record: { notices: () => [], noticesOf: () => [] },
       scrub: (text) => text,
       // A launch asks for nothing else of it.

@@ -7,6 +7,7 @@ import { addAnswer } from './commands/answer.ts';
 import { addApprove } from './commands/approve.ts';
 import { addAsk } from './commands/ask.ts';
 import { addCancel } from './commands/cancel.ts';
+import { addClean } from './commands/clean.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addExport } from './commands/export.ts';
 import { addExtend } from './commands/extend.ts';
@@ -57,6 +58,7 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addExport,
   addVerify,
   addRebuild,
+  addClean,
   addList,
   addGates,
   addSignIn,

@@ -9,6 +9,7 @@ import type { ServerConfig } from '../config.ts';
 import { isFinal } from '../core/advance.ts';
 import { Archiver } from '../engine/archiver.ts';
 import { systemClock } from '../engine/clock.ts';
+import { BranchCleaner } from '../engine/branch-cleaner.ts';
 import type { CrashLedger } from '../engine/crash-ledger.ts';
 import { CrashProbation } from '../engine/crash-probation.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -45,6 +46,7 @@ export interface BackgroundWork {
   readonly probation: CrashProbation;
   readonly mirrorKeeper: MirrorKeeper;
   readonly archiver: Archiver;
+  readonly branchCleaner: BranchCleaner;
 }
 
 /** Makes all of it, and lets it follow the engine; nothing is started. */
@@ -71,13 +73,15 @@ export function createBackgroundWork(options: BackgroundWorkOptions): Background
   });
   const mirrorKeeper = new MirrorKeeper({ store, repository: adapters.repository, clock, log });
   const archiver = new Archiver({ store, clock, log, afterDays: config.archiveAfterDays });
+  const { repository } = adapters;
+  const branchCleaner = new BranchCleaner({ store, repository, clock, log, afterDays: config.branchesAfterDays });
   engine.subscribe((message) => {
     if ('progress' in message) adapters.transcripts.add(message.progress);
     else if (isFinal(message.view.status)) void removeFolderOf(message.view, options.workFolder, log);
     recorder.receive(message);
     selfResume.receive(message);
   });
-  return { comparison, recorder, selfResume, probation, mirrorKeeper, archiver };
+  return { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, branchCleaner };
 }
 
 function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, 'comparison' | 'recorder'> {

@@ -130,6 +130,31 @@ export async function pushCommit(
   throw rejection(access, branch, refusal?.groups?.['reason'] ?? null, answer.stderr);
 }
 
+/**
+ * Removes a branch of the remote that is still at `expected`; one that is gone counts as removed.
+ * @returns false when it is at another commit
+ * @throws {NeedsHuman} `remote_unavailable`, `auth_expired`, `push_rejected`
+ */
+export async function removeRemoteBranch(
+  place: GitPlace,
+  access: RemoteAccess,
+  branch: string,
+  expected: string,
+): Promise<boolean> {
+  const ref = `refs/heads/${branch}`;
+  const lease = `--force-with-lease=${ref}:${expected}`;
+  const args = ['push', '--porcelain', '--progress', '--no-verify', lease, '--', access.address.url, `:${ref}`];
+  const answer = await ask(place, access, args);
+  if (!answer.silent && answer.exitCode === 0) return true;
+  if (answer.silent) throw failureOf(answer, access);
+  const now = (await listRemote(place, access)).branches.get(branch);
+  if (now === undefined) return true;
+  if (now !== expected) return false;
+  const refusal = /^!\t[^\t\n]*\t\[(?:remote )?rejected\](?: \((?<reason>[^\n]*)\))?$/m.exec(answer.stdout);
+  if (refusal === null && !isForbidden(answer.stderr)) throw failureOf(answer, access);
+  throw rejection(access, branch, refusal?.groups?.['reason'] ?? null, answer.stderr);
+}
+
 /** @throws {NeedsHuman} for any end but success */
 async function speak(place: GitPlace, access: RemoteAccess, args: readonly string[]): Promise<string> {
   const answer = await ask(place, access, args);

@@ -33,6 +33,7 @@ import { lfsPointersOf } from './lfs-pointers.ts';
 import { packMirror } from './mirror-packing.ts';
 import { recordFiles } from './record-branch.ts';
 import type { LeftOut, RemoteProject, Repository } from './repository.ts';
+import { listRunBranches, removeRunBranch } from './run-branches.ts';
 import { type Submodule, Submodules } from './submodules.ts';
 import { assertBranchName, assertFilePath, assertObjectId } from './repository-paths.ts';
 
@@ -62,6 +63,7 @@ type RemoteMethods = Pick<
   | 'removeMirror'
   | 'fetch'
   | 'push'
+  | 'removeRunBranch'
   | 'fetchRecord'
   | 'fetchCopy'
   | 'gather'
@@ -88,6 +90,11 @@ function remoteMethods(
       return pushBranch(await mirrors.withRemote(project, signal), branch, commit, expected);
     },
 
+    async removeRunBranch(project, branch, signal) {
+      assertBranchName(branch.name);
+      return removeRunBranch(await mirrors.withRemote(project, signal), branch);
+    },
+
     fetchRecord: (project, signal) => fetchRecord(mirrors, project, signal),
     fetchCopy: (project, from) => fetchCopy(mirrors, project, from),
     inspectClone: (folder) => inspectClone(mirrors, folder),
@@ -112,6 +119,7 @@ type HistoryMethods = Pick<
   | 'removeLeftovers'
   | 'remoteHead'
   | 'branchHead'
+  | 'runBranches'
   | 'missingCommits'
   | 'createBranch'
   | 'forwardBranch'
@@ -143,6 +151,10 @@ function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
     async branchHead(project, branch) {
       const ref = localRef(branch);
       return readRef(await mirrors.of(project), ref);
+    },
+
+    async runBranches(project) {
+      return listRunBranches(await mirrors.of(project));
     },
 
     async missingCommits(project, commits) {

@@ -100,6 +100,14 @@ export type MergeResult =
   /** `tree` has both sides with git's markers in the conflicted files; of a binary file it has the one of `ours`. */
   | { readonly ok: false; readonly conflicts: readonly string[]; readonly tree: string };
 
+/** A branch of a run, such as `autonomous/abc123-def456-login-flow`, with the commits that it is at; `null` where it is not. */
+export interface RunBranch {
+  readonly name: string;
+  readonly mirror: string | null;
+  /** As last fetched. */
+  readonly remote: string | null;
+}
+
 export type PushResult = { readonly ok: true } | { readonly ok: false; readonly remoteCommit: string | null };
 
 export interface Repository {
@@ -265,6 +273,15 @@ export interface Repository {
     expected: string | null,
     signal?: AbortSignal,
   ): Promise<PushResult>;
+
+  /** Lists the branches of runs, without those of the record. */
+  runBranches(project: RemoteProject): Promise<readonly RunBranch[]>;
+  /**
+   * Removes a branch of a run from the remote and the mirror by compare-and-swap.
+   * @returns false if the remote has another commit there; nothing is removed then
+   * @throws {NeedsHuman} `auth_expired`, `push_rejected` or `remote_unavailable`
+   */
+  removeRunBranch(project: RemoteProject, branch: RunBranch, signal?: AbortSignal): Promise<boolean>;
 
   /**
    * Fetches the remote's branch `autonomous/record` into the mirror.

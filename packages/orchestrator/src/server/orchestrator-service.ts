@@ -11,6 +11,7 @@ import {
 import type { WorkflowRegistry } from '../core/registry.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Transcripts } from '../engine/transcripts.ts';
+import type { BranchCleaner } from '../engine/branch-cleaner.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Models, Prices } from '../models/model.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -63,6 +64,7 @@ export interface ServiceOptions {
     /** Of one project, which is compared in the background when it is new. */
     readonly noticesOf: (project: Project) => readonly string[];
   };
+  readonly branches: Pick<BranchCleaner, 'clean'>;
   /** Takes known secrets and token patterns out of text. */
   readonly scrub: (text: string) => string;
   readonly runConfig: RunConfigPolicy;
@@ -97,6 +99,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     createProject: (_caller, project) => projects.create(project),
     listProjects: ({ cursor, limit }) => projects.list(cursor, limit ?? DEFAULT_PAGE),
     getProject: (id) => projects.get(id),
+    cleanBranches: async (id, request) => options.branches.clean(await projects.of(id), request),
     launchRun: (caller, run, key) => launcher.launch(caller, run, key),
     explore: (caller, exploration, key) => launcher.explore(caller, exploration, key),
     async listRuns(filter): Promise<Page<RunView>> {

@@ -59,6 +59,7 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     createProject: async (_caller, { name, repository }) => ({ ...project, name, repository }),
     listProjects: async () => ({ items: [project], nextCursor: null }),
     getProject: async () => project,
+    cleanBranches: async () => ({ removed: [], kept: [] }),
     launchRun: async (caller, { request }) => {
       runs += 1;
       return aView(`r-${runs}`, { originalRequest: request ?? '', userId: caller.userId });

@@ -11,6 +11,8 @@ import { followFeed, type WebSocketConstructor } from './feed-client.ts';
 import type { FeedOptions } from './feed-options.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
 import type {
+  CleanedBranches,
+  CleaningRequest,
   ArtifactContent,
   Caller,
   Exploration,
@@ -61,6 +63,7 @@ export interface Client {
   createProject(project: NewProject): Promise<Project>;
   listProjects(page?: PageRequest): Promise<Page<Project>>;
   getProject(id: string): Promise<Project>;
+  cleanBranches(id: string, request: CleaningRequest): Promise<CleanedBranches>;
 
   launchRun(run: NewRun, key?: string): Promise<RunView>;
   explore(exploration: NewExploration, key?: string): Promise<Exploration>;
@@ -153,6 +156,8 @@ export function createClient(options: ClientOptions): Client {
   return {
     createProject: async (project) => read(await api.projects.$post({ json: project })),
     listProjects: async (page = {}) => read(await api.projects.$get({ query: query(page) })),
+    cleanBranches: async (id, request) =>
+      read(await api.projects[':id']['clean-branches'].$post({ ...path(id), json: request })),
     getProject: async (id) => read(await api.projects[':id'].$get(path(id))),
 
     launchRun: async (run, key) => read(await api.runs.$post({ json: run }, keyed(key))),

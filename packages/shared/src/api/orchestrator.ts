@@ -285,10 +285,34 @@ export interface Readiness {
   readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly detail: string }[];
 }
 
+/** Branches of a project's finished runs that were looked at. */
+export interface CleanedBranches {
+  /** Removed from the remote and the mirror; on a dry run those that would be. */
+  readonly removed: readonly { readonly branch: string; readonly runId: string }[];
+  readonly kept: readonly KeptBranch[];
+}
+
+export interface KeptBranch {
+  readonly branch: string;
+  /** `null` where no run of the project has this branch. */
+  readonly runId: string | null;
+  /** To be read after "stays, because". */
+  readonly reason: string;
+}
+
+export interface CleaningRequest {
+  /** True: nothing is removed. Default: false. */
+  readonly dryRun?: boolean | undefined;
+  /** Days since the end of a run, at least 1. Default: the server's setting. */
+  readonly afterDays?: number | undefined;
+}
+
 export interface Orchestrator {
   createProject(caller: Caller, project: NewProject): Promise<Project>;
   listProjects(page: PageRequest): Promise<Page<Project>>;
   getProject(id: string): Promise<Project>;
+  /** Removes branches of runs that ended long ago and that only repeat what the base branch or the record has. */
+  cleanBranches(id: string, request: CleaningRequest): Promise<CleanedBranches>;
 
   /** @param key idempotency key of the request; the same key gives the same run */
   launchRun(caller: Caller, run: NewRun, key?: string): Promise<RunView>;

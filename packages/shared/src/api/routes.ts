@@ -121,7 +121,10 @@ function projectRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
       return c.json(project, 201, { Location: `/api/projects/${project.id}` });
     })
     .openapi(routes.listProjects, async (c) => c.json(await orchestrator.listProjects(c.req.valid('query')), 200))
-    .openapi(routes.getProject, async (c) => c.json(await orchestrator.getProject(c.req.valid('param').id), 200));
+    .openapi(routes.getProject, async (c) => c.json(await orchestrator.getProject(c.req.valid('param').id), 200))
+    .openapi(routes.cleanBranches, async (c) =>
+      c.json(await orchestrator.cleanBranches(c.req.valid('param').id, c.req.valid('json')), 200),
+    );
 }
 
 /** Runs: launched, listed, forked and migrated. */
@@ -433,6 +436,13 @@ const routes = {
     summary: 'One project',
     request: { params },
     responses: { 200: gives(schemas.project, 'The project') },
+  }),
+  cleanBranches: route({
+    method: 'post',
+    path: '/api/projects/{id}/clean-branches',
+    summary: 'Remove branches of runs that ended long ago',
+    request: { params, body: mayTake(schemas.cleaningRequest) },
+    responses: { 200: gives(schemas.cleanedBranches, 'What was removed, and why the rest stays') },
   }),
 
   launchRun: route({

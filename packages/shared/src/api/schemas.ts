@@ -153,6 +153,14 @@ export const newProject = z.strictObject({
   repository: text(2_000),
   baseBranch: text(200).optional(),
 });
+export const cleaningRequest = z.strictObject({
+  dryRun: z.boolean().optional(),
+  afterDays: z.int().min(1).max(36_500).optional(),
+});
+export const cleanedBranches = z.object({
+  removed: z.array(z.object({ branch: z.string(), runId: z.string() })).readonly(),
+  kept: z.array(z.object({ branch: z.string(), runId: z.string().nullable(), reason: z.string() })).readonly(),
+});
 const requestText = text(MAX_REQUEST_CHARACTERS);
 const workflowInput = z
   .looseObject({})
