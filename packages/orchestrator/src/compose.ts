@@ -206,7 +206,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   const { options, stops, adapters, crashes, engine, background } = parts;
   const { config, log } = options;
   const { store, repository, sandboxes } = adapters;
-  const { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, branchCleaner } = background;
+  const { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, upkeep } = background;
   const lostProjects = await findLostProjects(
     config.dataFolder,
     await idsOfProjects(store),
@@ -227,7 +227,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   stops.add(() => recorder.stop());
   stops.add(async () => selfResume.stop());
   stops.add(() => archiver.stop());
-  stops.add(() => branchCleaner.stop());
+  stops.add(() => upkeep.stop());
   stops.add(async () => mirrorKeeper.stop());
   stops.add(() => engine.stop());
   stops.add(() => server.close());
@@ -255,7 +255,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
     return checked;
   });
   archiver.start();
-  branchCleaner.start();
+  upkeep.start();
   mirrorKeeper.start();
   await createDefaultProject(config, orchestrator, log);
   return server;

@@ -1,7 +1,6 @@
 /** Branches of finished runs are removed, and what people look at of these runs is still there. */
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { runCli } from '../src/cli/program.ts';
 import { BranchCleaner } from '../src/engine/branch-cleaner.ts';
@@ -21,8 +20,7 @@ async function cleanLater({ dataFolder, project }: Fixture): Promise<readonly st
         folder: path.join(dataFolder, 'mirrors'),
         author: { name: 'Autonomous', email: 'autonomous@example.test' },
       }),
-      clock: { now: () => new Date(Date.now() + SIXTY_DAYS_MS), after: () => () => undefined },
-      log: pino({ level: 'silent' }),
+      clock: { now: () => new Date(Date.now() + SIXTY_DAYS_MS) },
       afterDays: 30,
     });
     const cleaned = await cleaner.clean(project, {});

@@ -13,8 +13,10 @@ import { BranchCleaner } from '../engine/branch-cleaner.ts';
 import type { CrashLedger } from '../engine/crash-ledger.ts';
 import { CrashProbation } from '../engine/crash-probation.ts';
 import type { Engine } from '../engine/engine.ts';
+import { DailyUpkeep, type UpkeepTask } from '../engine/daily-upkeep.ts';
 import { MirrorKeeper } from '../engine/mirror-keeper.ts';
 import { RecordComparison } from '../engine/record-comparison.ts';
+import { RecordMover } from '../engine/record-mover.ts';
 import { RunRecordWriter } from '../engine/run-record-writer.ts';
 import { type Probe, SelfResume, SERVER } from '../engine/self-resume.ts';
 import type { Models } from '../models/model.ts';
@@ -47,6 +49,7 @@ export interface BackgroundWork {
   readonly mirrorKeeper: MirrorKeeper;
   readonly archiver: Archiver;
   readonly branchCleaner: BranchCleaner;
+  readonly upkeep: DailyUpkeep;
 }
 
 /** Makes all of it, and lets it follow the engine; nothing is started. */
@@ -74,22 +77,43 @@ export function createBackgroundWork(options: BackgroundWorkOptions): Background
   const mirrorKeeper = new MirrorKeeper({ store, repository: adapters.repository, clock, log });
   const archiver = new Archiver({ store, clock, log, afterDays: config.archiveAfterDays });
   const { repository } = adapters;
-  const branchCleaner = new BranchCleaner({ store, repository, clock, log, afterDays: config.branchesAfterDays });
+  const afterDays = config.branchesAfterDays;
+  const branchCleaner = new BranchCleaner({ store, repository, clock, afterDays });
+  const recordMover = new RecordMover({ store, repository, clock, afterDays });
+  const upkeep = new DailyUpkeep({ store, clock, log, tasks: upkeepTasks(config, branchCleaner, recordMover) });
   engine.subscribe((message) => {
     if ('progress' in message) adapters.transcripts.add(message.progress);
     else if (isFinal(message.view.status)) void removeFolderOf(message.view, options.workFolder, log);
     recorder.receive(message);
     selfResume.receive(message);
   });
-  return { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, branchCleaner };
+  return { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, branchCleaner, upkeep };
+}
+
+function upkeepTasks(config: ServerConfig, cleaner: BranchCleaner, mover: RecordMover): readonly UpkeepTask[] {
+  if (config.branchesAfterDays === 0) return [];
+  return [
+    async (project, signal) => {
+      const { removed } = await cleaner.clean(project, {}, signal);
+      const names = removed.map(({ branch }) => branch).join(', ');
+      return removed.length === 0 ? null : `old branches of runs were removed: ${names}`;
+    },
+    async (project, signal) => {
+      const moved = isInMirrorOnly(config, project) ? 0 : await mover.move(project, signal);
+      return moved === 0 ? null : `the records of ${moved} old runs were moved to the branches of their years`;
+    },
+  ];
+}
+
+/** Whether the record of a project is never pushed. */
+function isInMirrorOnly({ recordInMirrorOnly }: ServerConfig, { id, name, repository }: Project): boolean {
+  return ['*', id, name, repository].some((each) => recordInMirrorOnly.includes(each));
 }
 
 function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, 'comparison' | 'recorder'> {
   const { config, log, adapters, tools, workflows, engine, serverId } = options;
   const { repository } = tools;
   const { store, transcripts, scrubber } = adapters;
-  const isInMirrorOnly = ({ id, name, repository: address }: Project): boolean =>
-    ['*', id, name, address].some((each) => config.recordInMirrorOnly.includes(each));
   const comparison: RecordComparison = new RecordComparison({
     store,
     repository,
@@ -100,7 +124,7 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
     onKnown: (projectId, behind) => {
       void store
         .getProject(projectId)
-        .then((project) => recorder.tryAgain(project === null || isInMirrorOnly(project) ? [] : behind))
+        .then((project) => recorder.tryAgain(project === null || isInMirrorOnly(config, project) ? [] : behind))
         .catch(() => recorder.tryAgain());
     },
   });
@@ -117,7 +141,7 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
     serverId,
     objectsOf: (project, view, events, signal) => recordableObjects(tools, project, view, events, signal),
     contentOf: (upload, signal) => recordableUpload(tools, upload, signal),
-    isInMirrorOnly,
+    isInMirrorOnly: (project) => isInMirrorOnly(config, project),
     recordFiles: (view, events) =>
       workflows.find(({ name }) => name === view.workflow.name)?.recordFiles?.(view, events) ?? {},
   });

@@ -144,7 +144,7 @@ export async function knownRecords(repository: Repository, project: RemoteProjec
 
 /** All runs that a commit of the record holds. */
 export async function listRecordedRuns(
-  repository: Repository,
+  repository: Pick<Repository, 'listFiles'>,
   project: RemoteProject,
   commit: string,
 ): Promise<readonly string[]> {
@@ -154,7 +154,7 @@ export async function listRecordedRuns(
 
 /** The last recorded event of each of these runs, by run; runs without a record are left out. */
 export async function readRecordedTips(
-  repository: Repository,
+  repository: Pick<Repository, 'readFiles'>,
   project: RemoteProject,
   commit: string,
   runIds: readonly string[],

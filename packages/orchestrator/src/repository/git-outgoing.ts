@@ -7,6 +7,8 @@ import { type NewHistory, RECORD_BRANCH, type TreeChange } from './repository.ts
 import { MAX_TARGET_BYTES } from './tree-links.ts';
 
 const NOTHING = '0'.repeat(40);
+/** Branches of the record, as patterns. */
+const RECORDS = [RECORD_BRANCH, `${RECORD_BRANCH}-[0-9][0-9][0-9][0-9]`];
 
 /** Changes between two trees. A rename is a removal and an addition. */
 export async function treeChanges(place: GitPlace, from: string, to: string): Promise<TreeChange[]> {
@@ -76,7 +78,7 @@ export async function symlinksOf(place: GitPlace, tree: string): Promise<Map<str
  */
 export async function newHistory(place: GitPlace, head: string, beside?: 'record'): Promise<NewHistory> {
   // The record leads to commits of runs that were never published.
-  const without = beside === 'record' ? [] : [`--exclude=origin/${RECORD_BRANCH}`];
+  const without = beside === 'record' ? [] : RECORDS.map((name) => `--exclude=origin/${name}`);
   const isNew = [head, '--not', ...without, '--remotes=origin'];
   const [log, objects, names] = await Promise.all([
     runGit(place, { args: ['log', '-z', '--format=%H%n%B', ...isNew] }),

@@ -23,7 +23,7 @@ import {
   readRef,
   trackingRef,
 } from './git-refs.ts';
-import { fetchCopy, fetchInTurn, fetchRecord, pushBranch, recordRefs } from './git-sync.ts';
+import { fetchCopy, fetchInTurn, fetchRecord, pushBranch, recordRefs, yearRefs } from './git-sync.ts';
 import type { GitPlace } from './git.ts';
 import { mergeCommits, scratchOf } from './git-trees.ts';
 import { KnownDiffs } from './known-diffs.ts';
@@ -32,6 +32,7 @@ import { LfsObjects } from './lfs-objects.ts';
 import { lfsPointersOf } from './lfs-pointers.ts';
 import { packMirror } from './mirror-packing.ts';
 import { recordFiles } from './record-branch.ts';
+import { moveRecord } from './record-years.ts';
 import type { LeftOut, RemoteProject, Repository } from './repository.ts';
 import { listRunBranches, removeRunBranch } from './run-branches.ts';
 import { type Submodule, Submodules } from './submodules.ts';
@@ -68,6 +69,7 @@ type RemoteMethods = Pick<
   | 'fetchCopy'
   | 'gather'
   | 'record'
+  | 'moveRecord'
 >;
 
 /** Methods that speak with the project's remote. */
@@ -109,6 +111,12 @@ function remoteMethods(
       const remote = await mirrors.withRemote(project, signal);
       const refs = recordRefs(mirrors, project, remote, trees, { author, at: now() });
       return mirrors.turns.take(`record ${project.id}`, () => recordFiles(remote.place, refs, contents, options));
+    },
+
+    async moveRecord(project, moves, keep, signal) {
+      const remote = await mirrors.withRemote(project, signal);
+      const refs = yearRefs(remote, trees, { author, at: now() });
+      return mirrors.turns.take(`record ${project.id}`, () => moveRecord(remote.place, refs, moves, keep));
     },
   };
 }

@@ -16,7 +16,8 @@ import {
 import { fetchBranches, fetchClonedBranches, listRemote, pushCommit } from './git-remote.ts';
 import type { KnownTrees } from './known-trees.ts';
 import type { RecordRefs } from './record-branch.ts';
-import { type PushResult, RECORD_BRANCH, type RemoteProject } from './repository.ts';
+import type { YearRefs } from './record-years.ts';
+import { type PushResult, RECORD_BRANCH, recordBranchOf, type RemoteProject } from './repository.ts';
 import { assertObjectId } from './repository-paths.ts';
 
 /**
@@ -123,6 +124,25 @@ export function recordRefs(
       if (remoteCommit === null) await forgetRecord(place);
       else await fetchInTurn(mirrors, project, remote, RECORD_BRANCH);
     },
+  };
+}
+
+/** Access of {@link moveRecord} to a mirror and its remote. @param by author and date of the record's commits */
+export function yearRefs(
+  remote: MirrorOfRemote,
+  trees: KnownTrees,
+  by: { readonly author: Author; readonly at: Date },
+): YearRefs {
+  const { place } = remote;
+  const branchOf = (year: string | null): string => (year === null ? RECORD_BRANCH : recordBranchOf(year));
+  return {
+    localHead: () => readRef(place, localRef(RECORD_BRANCH)),
+    remoteHead: (year) => readRef(place, trackingRef(branchOf(year))),
+    treeOf: (commit) => trees.treeOf(place, commit),
+    isAncestor: (a, b) => isAncestor(place, a, b),
+    commitTree: (tree, parents, text) => commitTree(place, by, tree, parents, `${text}\n`),
+    push: (year, commit, expected) => pushBranch(remote, branchOf(year), commit, expected),
+    moveLocal: (commit, before) => moveRef(place, localRef(RECORD_BRANCH), commit, before),
   };
 }
 

@@ -7,6 +7,16 @@ import type { FileChange, RunDiff } from '@autonomous/shared';
 /** The branch of a project's mirror and remote on which its open runs are recorded. */
 export const RECORD_BRANCH = 'autonomous/record';
 
+/** The branch with the record of runs that ended in a year and were moved out of the way. */
+export function recordBranchOf(year: string): string {
+  return `${RECORD_BRANCH}-${year}`;
+}
+
+/** Whether a branch is the record or that of a year. */
+export function isRecordBranch(branch: string): boolean {
+  return /^autonomous\/record(?:-\d{4})?$/.test(branch);
+}
+
 export interface RemoteProject {
   readonly id: string;
   /** Absolute path or URL, without credentials. */
@@ -323,6 +333,20 @@ export interface Repository {
     contents: RecordContents,
     options?: RecordOptions,
   ): Promise<{ readonly commit: string; readonly pushed: boolean }>;
+
+  /**
+   * Moves folders of the record to the branches of their years: first these get them, then the record loses them. Both
+   * branches only grow, and those of years lead to all that the record led to. Other files of `keep` are copied.
+   * @returns false when the remote's branches are not as last fetched, or the mirror's record is not pushed: nothing is lost
+   *   then, and a later call goes on
+   * @throws {NeedsHuman} `auth_expired`, `push_rejected` or `remote_unavailable`
+   */
+  moveRecord(
+    project: RemoteProject,
+    moves: readonly RecordMove[],
+    keep: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<boolean>;
 }
 
 export interface RecordContents {
@@ -339,6 +363,14 @@ export interface RecordOptions {
   readonly signal?: AbortSignal | undefined;
   /** `mirror`: nothing is pushed. Default: `remote`. */
   readonly to?: 'remote' | 'mirror';
+}
+
+/** Folders of the record to be moved to the branch of a year. */
+export interface RecordMove {
+  /** Four digits. */
+  readonly year: string;
+  /** Paths in the record, such as `.autonomous/runs/abc123-def456`. */
+  readonly folders: readonly string[];
 }
 
 /**

@@ -3,7 +3,7 @@ import type { MirrorOfRemote } from './git-mirrors.ts';
 import { localRef, trackingRef } from './git-refs.ts';
 import { removeRemoteBranch } from './git-remote.ts';
 import { type GitPlace, gitText, runGit } from './git.ts';
-import { RECORD_BRANCH, type RunBranch } from './repository.ts';
+import { isRecordBranch, type RunBranch } from './repository.ts';
 
 const PREFIX = 'autonomous/';
 const PLACES = { mirror: 'refs/heads/', remote: 'refs/remotes/origin/' } as const;
@@ -16,7 +16,7 @@ export async function listRunBranches(place: GitPlace): Promise<readonly RunBran
     for (const line of text.split('\n')) {
       const [commit = '', ref = ''] = line.split(' ');
       const name = ref.slice(folder.length);
-      if (ref === '' || name === RECORD_BRANCH || name.startsWith(`${RECORD_BRANCH}-`)) continue;
+      if (ref === '' || isRecordBranch(name)) continue;
       const branch = found.get(name) ?? { name, mirror: null, remote: null };
       branch[where] = commit;
       found.set(name, branch);
