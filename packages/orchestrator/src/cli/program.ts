@@ -15,6 +15,7 @@ import { addFork } from './commands/fork.ts';
 import { addGates } from './commands/gates.ts';
 import { addHistory } from './commands/history.ts';
 import { addIgnore } from './commands/ignore.ts';
+import { addInit } from './commands/init.ts';
 import { addKeys } from './commands/keys.ts';
 import { addList } from './commands/list.ts';
 import { addMessage } from './commands/message.ts';
@@ -39,6 +40,7 @@ import { type CliIo, note } from './io.ts';
 const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addServe,
   addDoctor,
+  addInit,
   addKeys,
   addRun,
   addPlan,

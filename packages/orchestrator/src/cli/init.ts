@@ -1,0 +1,102 @@
+/** Prepares a clone for runs: its configuration, with the commands that are found in its files, and what comes next. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { CONFIG_PATH } from '../activities/prepare.ts';
+import { type Examination, examineProject } from '../activities/project-examination.ts';
+import { parseProjectConfig } from '../run-config/run-config.ts';
+import { CommandFailure, EXIT, UsageError } from './exit.ts';
+import { type CliIo, note, say } from './io.ts';
+import { askGit } from './local-git.ts';
+
+interface InitOptions {
+  readonly test?: string;
+  readonly setup?: string;
+}
+
+/** Characters of a file of the project that are read. */
+const MAX_FILE = 2_000_000;
+
+/**
+ * @throws {UsageError} outside a clone with a commit
+ * @throws {CommandFailure} where a configuration is there that runs would ignore
+ */
+export async function init(io: CliIo, given: string | undefined, options: InitOptions): Promise<number> {
+  const folder = await topOf(resolve(io.cwd, given ?? '.'));
+  const file = join(folder, CONFIG_PATH);
+  const known = await textOf(file);
+  if (known !== null) {
+    assertUsable(known);
+    say(io, `${CONFIG_PATH} is there already. Nothing was changed.`);
+    await sayNext(io, folder, false);
+    return EXIT.done;
+  }
+  const found = await commandsOf(folder, options);
+  const { setup, test } = found;
+  const commands = {
+    ...(setup === null ? {} : { setup: setup.command }),
+    ...(test === null || test.command === '' ? {} : { test: test.command }),
+  };
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, `${JSON.stringify({ defaultRunConfig: { commands } }, null, 2)}\n`, { flag: 'wx' });
+  say(io, `written: ${CONFIG_PATH}`);
+  say(io, setup === null ? 'install step: none is needed' : `install step: ${setup.command} (from ${setup.source})`);
+  if (test !== null) say(io, `tests: ${test.command} (from ${test.source})`);
+  for (const { text } of found.findings) note(io, text);
+  await sayNext(io, folder, true);
+  return EXIT.done;
+}
+
+async function commandsOf(folder: string, { setup, test }: InitOptions): Promise<Examination> {
+  const listed = await askGit(folder, 'ls-files', '-z');
+  const found = await examineProject({
+    paths: listed.ok ? listed.output.split('\0').filter((path) => path !== '') : [],
+    read: async (path) => {
+      const text = await textOf(join(folder, path));
+      return text === null || text.length > MAX_FILE ? null : text;
+    },
+    commands: { setup, test },
+    // What the server's sandbox has is asked by `doctor`.
+    hasSetupNetwork: true,
+    ask: async () => null,
+  });
+  return found;
+}
+
+async function topOf(folder: string): Promise<string> {
+  const top = await askGit(folder, 'rev-parse', '--show-toplevel').catch(() => null);
+  if (top === null || !top.ok)
+    throw new UsageError(`${folder} is not in a git clone. Name one, or run "git init" there and commit.`);
+  const head = await askGit(top.output, 'rev-parse', '--verify', '--quiet', 'HEAD');
+  if (!head.ok) throw new UsageError(`${top.output} has no commit yet. Runs start from one: commit first.`);
+  return top.output;
+}
+
+function assertUsable(text: string): void {
+  const parsed = parseProjectConfig(text);
+  if (parsed.ok) return;
+  const faults = parsed.faults.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ');
+  throw new CommandFailure(
+    `${CONFIG_PATH} is there and runs would ignore it: ${faults}. Correct it, or remove it and call init again.`,
+  );
+}
+
+async function sayNext(io: CliIo, folder: string, isNew: boolean): Promise<void> {
+  const origin = await askGit(folder, 'remote', 'get-url', 'origin');
+  const isPushed = origin.ok && origin.output !== '';
+  const branch = await askGit(folder, 'branch', '--show-current');
+  const push = isPushed ? ` && git push origin ${branch.ok && branch.output !== '' ? branch.output : 'HEAD'}` : '';
+  if (isNew) say(io, `next: git add ${CONFIG_PATH} && git commit -m "Configure Autonomous"${push}`);
+  say(io, `then: ${io.program} doctor ${folder}`);
+  say(io, `and:  ${io.program} run "…" --project ${folder}`);
+  if (!isPushed) note(io, `The clone has no remote "origin": runs use ${folder} itself and put their branches there.`);
+}
+
+async function textOf(file: string): Promise<string | null> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return null;
+    throw new CommandFailure(`${file} cannot be read (${code ?? 'unknown'}). Make it readable for this user.`);
+  }
+}
