@@ -15,14 +15,24 @@ const init = (...args: readonly string[]) => place.command(['init', ...args], {}
 const written = (): unknown => JSON.parse(readFileSync(join(place.clone, '.autonomous/config.json'), 'utf8'));
 
 it('writes the commands that it finds, and says what comes next', async () => {
-  writeFileSync(join(place.clone, 'package.json'), JSON.stringify({ scripts: { test: 'node --test' }, dependencies: { ms: '2.1.3' } }));
-  writeFileSync(join(place.clone, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages: {} }));
+  writeFileSync(
+    join(place.clone, 'package.json'),
+    JSON.stringify({ scripts: { test: 'node --test' }, dependencies: { ms: '2.1.3' } }),
+  );
+  writeFileSync(
+    join(place.clone, 'package-lock.json'),
+    JSON.stringify({ lockfileVersion: 3, packages: { '': {}, 'node_modules/ms': { version: '2.1.3' } } }),
+  );
   place.git('-C', place.clone, 'add', '-A');
   const { exitCode, stdout } = await init();
   expect(exitCode).toBe(0);
-  expect(written()).toEqual({ defaultRunConfig: { commands: { setup: expect.stringContaining('npm ci'), test: 'npm test' } } });
+  expect(written()).toEqual({
+    defaultRunConfig: { commands: { setup: expect.stringContaining('npm ci'), test: 'npm test' } },
+  });
   expect(stdout).toContain('tests: npm test (from package.json)');
-  expect(stdout).toContain('git add .autonomous/config.json && git commit -m "Configure Autonomous" && git push origin main');
+  expect(stdout).toContain(
+    'git add .autonomous/config.json && git commit -m "Configure Autonomous" && git push origin main',
+  );
   expect(stdout).toContain(`run "…" --project ${place.clone}`);
   const again = await init();
   expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('Nothing was changed') });

@@ -1,5 +1,5 @@
 /** The command `init`: prepares a clone for runs. */
-import { type CommandLine } from '../command-line.ts';
+import type { CommandLine } from '../command-line.ts';
 
 export function addInit(line: CommandLine): void {
   line
