@@ -1,13 +1,14 @@
 /** A handful of the sweep's points, and that it would see what it looks for. `npm run crash-sweep` plays them all. */
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { type Fault, judge, type Reference, refer } from './judge.ts';
+import { type Fault, judge, recordFaults, type Reference, refer } from './judge.ts';
 import { makeRemote } from './place.ts';
 import { play, type Playback } from './play.ts';
 import { reportOn } from './report.ts';
 import { git } from './repository-state.ts';
+import type { Scenario } from './scenario.ts';
 import { FILES, SCENARIOS } from './scenarios.ts';
 import { sweep } from './sweep.ts';
 
@@ -67,19 +68,71 @@ describe('the crash sweep', () => {
     ]);
     expect(faults.untouched).toEqual([]);
   });
+
+  it('names a record with a wrong line, one that lags behind, one that leads to no commits and one that was written for nothing', async () => {
+    const faults = await faultsOfChangedRecords();
+    expect(faults.untouched).toEqual([]);
+    expect(faults.changed).toEqual([
+      expect.stringMatching(/^the record of run \S+ in git is not its events: line 2 is .*"origin":"input"/),
+      expect.stringMatching(
+        /^the record of run \S+ in git cannot be read back: line 1 of .* does not fit the hash chain/,
+      ),
+      expect.stringMatching(/^the record's commit \S+ has other events of run \S+ than the last one$/),
+    ]);
+    expect(faults.shorter).toEqual([
+      expect.stringMatching(/^the record of run \S+ in git is not its events: line \d+ is {2}instead of \{/),
+      expect.stringMatching(/^the record of run \S+ in git cannot be read back: /),
+    ]);
+    expect(faults.unrelated).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^the record does not lead to commit \S+ of run/)]),
+    );
+    expect(faults.idle).toEqual([expect.stringMatching(/^the record's commit \S+ changes nothing$/)]);
+  });
 });
+
+type ChangedRecord = 'untouched' | 'changed' | 'shorter' | 'unrelated' | 'idle';
+
+/** What is said of the record of one undisturbed playback, left as it is and changed in ways that a broken recorder would. */
+async function faultsOfChangedRecords(): Promise<Record<ChangedRecord, readonly string[]>> {
+  return playUndisturbed(async (playback) => {
+    const { remote } = playback.world.place;
+    const [{ view }] = playback.runs as [Playback['runs'][number]]; // the scenario has one
+    const head = await ask(remote, 'rev-parse', 'autonomous/record');
+    const log = `.autonomous/runs/${view.id}/events.jsonl`;
+    const lines = (await ask(remote, 'show', `${head}:${log}`)).split('\n');
+    /** The last commit of the record in another dress. */
+    const told = async (text: string | null, parents: readonly string[]): Promise<readonly string[]> => {
+      const tree = text === null ? `${head}^{tree}` : await treeWith(remote, head, log, text);
+      const commit = await ask(remote, 'commit-tree', tree, ...parents.flatMap((id) => ['-p', id]), '-m', 'Record');
+      await ask(remote, 'update-ref', 'refs/heads/autonomous/record', commit);
+      const faults = await recordFaults(playback);
+      await ask(remote, 'update-ref', 'refs/heads/autonomous/record', head);
+      return faults.map(({ what }) => what);
+    };
+    const changed = lines.with(1, lines[1]!.replace('"origin":"emitted"', '"origin":"input"'));
+    return {
+      untouched: (await recordFaults(playback)).map(({ what }) => what),
+      changed: await told(`${changed.join('\n')}\n`, [head]),
+      shorter: await told(`${lines.slice(0, -1).join('\n')}\n`, [head]),
+      unrelated: await told(null, []),
+      idle: await told(null, [head]),
+    };
+  });
+}
+
+async function treeWith(remote: string, commit: string, file: string, text: string): Promise<string> {
+  const env = { ...IDENTITY, GIT_INDEX_FILE: path.join(remote, 'judge.index') };
+  const content = path.join(remote, 'judge.blob');
+  await writeFile(content, text);
+  const run = async (...args: string[]): Promise<string> => (await git(remote, args, env)).toString('utf8').trim();
+  await run('read-tree', commit);
+  await run('update-index', '--cacheinfo', `100644,${await run('hash-object', '-w', content)},${file}`);
+  return run('write-tree');
+}
 
 /** What is said of one undisturbed playback, left as it is and changed in ways that a broken engine would. */
 async function tamperedFaults(): Promise<Record<'untouched' | 'unlike' | 'unbooked' | 'twice', readonly Fault[]>> {
-  const scenario = SCENARIOS.find(({ name }) => name === 'question')!;
-  const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-judge-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const template = path.join(folder, 'template.git');
-  const compileCache = path.join(folder, 'compiled');
-  await mkdir(compileCache);
-  await makeRemote(template, FILES);
-
-  return play({ scenario, kills: [], template, compileCache }, async (playback) => {
+  return playUndisturbed(async (playback, scenario) => {
     const reference: Reference = await refer(scenario, playback);
     const faultsOf = async (changed: Partial<Playback>): Promise<readonly Fault[]> =>
       (await judge(scenario, reference, { ...playback, ...changed })).faults;
@@ -100,12 +153,28 @@ async function tamperedFaults(): Promise<Record<'untouched' | 'unlike' | 'unbook
   });
 }
 
+async function playUndisturbed<Result>(
+  look: (playback: Playback, scenario: Scenario) => Promise<Result>,
+): Promise<Result> {
+  const scenario = SCENARIOS.find(({ name }) => name === 'question')!;
+  const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-judge-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const template = path.join(folder, 'template.git');
+  const compileCache = path.join(folder, 'compiled');
+  await mkdir(compileCache);
+  await makeRemote(template, FILES);
+  return play({ scenario, kills: [], template, compileCache }, (playback) => look(playback, scenario));
+}
+
 /** The commit of an activity once more, on top of what is there. */
 async function commitAgain(remote: string, activity: string): Promise<void> {
-  const run = async (...args: string[]): Promise<string> => (await git(remote, args, IDENTITY)).toString('utf8').trim();
-  const message = await run('log', '-1', '--format=%B', `--grep=/${activity}$`, 'main');
-  const commit = await run('commit-tree', 'main^{tree}', '-p', 'main', '-m', message);
-  await run('update-ref', 'refs/heads/main', commit);
+  const message = await ask(remote, 'log', '-1', '--format=%B', `--grep=/${activity}$`, 'main');
+  const commit = await ask(remote, 'commit-tree', 'main^{tree}', '-p', 'main', '-m', message);
+  await ask(remote, 'update-ref', 'refs/heads/main', commit);
+}
+
+async function ask(remote: string, ...args: string[]): Promise<string> {
+  return (await git(remote, args, IDENTITY)).toString('utf8').trim();
 }
 
 const IDENTITY = {

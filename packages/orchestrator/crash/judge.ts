@@ -1,7 +1,12 @@
 /** Finds faults of a playback by comparing it with the undisturbed one of the same scenario. */
-import { isDeepStrictEqual } from 'node:util';
+import path from 'node:path';
+import { renderEventLog, withChain } from '../src/artifacts/event-log.ts';
+import { tipOfContext } from '../src/artifacts/run-context.ts';
+import { recordFolder } from '../src/engine/record-check.ts';
+import { readRecordedRun } from '../src/engine/recorded-run.ts';
+import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
 import type { LedgerLine } from './ledger.ts';
-import { type Playback, Unplayable } from './play.ts';
+import { type EndedRun, type Playback, Unplayable } from './play.ts';
 import type { Scenario } from './scenario.ts';
 import { EFFECT_KINDS, type EffectKind, isOfTheBooks, mirrorOf, RECORD_BRANCH, type Story, tell } from './story.ts';
 import { readRepository } from './repository-state.ts';
@@ -329,28 +334,78 @@ export async function brokenPromises(scenario: Scenario, { runs, world }: Playba
   return promises.filter(({ kept }) => !kept).map(({ what }): Fault => ({ kind: 'difference', what }));
 }
 
-/** The record in git holds the events as they are, and no commit of it changes nothing. */
+/**
+ * The record in git has each event as the server stores it, with its link of the hash chain, and leads to the commits of its
+ * runs. No commit of it changes nothing.
+ */
 export async function recordFaults({ runs, world }: Playback): Promise<readonly Fault[]> {
-  const remote = await readRepository(world.place.remote);
-  const history = remote.historyOf(RECORD_BRANCH);
-  const idle = history.filter(({ tree }, index) => index > 0 && history[index - 1]?.tree === tree);
-  const files = remote.filesOf(history.at(-1)?.tree ?? '');
-  const wrong = runs.filter(({ view, events }) => {
-    // Without a project there is no git to record a run in.
-    if (view.projectId === '') return false;
-    const recorded = files.get(`.autonomous/runs/${view.id}/events.jsonl`)?.trimEnd().split('\n') ?? [];
-    return !isDeepStrictEqual(
-      recorded.map((line): unknown => JSON.parse(line)),
-      events.map(({ position: _, ...event }) => event),
-    );
-  });
+  const [remote, mirror, written] = await Promise.all([
+    readRepository(world.place.remote),
+    readRepository(mirrorOf({ runs, world })),
+    logsOf({ runs, world }),
+  ]);
+  const record = remote.firstParentsOf(RECORD_BRANCH);
+  const idle = record.filter(({ tree }, index) => index > 0 && record[index - 1]?.tree === tree);
+  const files = remote.filesOf(record.at(-1)?.tree ?? '');
+  const reached = new Set(remote.historyOf(RECORD_BRANCH).map(({ id }) => id));
+  // Without a project there is no git to record a run in.
+  const differences = runs
+    .filter(({ view }) => view.projectId !== '')
+    .flatMap(({ view: { id }, events }) => [
+      ...faultsOfRecord(id, files, written.get(id)),
+      ...record
+        .filter(({ tree }) => !(written.get(id) ?? '').startsWith(remote.filesOf(tree).get(logPath(id)) ?? ''))
+        .map((commit) => `the record's commit ${commit.id} has other events of run ${id} than the last one`),
+      ...[...commitsNamedIn(events)]
+        .filter((commit) => mirror.commits.has(commit) && !reached.has(commit))
+        .map((commit) => `the record does not lead to commit ${commit} of run ${id}`),
+    ]);
   return [
     ...idle.map(({ id }): Fault => ({ kind: 'duplicate', what: `the record's commit ${id} changes nothing` })),
-    ...wrong.map(({ view }): Fault => ({
-      kind: 'difference',
-      what: `the record of run ${view.id} in git is not its events`,
-    })),
+    ...differences.map((what): Fault => ({ kind: 'difference', what })),
   ];
+}
+
+function* faultsOfRecord(
+  runId: string,
+  files: ReadonlyMap<string, string>,
+  written: string | undefined,
+): Generator<string> {
+  const log = files.get(logPath(runId)) ?? '';
+  if (log !== written)
+    yield `the record of run ${runId} in git is not its events: ${firstDifference(log, written ?? '')}`;
+  const tip = tipOfContext(files.get(`${recordFolder(runId)}/context.json`) ?? '');
+  const read = readRecordedRun(runId, log, tip);
+  if (!read.ok) yield `the record of run ${runId} in git cannot be read back: ${read.message}`;
+}
+
+function logPath(runId: string): string {
+  return `${recordFolder(runId)}/events.jsonl`;
+}
+
+function firstDifference(recorded: string, written: string): string {
+  const [ours, theirs] = [recorded.split('\n'), written.split('\n')];
+  const at = theirs.findIndex((line, index) => line !== ours[index]);
+  const line = at === -1 ? theirs.length : at;
+  return `line ${line + 1} is ${cut(ours[line] ?? '')} instead of ${cut(theirs[line] ?? '')}`;
+}
+
+/** `events.jsonl` of each run as it follows from what the clients were told and from the chain in the database. */
+async function logsOf({ runs, world }: Pick<Playback, 'runs' | 'world'>): Promise<ReadonlyMap<string, string>> {
+  const store = openSqliteEventStore({ file: path.join(world.place.data, 'orchestrator.db') });
+  try {
+    const logs = runs.map(async ({ view: { id }, events }): Promise<[string, string]> => {
+      const rendered = renderEventLog(events);
+      return [id, withChain(rendered, rendered, await store.readSteps(id))];
+    });
+    return new Map(await Promise.all(logs));
+  } finally {
+    await store.close();
+  }
+}
+
+function commitsNamedIn(events: EndedRun['events']): ReadonlySet<string> {
+  return new Set(JSON.stringify(events).match(/\b[0-9a-f]{40}\b/g));
 }
 
 /** The feed told each event once and in order, over all servers. */

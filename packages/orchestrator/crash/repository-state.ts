@@ -23,6 +23,8 @@ export interface RepositoryState {
   filesOf(tree: string): ReadonlyMap<string, string>;
   /** Commits of a branch, oldest first: its first parents and, before each, what it took in. */
   historyOf(branch: string): readonly StoredCommit[];
+  /** Commits of a branch by their first parents alone, oldest first. */
+  firstParentsOf(branch: string): readonly StoredCommit[];
 }
 
 interface StoredObject {
@@ -71,6 +73,12 @@ export async function readRepository(gitDir: string): Promise<RepositoryState> {
       };
       visit(branches.get(branch));
       return history;
+    },
+    firstParentsOf(branch) {
+      const line: StoredCommit[] = [];
+      for (let commit = commits.get(branches.get(branch) ?? ''); commit; commit = commits.get(commit.parents[0] ?? ''))
+        line.unshift(commit);
+      return line;
     },
   };
 }
