@@ -70,15 +70,21 @@ function tellRun({ label, view, events }: EndedRun, count: Count): readonly stri
   const told = events.filter((event) => !isBeside(event));
   // What a repeated call has cost is in the books, which are looked at for themselves.
   const { cost: _cost, ...shown } = { ...view, lastSequence: count(view.lastSequence) };
+  const json = (value: unknown): string => withoutOwnReuse(JSON.stringify(value), view.id);
   return [
     ...told.map(({ id: _id, position: _position, sequence, ...event }) => {
-      return `${title}: event ${JSON.stringify({ ...event, sequence: count(sequence) })}`;
+      return `${title}: event ${json({ ...event, sequence: count(sequence) })}`;
     }),
     // In which order a view got its fields is a matter of time.
     ...Object.entries(shown)
       .sort(([one], [other]) => (one < other ? -1 : 1))
-      .map(([field, value]) => `${title}: ${field} ${JSON.stringify(value)}`),
+      .map(([field, value]) => `${title}: ${field} ${json(value)}`),
   ];
+}
+
+/** Checks whose outcome a crash kept from the log are not run again, and say so; a run that is left in peace has nothing to say. */
+function withoutOwnReuse(json: string, runId: string): string {
+  return json.replaceAll(`,"reusedFrom":"${runId}"`, '');
 }
 
 /** The number that an event would have if no call had been booked and no baseline been made. */
@@ -107,11 +113,12 @@ function isBeside({ type, payload }: { readonly type: string; readonly payload?:
 
 /** Lines of a file of a run's record, as if no call had been booked. */
 function withoutBooks(file: string, lines: readonly string[], counts: ReadonlyMap<string, Count>): readonly string[] {
-  const count = counts.get(/^\.autonomous\/runs\/([^/]+)\//.exec(file)?.[1] ?? '');
+  const runId = /^\.autonomous\/runs\/([^/]+)\//.exec(file)?.[1] ?? '';
+  const count = counts.get(runId);
   if (count === undefined) return lines;
   if (file.endsWith('/context.json')) {
     const counted = (key: string, value: unknown): unknown => {
-      if (key === 'cost') return undefined;
+      if (key === 'cost' || (key === 'reusedFrom' && value === runId)) return undefined;
       return key === 'sequence' && typeof value === 'number' ? count(value) : value;
     };
     return JSON.stringify(JSON.parse(lines.join('\n'), counted), null, 2).split('\n');
@@ -119,9 +126,9 @@ function withoutBooks(file: string, lines: readonly string[], counts: ReadonlyMa
   if (!file.endsWith('/events.jsonl')) return lines;
   return lines.flatMap((line) => {
     const event = JSON.parse(line) as RecordedLine;
-    return isBeside(event)
-      ? []
-      : [JSON.stringify({ ...event, sequence: count(event.sequence), ...chainOf(event, count) })];
+    if (isBeside(event)) return [];
+    const told = { ...event, sequence: count(event.sequence), ...chainOf(event, count) };
+    return [withoutOwnReuse(JSON.stringify(told), runId)];
   });
 }
 
@@ -132,11 +139,15 @@ interface RecordedLine {
   readonly step?: { readonly first: number; readonly last: number; readonly context?: object };
 }
 
-/** Place of a line in its step. Its hashes depend on ids and times, and on what is beside; the judge checks them by themselves. */
+/**
+ * Place of a line in its step. Its hashes depend on ids and times, and on what is beside; the judge checks them by themselves.
+ * What a step changes depends on the order of events, where that is a matter of time.
+ */
 function chainOf({ step }: RecordedLine, count: Count) {
-  const { first = 0, last = 0, context } = step ?? {};
+  if (step === undefined || count === uncounted) return { payloadHash: undefined, step: undefined };
+  const { first, last, context } = step;
   const place = { first: count(first), last: count(last), ...(context && { context: Object.keys(context) }) };
-  return { payloadHash: undefined, step: step && place };
+  return { payloadHash: undefined, step: place };
 }
 
 function tellRepository(title: string, state: RepositoryState, counts: ReadonlyMap<string, Count>): readonly string[] {
