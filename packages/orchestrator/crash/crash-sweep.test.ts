@@ -25,6 +25,8 @@ const POINTS = [
   'base-moved:integrate.commit.after#2~base',
   'base-moved:pushBranch.push.after~branch-taken',
   'children:merge.commit.after#2',
+  // The plan's gate is stored, and nobody has seen it yet.
+  'reworked:append.ACTIVITY_COMPLETED.commitPlan.after',
   'fan-out:append.ACTIVITY_COMPLETED.letter-3.before',
   // The entry is pushed onto a base that moved, and nobody knows of it.
   'owned-files:begun.push.after#2',
@@ -46,7 +48,7 @@ describe('the crash sweep', () => {
     expect({ said, ok }, lines.join('\n')).toEqual({ said: [expect.stringMatching(/boundaries in/)], ok: true });
     expect(result.played.map(({ reached }) => reached)).toEqual(POINTS.map(() => true));
     expect(lines.at(-1)).toMatch(
-      /^crash-sweep: 10 points, 0 duplicates, 0 differences, [1-9] repeated model calls \(all booked\) in \d+ (?:s|min)$/,
+      /^crash-sweep: 11 points, 0 duplicates, 0 differences, [1-9] repeated model calls \(all booked\) in \d+ (?:s|min)$/,
     );
   });
 
@@ -146,6 +148,7 @@ async function tamperedFaults(): Promise<Record<'untouched' | 'unlike' | 'unbook
       ledger: [{ asks: { key: key!, attempt: 1 } }, ...lives[0]!.ledger.slice(-1)],
       log: '',
       end: 'stopped' as const,
+      waits: [],
     };
     const unbooked = await faultsOf({ lives: [...lives, again] });
     await commitAgain(playback.world.place.remote, 'commitCode');

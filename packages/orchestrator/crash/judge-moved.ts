@@ -4,12 +4,13 @@
  * against the rules that hold in every case: no work of others is lost, no effect is there twice, and every run ends.
  */
 import { readFile } from 'node:fs/promises';
-import { brokenPromises, type Fault, heardFaults, logFaults, recordFaults, type Verdict } from './judge.ts';
+import { brokenPromises, type Fault, heardFaults, logFaults, recordFaults, type Verdict, waitFaults } from './judge.ts';
 import { IN_THE_RECORD, type OutsideMove, REMEMBERED } from './outside-moves.ts';
 import type { Playback } from './play.ts';
 import { readRepository, type RepositoryState, type StoredCommit } from './repository-state.ts';
 import type { Scenario } from './scenario.ts';
-import { EFFECT_KINDS, mirrorOf, RECORD_BRANCH } from './story.ts';
+import { EFFECT_KINDS, mirrorOf } from './story.ts';
+import { RECORD_BRANCH } from './waits.ts';
 
 export async function judgeMoved(
   scenario: Scenario,
@@ -29,6 +30,7 @@ export async function judgeMoved(
     ...(await doubledLetters(playback)),
     ...lostRecords(move, remote),
     ...(await recordFaults(playback)),
+    ...waitFaults(playback),
     ...heardFaults(playback),
     ...logFaults(playback),
   ];

@@ -6,10 +6,11 @@ import { recordFolder } from '../src/engine/record-check.ts';
 import { readRecordedRun } from '../src/engine/recorded-run.ts';
 import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
 import type { LedgerLine } from './ledger.ts';
-import { type EndedRun, type Playback, Unplayable } from './play.ts';
+import { type Playback, Unplayable } from './play.ts';
 import type { Scenario } from './scenario.ts';
-import { EFFECT_KINDS, type EffectKind, isOfTheBooks, mirrorOf, RECORD_BRANCH, type Story, tell } from './story.ts';
+import { EFFECT_KINDS, type EffectKind, isOfTheBooks, mirrorOf, type Story, tell } from './story.ts';
 import { readRepository } from './repository-state.ts';
+import { commitsNamedIn, RECORD_BRANCH } from './waits.ts';
 
 export interface Fault {
   /** `unbooked`: a model was asked again although the store had no further attempt booked. */
@@ -76,6 +77,7 @@ export async function judge(scenario: Scenario, reference: Reference, playback: 
     ...repeatedEffects(reference, playback, crashes),
     ...(await brokenPromises(scenario, playback)),
     ...(await recordFaults(playback)),
+    ...waitFaults(playback),
     ...heardFaults(playback),
     ...logFaults(playback),
   ];
@@ -404,8 +406,9 @@ async function logsOf({ runs, world }: Pick<Playback, 'runs' | 'world'>): Promis
   }
 }
 
-function commitsNamedIn(events: EndedRun['events']): ReadonlySet<string> {
-  return new Set(JSON.stringify(events).match(/\b[0-9a-f]{40}\b/g));
+/** A run that waits, for people or for the next server, has its commits on the remote. */
+export function waitFaults({ lives }: Playback): readonly Fault[] {
+  return lives.flatMap(({ waits }) => waits.map((what): Fault => ({ kind: 'difference', what })));
 }
 
 /** The feed told each event once and in order, over all servers. */

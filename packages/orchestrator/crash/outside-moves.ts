@@ -1,7 +1,7 @@
 /** Changes to the remote by others, made between the kill of one server and the start of the next. */
 import { commitAsColleague } from './place.ts';
 import { git } from './repository-state.ts';
-import { RECORD_BRANCH } from './story.ts';
+import { RECORD_BRANCH } from './waits.ts';
 
 export interface OutsideMove {
   /** Short: it stands in the names of points, after `~`. */

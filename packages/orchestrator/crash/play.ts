@@ -17,6 +17,7 @@ import { type LedgerLine, readLedger } from './ledger.ts';
 import type { OutsideMove } from './outside-moves.ts';
 import type { Scenario } from './scenario.ts';
 import type { ServerSetting } from './server-setting.ts';
+import { describeWait, unrecordedCommits, waitsWithout } from './waits.ts';
 import { makeWorld, type World } from './world.ts';
 
 /** One server from its start to its end. */
@@ -25,6 +26,8 @@ export interface Life {
   /** What it wrote to its log, from warnings on. */
   readonly log: string;
   readonly end: 'killed' | 'stopped';
+  /** Waits that somebody saw, or that a killed server left, without their commits on the remote. */
+  readonly waits: readonly string[];
 }
 
 /** A run as the API told of it at the end. */
@@ -82,8 +85,13 @@ export async function play<Result>(
     for (let number = 1; ; number++) {
       const ledger = path.join(world.place.folder, `ledger-${number}.jsonl`);
       const killAt = options.kills[number - 1] ?? null;
-      const { told, ...life } = await live(options, world, heard, { ledger, killAt, crashes: number - 1 });
-      lives.push(life);
+      // Others who take the record away break the promise for the server.
+      const isWatched = number === 1 || options.move === undefined;
+      const waits: string[] = [];
+      const watch = isWatched ? (what: readonly string[]): void => void waits.push(...what) : null;
+      const { told, ...life } = await live(options, world, heard, { ledger, killAt, crashes: number - 1, watch });
+      if (life.end === 'killed') watch?.(await waitsWithout(world.place));
+      lives.push({ ...life, waits });
       if (number === 1 && life.end === 'killed') await options.move?.make(world.place.remote);
       if (told === null) continue;
       // A server that stops waits seconds for a remote. What it could not push in them, the next one pushes.
@@ -97,12 +105,20 @@ export async function play<Result>(
 
 type Told = Pick<Playback, 'runs' | 'runIds'>;
 
+/** Gets what is missing of a wait that somebody sees. */
+type Watch = (missing: readonly string[]) => void;
+
 async function live(
   { scenario, compileCache, move }: PlayOptions,
   world: World,
   heard: WorkflowEvent[],
-  { ledger, killAt, crashes }: Pick<ServerSetting, 'ledger' | 'killAt'> & { readonly crashes: number },
-): Promise<Life & { readonly told: Told | null }> {
+  {
+    ledger,
+    killAt,
+    crashes,
+    watch,
+  }: Pick<ServerSetting, 'ledger' | 'killAt'> & { readonly crashes: number; readonly watch: Watch | null },
+): Promise<Omit<Life, 'waits'> & { readonly told: Told | null }> {
   const labels = Object.fromEntries(
     [...scenario.runs, ...(scenario.children ?? [])].map(({ request, label }) => [request, label]),
   );
@@ -133,7 +149,7 @@ async function live(
     const signal = AbortSignal.any([over.signal, limit]);
     const gone = server.ended.then(() => null);
     // An answer that was cut off may be noticed before the end of the server is.
-    const driving = new Driver({ scenario, move, crashes }, world, heard, server, signal)
+    const driving = new Driver({ scenario, move, crashes, watch }, world, heard, server, signal)
       .drive()
       .catch((error: unknown) => {
         if (wasKilled()) return gone;
@@ -223,11 +239,17 @@ class Driver {
   readonly #move: OutsideMove | undefined;
   /** Servers that were killed before this one. */
   readonly #crashes: number;
+  readonly #watch: Watch | null;
   #remedied = 0;
   #news = Promise.withResolvers<void>();
 
   constructor(
-    { scenario, move, crashes }: Pick<PlayOptions, 'scenario' | 'move'> & { readonly crashes: number },
+    {
+      scenario,
+      move,
+      crashes,
+      watch,
+    }: Pick<PlayOptions, 'scenario' | 'move'> & { readonly crashes: number; readonly watch: Watch | null },
     world: World,
     heard: WorkflowEvent[],
     server: ServerProcess,
@@ -236,6 +258,7 @@ class Driver {
     this.#scenario = scenario;
     this.#move = move;
     this.#crashes = crashes;
+    this.#watch = watch;
     this.#world = world;
     this.#heard = heard;
     this.#signal = signal;
@@ -320,6 +343,7 @@ class Driver {
       const run = await this.#client.getRun(runId);
       if (FINAL_STATUSES.has(run.status)) return;
       if (run.gate !== null) {
+        await this.#lookAtWait(run);
         await this.#decide(run.gate, run);
         continue;
       }
@@ -330,6 +354,13 @@ class Driver {
         await whileHeld(this.#client, run).catch(unlessConflict);
       }
     }
+  }
+
+  async #lookAtWait({ id, projectId, status }: RunView): Promise<void> {
+    if (this.#watch === null || projectId === '') return;
+    const events = await this.#client.listEvents(id, 0, 1_000);
+    const missing = await unrecordedCommits(this.#world.place, projectId, events);
+    this.#watch(missing.map((commit) => describeWait(id, status, commit)));
   }
 
   async #decide(gate: Gate, run: RunView): Promise<void> {

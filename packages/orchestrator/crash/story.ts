@@ -9,9 +9,7 @@ import type { LedgerLine } from './ledger.ts';
 import type { EndedRun, Playback } from './play.ts';
 import type { Scenario } from './scenario.ts';
 import { countMoves, readRepository, type RepositoryState } from './repository-state.ts';
-
-/** Branch of the record in git: how many commits it takes is a matter of time, what it holds at the end is not. */
-export const RECORD_BRANCH = 'autonomous/record';
+import { RECORD_BRANCH } from './waits.ts';
 
 export interface Story {
   readonly lines: readonly string[];

@@ -25,6 +25,7 @@ import { findDivergedRuns } from './engine/record-check.ts';
 import { importNewerRuns } from './engine/record-import.ts';
 import type { RecordComparison } from './engine/record-comparison.ts';
 import { writeExport } from './engine/run-export.ts';
+import type { RunRecordWriter } from './engine/run-record-writer.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { quickCheck } from './event-store/sqlite/integrity/quick-check.ts';
 import type { SandboxProvider } from './sandboxes/sandbox.ts';
@@ -141,7 +142,8 @@ async function createParts(
   const tools = instrument?.(own) ?? own;
   const { workFolder } = own;
   const crashes = await openCrashLedger(config.dataFolder, adapters.store);
-  const engine = createServerEngine({ options, adapters, workflows, tools, crashes, comparison });
+  const recorder = (): RunRecordWriter => background.recorder;
+  const engine = createServerEngine({ options, adapters, workflows, tools, crashes, comparison, recorder });
   const background = createBackgroundWork({
     config,
     log,
@@ -164,7 +166,7 @@ async function assertRebuilt(store: EventStore): Promise<void> {
   );
 }
 
-/** @param comparison asked for only when the engine starts: it is made after the engine */
+/** @param comparison asked for only when the engine starts, as is `recorder`: they are made after the engine */
 function createServerEngine({
   options: { config, log, wrap, onStep },
   adapters: { store, scrubber },
@@ -172,8 +174,10 @@ function createServerEngine({
   tools,
   crashes,
   comparison,
+  recorder,
 }: Pick<Parts, 'options' | 'adapters' | 'workflows' | 'tools' | 'crashes'> & {
   readonly comparison: () => RecordComparison;
+  readonly recorder: () => RunRecordWriter;
 }): Engine {
   const git = { store, repository: tools.repository, log };
   const activities = new Map(
@@ -195,6 +199,7 @@ function createServerEngine({
     onQuarantined: (runId) => writeExport(path.join(config.dataFolder, 'exports'), store, runId),
     findDamage: async () => [...crashes.faults, ...(await findDivergedRuns(git)), ...(await findLostCommits(git))],
     crashes,
+    beforeWait: (runId, payload) => recorder().beforeWait(runId, payload),
     faultElsewhere: async (view) =>
       (await comparison().faultOf(view.id, view.projectId)) ?? (await bringBackCommits(git, view)),
     ...(onStep ? { onStep } : {}),

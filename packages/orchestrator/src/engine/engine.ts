@@ -45,7 +45,7 @@ import { RunAdmission } from './run-admission.ts';
 import { type NewInput, requestOf } from './run-commit.ts';
 import { planMigration } from './run-migration.ts';
 import { RunSlots } from './run-slots.ts';
-import { RunSteps } from './run-steps.ts';
+import { type BeforeWait, RunSteps } from './run-steps.ts';
 import { parseRunInput, parseSignal, refusalOf } from './signal-admission.ts';
 import { type EngineMessage, StepFeed } from './step-feed.ts';
 import { stopping } from './stopping.ts';
@@ -84,6 +84,11 @@ export interface EngineOptions {
   readonly childLimits?: Partial<ChildLimits>;
   /** Fault of a run by evidence from outside the database. Asked before a run that was quarantined as damaged resumes. */
   readonly faultElsewhere?: (run: RunView) => Promise<IntegrityFault | null>;
+  /**
+   * Called before a run of a project begins to wait for people or child runs, with the payload of the input that makes it wait.
+   * The run goes on when it ends, so it must end by itself. Absent: nothing is done before.
+   */
+  readonly beforeWait?: BeforeWait;
 }
 
 /** The start of a run of a custom workflow. */
@@ -209,6 +214,7 @@ export class Engine {
       isStopped,
       onStep: options.onStep,
       crashes,
+      beforeWait: options.beforeWait,
     });
   }
 
@@ -279,6 +285,7 @@ export class Engine {
   /** Stops taking inputs and ends what runs; the next start takes it up again. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#steps.stop();
     this.#children.stop();
     this.#families.wakeAll();
     this.#timers.stop();
@@ -449,6 +456,10 @@ export class Engine {
   ): Promise<RunView> {
     await this.#slotsKnown;
     if (type === 'RETRY_REQUESTED') await this.#quarantine.refuseDamaged(await this.view(runId));
+    await this.#steps.prepareWait(runId, (run) => {
+      const checked = parseSignal(run, type, payload);
+      return refusalOf(run, type, checked, shown) ? null : { type, payload: this.#options.scrub(checked) };
+    });
     for (;;) {
       const view = await this.#live.withRun(runId, async (run) => {
         const checked = parseSignal(run, type, payload);

@@ -2,7 +2,7 @@
  * Writes the record of open runs to their projects' git, on the branch `autonomous/record`. The record is a projection of
  * the log. It is written in batches after each gate and stage, and continued after a crash.
  */
-import type { Project, RunStatus, RunView, WorkflowEvent } from '@autonomous/shared';
+import type { JsonObject, Project, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { RecordRedactor, type RedactorOptions } from '../artifacts/record-redactor.ts';
 import { renderEventLog, withChain } from '../artifacts/event-log.ts';
@@ -17,6 +17,7 @@ import type { EngineMessage } from './step-feed.ts';
 import { findFaults, projectPath, recordFolder, recordKeeper } from './record-check.ts';
 import type { RecordComparison } from './record-comparison.ts';
 import { sealOf } from './record-seal.ts';
+import { WAITING } from './run-steps.ts';
 import type { Transcripts } from './transcripts.ts';
 
 export interface RecorderOptions {
@@ -63,6 +64,10 @@ export interface RunUpload {
 
 /** Steps of several runs that come shortly after each other share one commit. */
 const GATHER_MS = 250;
+/** The same for a run that waits: who sees it may act on it at once, on a machine that is lost a moment later. */
+const GATHER_WAITS_MS = 20;
+/** Longest wait for a remote before a run begins to wait. */
+const BEFORE_WAIT_MS = 10_000;
 const RETRY_MS = 60_000;
 /** Longest wait for the remotes of the records when the server stops. */
 const STOP_MS = 3_000;
@@ -87,13 +92,13 @@ const MILESTONES: ReadonlySet<string> = new Set([
   'RUN_CANCELLED',
 ]);
 
-/** A run in one of these may stay there for weeks: all that it needs to go on elsewhere is recorded then. */
-const WAITING: ReadonlySet<string> = new Set<RunStatus>([
-  'awaiting_approval',
-  'awaiting_clarification',
-  'awaiting_children',
-  'paused',
-]);
+/** A run that is to be written before it waits. */
+interface Ahead {
+  /** Of the input that makes it wait, which is not stored yet. */
+  readonly payload: JsonObject;
+  /** Called with whether it is where it belongs. */
+  readonly resolve: (isWritten: boolean) => void;
+}
 
 export class RunRecordWriter {
   readonly #options: RecorderOptions;
@@ -105,12 +110,18 @@ export class RunRecordWriter {
   readonly #recordedUploads = new Set<string>();
   #position = 0;
   #cancelTimer: (() => void) | null = null;
+  /** Time of the clock at which the timer ends, ms. */
+  #wakesAt = 0;
+  /** By run. */
+  readonly #ahead = new Map<string, readonly Ahead[]>();
   /** By project. */
   readonly #writing = new Map<string, Promise<void>>();
   /** Projects whose record could not be written, until it is tried again. */
   readonly #resting = new Map<string, () => void>();
   /** Why the last attempt failed, by project; empty where the record is written. */
   readonly #refused = new Map<string, string>();
+  /** Projects with a run that began to wait before its record was on the remote. */
+  readonly #behind = new Set<string>();
   readonly #stopping = new AbortController();
   readonly #stopLooking = new AbortController();
   /** Records that are being searched for secrets. */
@@ -160,7 +171,33 @@ export class RunRecordWriter {
     if (!('events' in message)) return;
     const isWaiting = WAITING.has(message.view.status);
     for (const event of message.events) this.#note(event, isWaiting);
-    if (isWaiting || message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);
+    if (isWaiting) this.#wake(GATHER_WAITS_MS);
+    else if (message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);
+  }
+
+  /**
+   * Writes what a run has up to now, before it begins to wait: its commits, plan and answer files are then reachable from the
+   * record. Ends after ten seconds at the latest, and at once where the remote did not answer less than a minute ago; `noticesOf`
+   * tells that the record lags behind then.
+   * @param payload of the input that makes it wait: it names commits and files that no event does yet
+   */
+  async beforeWait(runId: string, payload: JsonObject): Promise<void> {
+    const { store, clock, isInMirrorOnly } = this.#options;
+    const view = await store.loadView(runId);
+    const project = view === null ? null : await store.getProject(view.projectId);
+    if (project === null || this.#stopped || isInMirrorOnly?.(project) === true) return;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const ahead: Ahead = { payload, resolve };
+    this.#ahead.set(runId, [...(this.#ahead.get(runId) ?? []), ahead]);
+    this.#dirty.add(runId);
+    const cancel = clock.after(BEFORE_WAIT_MS, () => resolve(false));
+    if (this.#resting.has(project.id)) resolve(false);
+    else this.#wake(0);
+    if (!(await promise) && !this.#stopped) this.#behind.add(project.id);
+    cancel();
+    const left = (this.#ahead.get(runId) ?? []).filter((each) => each !== ahead);
+    if (left.length === 0) this.#ahead.delete(runId);
+    else this.#ahead.set(runId, left);
   }
 
   /**
@@ -180,6 +217,7 @@ export class RunRecordWriter {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
+    this.#letGo([...this.#ahead.keys()]);
     let waitedMs = 0;
     const limit = setInterval(() => {
       if (this.#looking === 0) waitedMs += TICK_MS;
@@ -214,7 +252,10 @@ export class RunRecordWriter {
   }
 
   #wake(ms: number): void {
-    if (this.#stopped || this.#cancelTimer) return;
+    const wakesAt = this.#options.clock.now().getTime() + ms;
+    if (this.#stopped || (this.#cancelTimer && this.#wakesAt <= wakesAt)) return;
+    this.#cancelTimer?.();
+    this.#wakesAt = wakesAt;
     this.#cancelTimer = this.#options.clock.after(ms, () => {
       this.#cancelTimer = null;
       void this.#write('due');
@@ -235,20 +276,30 @@ export class RunRecordWriter {
     try {
       const views = await Promise.all(runIds.map((runId) => this.#options.store.loadView(runId)));
       for (const [projectId, runs] of byProject(views)) {
-        const isLater = this.#writing.has(projectId) || (which === 'due' && this.#resting.has(projectId));
+        const isResting = which === 'due' && this.#resting.has(projectId);
+        const isLater = this.#writing.has(projectId) || isResting;
         if (isLater) for (const { id } of runs) this.#dirty.add(id);
         else this.#begin(projectId, runs);
+        if (isResting) this.#letGo(runs.map(({ id }) => id));
       }
     } catch (error) {
       this.#warn(error);
       for (const runId of runIds) this.#dirty.add(runId);
+      this.#letGo(runIds);
       this.#wake(RETRY_MS);
     }
   }
 
+  /** Runs that wait for their record wait no longer. */
+  #letGo(runIds: readonly string[]): void {
+    for (const runId of runIds) for (const { resolve } of this.#ahead.get(runId) ?? []) resolve(false);
+  }
+
   #begin(projectId: string, runs: readonly RunView[]): void {
+    // Those that come from here on are written later.
+    const ahead = new Map(runs.map(({ id }) => [id, this.#ahead.get(id) ?? []]));
     const write = async (): Promise<void> => {
-      const isWritten = await this.#record(projectId, runs).then(
+      const isWritten = await this.#record(projectId, runs, ahead).then(
         (done) => {
           if (done) this.#refused.delete(projectId);
           return done;
@@ -256,9 +307,11 @@ export class RunRecordWriter {
         (error: unknown) => this.#refuse(projectId, error),
       );
       this.#writing.delete(projectId);
+      if (isWritten) this.#behind.delete(projectId);
+      for (const { resolve } of [...ahead.values()].flat()) resolve(isWritten);
       if (!isWritten) this.#rest(projectId, runs);
       // Runs that changed meanwhile were waiting for their project.
-      else if (this.#dirty.size > 0) this.#wake(GATHER_MS);
+      else if (this.#dirty.size > 0) this.#wake(this.#ahead.size > 0 ? 0 : GATHER_MS);
       if (this.#dirty.size > 0 || this.#writing.size > 0) return;
       await this.#options.store.setMark(MARK, String(this.#position)).catch((error: unknown) => this.#warn(error));
     };
@@ -283,7 +336,12 @@ export class RunRecordWriter {
   /** Why the records of a project are not on its remote: one sentence or none. Its runs go on. */
   noticesOf(projectId: string): readonly string[] {
     const why = this.#refused.get(projectId);
-    if (why === undefined) return [];
+    if (why === undefined)
+      return this.#behind.has(projectId)
+        ? [
+            `The record of its runs on the remote lags behind: it could not be written in time. Runs go on, and the rest is pushed to ${RECORD_BRANCH} as soon as the remote takes it; until then only this server has it.`,
+          ]
+        : [];
     return [
       `The record of its runs is not on the remote (${why.trim()}); runs go on, and the record is kept in the mirror of this server. Allow pushes to ${RECORD_BRANCH}, or list the project in ${IN_MIRROR_VARIABLE} of the server's environment: lost runs can then not be found from the remote.`,
     ];
@@ -307,7 +365,11 @@ export class RunRecordWriter {
   }
 
   /** @returns whether the remote has it now */
-  async #record(projectId: string, runs: readonly RunView[]): Promise<boolean> {
+  async #record(
+    projectId: string,
+    runs: readonly RunView[],
+    ahead: ReadonlyMap<string, readonly Ahead[]>,
+  ): Promise<boolean> {
     const { store, repository, log, comparison, serverId, isInMirrorOnly } = this.#options;
     const project = await store.getProject(projectId);
     if (!project) return true;
@@ -339,9 +401,13 @@ export class RunRecordWriter {
       const at = events.at(-1)?.timestamp ?? view.updatedAt;
       const seal = await sealOf(store, view.id, tip);
       this.#looking += 1;
-      const written = await this.#withoutSecrets(project, view, events, { ...tip, at, ...server, seal }).finally(
-        () => (this.#looking -= 1),
-      );
+      const coming = (ahead.get(view.id) ?? []).map(({ payload }) => payload);
+      const written = await this.#withoutSecrets(project, view, events, coming, {
+        ...tip,
+        at,
+        ...server,
+        seal,
+      }).finally(() => (this.#looking -= 1));
       isAny = true;
       for (const [name, content] of Object.entries(written.files)) files[`${recordFolder(view.id)}/${name}`] = content;
       commits.push(...written.commits);
@@ -386,6 +452,7 @@ export class RunRecordWriter {
     project: RemoteProject,
     view: RunView,
     events: readonly WorkflowEvent[],
+    coming: readonly JsonObject[],
     tip: RecordedTip,
   ): Promise<WrittenRun> {
     const { signal } = this.#stopLooking;
@@ -403,9 +470,9 @@ export class RunRecordWriter {
     );
     const steps = await this.#options.store.readSteps(view.id);
     const log = withChain(rendered, files['events.jsonl'], steps);
-    const objects = await this.#objectsOf(project, view, rendered);
+    const objects = await this.#objectsOf(project, view, `${rendered}${JSON.stringify(coming)}`);
     const commits = objects === null ? [] : [objects];
-    const { uploads, contents, uploaded } = await this.#uploadsOf(view.id, events);
+    const { uploads, contents, uploaded } = await this.#uploadsOf(view.id, [...inputPayloads(events), ...coming]);
     const beside = { tip: { ...tip, log: sha256(log) }, commits, uploads };
     return {
       files: { ...files, ...contents, 'events.jsonl': log, 'context.json': withBeside(files['context.json'], beside) },
@@ -428,7 +495,7 @@ export class RunRecordWriter {
 
   async #uploadsOf(
     runId: string,
-    events: readonly WorkflowEvent[],
+    payloads: readonly JsonObject[],
   ): Promise<{
     readonly uploads: readonly RecordedUpload[];
     readonly contents: Readonly<Record<string, Uint8Array>>;
@@ -438,7 +505,7 @@ export class RunRecordWriter {
     const uploads: RecordedUpload[] = [];
     const contents: Record<string, Uint8Array> = {};
     const uploaded: string[] = [];
-    for (const { id, name } of contentOf === undefined ? [] : uploadsIn(events)) {
+    for (const { id, name } of contentOf === undefined ? [] : uploadsIn(payloads)) {
       const recorded = `${runId}/${id}`;
       const isThere = this.#recordedUploads.has(recorded);
       const content = isThere ? null : await contentOf?.({ id, name }, this.#stopLooking.signal);
@@ -490,11 +557,14 @@ interface WrittenRun {
   readonly isComplete: boolean;
 }
 
+function inputPayloads(events: readonly WorkflowEvent[]): readonly JsonObject[] {
+  return events.flatMap(({ origin, payload }) => (origin === 'input' ? [payload] : []));
+}
+
 /** Files that people gave with answers, each once. */
-function uploadsIn(events: readonly WorkflowEvent[]): readonly RunUpload[] {
+function uploadsIn(payloads: readonly JsonObject[]): readonly RunUpload[] {
   const uploads = new Map<string, RunUpload>();
-  for (const { origin, payload } of events) {
-    const given = origin === 'input' ? payload['uploads'] : undefined;
+  for (const { uploads: given } of payloads) {
     if (!Array.isArray(given)) continue;
     for (const each of given as readonly Partial<RunUpload>[]) {
       const { id, name } = each;

@@ -9,12 +9,13 @@ import {
   NotFound,
   type RequestKey,
   type RunStart,
+  type RunStatus,
   type RunView,
   Unprocessable,
   type WorkflowEvent,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import { advance, holdsRunSlot, isFinal } from '../core/advance.ts';
+import { advance, holdsRunSlot, isFinal, statusOf } from '../core/advance.ts';
 import { undeclaredName } from '../core/declared-names.ts';
 import type { ForkedRun } from '../core/fork.ts';
 import { runIdOf } from '../core/run-id.ts';
@@ -54,8 +55,27 @@ export interface RunStepsOptions {
   /** Called with the milliseconds that each step took, from its input to the disk. */
   readonly onStep: ((ms: number) => void) | undefined;
   readonly crashes: Pick<CrashLedger, 'beginRecovery'> | undefined;
+  /**
+   * Called before a run begins to wait for people or child runs, with the payload of the input that leads there. The step is
+   * taken when it ends, however it ends.
+   */
+  readonly beforeWait: BeforeWait | undefined;
 }
 
+export type BeforeWait = (runId: string, payload: JsonObject) => Promise<void>;
+
+/** Tries to find a run as `beforeWait` left it. */
+const BEFORE_WAIT_TRIES = 3;
+/** A run in one of these may stay there for weeks. */
+export const WAITING: ReadonlySet<RunStatus> = new Set<RunStatus>([
+  'awaiting_approval',
+  'awaiting_clarification',
+  'awaiting_children',
+  'paused',
+]);
+
+/** Files that people gave, and ids of objects in git. */
+const BRINGS_MORE = /"uploads":\[|\b[0-9a-f]{40}\b/;
 /** Wait before the activities of a run that could not be read are tried again. */
 const RESUME_AGAIN_MS = 2_000;
 /** Inputs after which work may go on that was open before. */
@@ -63,9 +83,17 @@ const RESUMING: ReadonlySet<string> = new Set(['RUN_ADMITTED', 'RETRY_REQUESTED'
 
 export class RunSteps {
   readonly #options: RunStepsOptions;
+  /** Keys of timers that fire once `beforeWait` has ended. */
+  readonly #preparing = new Set<string>();
+  readonly #stopping = Promise.withResolvers<void>();
 
   constructor(options: RunStepsOptions) {
     this.#options = options;
+  }
+
+  /** Ends all waits for `beforeWait`. To be called when the engine takes no more steps. */
+  stop(): void {
+    this.#stopping.resolve();
   }
 
   /**
@@ -170,32 +198,97 @@ export class RunSteps {
 
   /** Takes in the outcome of an activity; one that is not open any more changes nothing. */
   async report(runId: string, outcome: Outcome): Promise<void> {
-    const { type, ...payload } = outcome;
+    await this.prepareWait(runId, (run) => this.#outcomeFor(run, outcome));
+    await this.#take(runId, outcome);
+  }
+
+  async #take(runId: string, outcome: Outcome): Promise<void> {
     await this.#options.live.withRun(runId, async (run) => {
-      if (run.state.activities[outcome.activity] !== outcome.key) {
-        // The event that closed it may not be on disk yet, and may never be. In that case the reporter tries again.
-        await run.tail;
-        return;
-      }
-      const scrubbed = this.#options.scrub(payload) as unknown as JsonObject;
-      const json = JSON.stringify(scrubbed);
-      // Other outputs take the form that JSON gives them before anything reads them; a text is JSON as it is.
-      const isPlain = typeof scrubbed['output'] === 'string';
-      await this.apply(runId, run, { type, payload: isPlain ? scrubbed : (JSON.parse(json) as JsonObject), json });
+      const input = this.#outcomeFor(run, outcome);
+      if (input !== null) await this.apply(runId, run, input);
+      // The event that closed it may not be on disk yet, and may never be. In that case the reporter tries again.
+      else await run.tail;
     });
+  }
+
+  /** @returns `null` where the activity is not open any more */
+  #outcomeFor({ state }: LiveRun, { type, ...payload }: Outcome): NewInput | null {
+    if (state.activities[payload.activity] !== payload.key) return null;
+    const scrubbed = this.#options.scrub(payload) as unknown as JsonObject;
+    const json = JSON.stringify(scrubbed);
+    // Other outputs take the form that JSON gives them before anything reads them; a text is JSON as it is.
+    const isPlain = typeof scrubbed['output'] === 'string';
+    return { type, payload: isPlain ? scrubbed : (JSON.parse(json) as JsonObject), json };
   }
 
   /** Takes in a timer that is due; where its run cannot take it now, it stays armed. */
   async fire(runId: string, key: string, event: string): Promise<void> {
-    await this.#options.live.withRun(runId, async (run) => {
-      const timer = Object.values(run.state.timers).find((armed) => armed.key === key);
-      if (timer === undefined || run.state.queuedAt !== null || run.state.parked !== null) return;
-      if (isFinal(run.view.status)) return;
-      // It may have moved since it was found due.
-      if (Date.parse(timer.dueAt) > this.#options.clock.now().getTime()) return;
-      const during = this.#options.scrub(this.#options.runner.atWork(runId));
-      const payload = { key, event, ...(during.length === 0 ? {} : { during }) };
-      await this.apply(runId, run, { type: 'TIMER_FIRED', payload });
+    const { live, log } = this.#options;
+    const inputOf = (run: LiveRun): NewInput | null => this.#firingOf(run, runId, key, event);
+    const take = (): Promise<void> =>
+      live.withRun(runId, async (run) => {
+        const input = inputOf(run);
+        if (input !== null) await this.apply(runId, run, input);
+      });
+    if (this.#preparing.has(key)) return;
+    if ((await this.#waitAhead(runId, inputOf, null)) === null) return take();
+    // Other timers that are due do not wait for it.
+    this.#preparing.add(key);
+    void this.prepareWait(runId, inputOf)
+      .then(take)
+      .catch((error: unknown) => log.error({ err: error, key }, 'a timer could not fire'))
+      .finally(() => this.#preparing.delete(key));
+  }
+
+  /** @returns `null` where the run cannot take it now */
+  #firingOf({ state, view }: LiveRun, runId: string, key: string, event: string): NewInput | null {
+    const timer = Object.values(state.timers).find((armed) => armed.key === key);
+    if (timer === undefined || state.queuedAt !== null || state.parked !== null) return null;
+    if (isFinal(view.status)) return null;
+    // It may have moved since it was found due.
+    if (Date.parse(timer.dueAt) > this.#options.clock.now().getTime()) return null;
+    const during = this.#options.scrub(this.#options.runner.atWork(runId));
+    return { type: 'TIMER_FIRED', payload: { key, event, ...(during.length === 0 ? {} : { during }) } };
+  }
+
+  /**
+   * Calls `beforeWait` where the step of an input makes its run wait, or brings files or commits to one that waits. To be called
+   * before the step is taken, whose state is looked at again then.
+   * @param inputOf `null` where there is nothing to take
+   */
+  async prepareWait(runId: string, inputOf: (run: LiveRun) => NewInput | null): Promise<void> {
+    const { beforeWait, isStopped } = this.#options;
+    if (beforeWait === undefined) return;
+    let preparedAt: number | null = null;
+    // A run that steps meanwhile may have made more by then.
+    for (let tries = 1; tries <= BEFORE_WAIT_TRIES && !isStopped(); tries += 1) {
+      const wait = await this.#waitAhead(runId, inputOf, preparedAt);
+      if (wait === null) return;
+      await Promise.race([beforeWait(runId, wait.payload), this.#stopping.promise]);
+      preparedAt = wait.sequence;
+    }
+  }
+
+  /**
+   * The step is computed for it and taken later: it is pure.
+   * @param preparedAt sequence of the state from which the step may be taken at once; `null` for none
+   */
+  async #waitAhead(
+    runId: string,
+    inputOf: (run: LiveRun) => NewInput | null,
+    preparedAt: number | null,
+  ): Promise<{ readonly payload: JsonObject; readonly sequence: number } | null> {
+    const { live, clock, beforeWait } = this.#options;
+    if (beforeWait === undefined) return null;
+    return live.withRun(runId, async (run) => {
+      const { definition, state, view } = run;
+      const input = view.projectId === '' || state.sequence === preparedAt ? null : inputOf(run);
+      if (input === null) return null;
+      const { type, payload } = input;
+      const step = advance(definition, state, { type, payload, timestamp: clock.now().toISOString() });
+      const isWait = step.ok && WAITING.has(statusOf(step.state));
+      const isDue = isWait && (!WAITING.has(statusOf(state)) || BRINGS_MORE.test(JSON.stringify(payload)));
+      return isDue ? { payload, sequence: state.sequence } : null;
     });
   }
 
@@ -294,7 +387,7 @@ export class RunSteps {
       const known = Object.entries(undelivered ?? {}).find(([id, { key }]) => activities[id] === key)?.[1];
       if (known !== undefined && quarantined === null && queuedAt === null) {
         // A corrected workflow may accept the outcome now. Another outcome may wait behind it.
-        await this.report(runId, { ...known, type: 'ACTIVITY_COMPLETED' } as unknown as Outcome);
+        await this.#take(runId, { ...known, type: 'ACTIVITY_COMPLETED' } as unknown as Outcome);
         return await this.#resumeActivities(runId, owner);
       }
       for (const activity of stored) {
