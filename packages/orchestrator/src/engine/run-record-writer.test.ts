@@ -1,5 +1,5 @@
 /** The recorder with a real database and a real remote: what it finds at its start, and what it does without one. */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -219,6 +219,95 @@ describe('the recorder', () => {
     next.receive({ events: await complete('r-2'), view: aView('r-2') });
     await next.stop();
     expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl', '.autonomous/runs/r-2/events.jsonl']);
+  });
+
+  describe('before a run waits', () => {
+    const UPLOAD = sha256('<svg/>');
+    const begun = (runId: string) => store.append(aStep(runId, { events: [anEvent('RUN_STARTED')] }));
+
+    it('has what the run names on the remote when it resolves, also what no event names yet', async () => {
+      await begun('r-1');
+      const logs: string[] = [];
+      const recorder = aRecorder({
+        objectsOf: async (_project, _view, log) => {
+          logs.push(log);
+          return git(fixture.remote, 'rev-parse', 'main');
+        },
+        contentOf: async () => new TextEncoder().encode('<svg/>'),
+      });
+      await fixture.repository.fetch(fixture.project);
+      await recorder.start();
+      await recorder.beforeWait('r-1', {
+        output: { commit: 'c'.repeat(40) },
+        uploads: [{ id: UPLOAD, name: 'a.svg' }],
+      });
+      expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
+      expect(git(fixture.remote, 'show', `autonomous/record:.autonomous/runs/r-1/files/${UPLOAD}`)).toBe('<svg/>');
+      expect(git(fixture.remote, 'rev-list', 'autonomous/record')).toContain(git(fixture.remote, 'rev-parse', 'main'));
+      expect(logs.at(-1)).toContain('c'.repeat(40));
+      expect(recorder.noticesOf('p-1')).toEqual([]);
+      await recorder.stop();
+    });
+
+    it('waits ten seconds for a remote that hangs, then says that the record lags behind until it is there', async () => {
+      const [hooks, released] = [path.join(fixture.remote, 'hooks'), path.join(root, 'released')];
+      mkdirSync(hooks);
+      const hook = `#!/bin/sh\ntouch ${root}/asked\nwhile [ ! -e ${released} ]; do sleep 0.05; done\n`;
+      writeFileSync(path.join(hooks, 'pre-receive'), hook, { mode: 0o755 });
+      await begun('r-1');
+      const clock = new ManualClock();
+      const recorder = aRecorder({ clock });
+      await recorder.start();
+      const waits = recorder.beforeWait('r-1', {});
+      await vi.waitFor(() => {
+        clock.advance(1);
+        expect(existsSync(path.join(root, 'asked'))).toBe(true);
+      }, 20_000);
+      expect(recorder.noticesOf('p-1')).toEqual([]);
+      clock.advance(10_000);
+      await waits;
+      expect(recorder.noticesOf('p-1')).toEqual([expect.stringMatching(/^The record of its runs .* lags behind: /)]);
+      writeFileSync(released, '');
+      await recorder.settled();
+      expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
+      expect(recorder.noticesOf('p-1')).toEqual([]);
+      await recorder.stop();
+    });
+
+    it('is held up no longer than by the first attempt where the remote is away', async () => {
+      const away = `${fixture.remote}.away`;
+      renameSync(fixture.remote, away);
+      await begun('r-1');
+      // Its clock stands still: nothing but the answer of the attempt ends the wait.
+      const clock = new ManualClock();
+      const recorder = aRecorder({ clock });
+      await recorder.start();
+      const first = recorder.beforeWait('r-1', {});
+      clock.advance(0);
+      await first;
+      expect(recorder.noticesOf('p-1')).toEqual([expect.stringContaining('lags behind')]);
+      await recorder.beforeWait('r-1', {});
+      renameSync(away, fixture.remote);
+      clock.advance(60_000);
+      await vi.waitFor(() => expect(recorder.noticesOf('p-1')).toEqual([]), 20_000);
+      expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
+      await recorder.stop();
+    });
+
+    it('holds up neither a run whose project is recorded in the mirror alone, nor one at the stop', async () => {
+      await begun('r-1');
+      const alone = aRecorder({ clock: new ManualClock(), isInMirrorOnly: () => true });
+      await alone.start();
+      await alone.beforeWait('r-1', {});
+      await alone.stop();
+      await begun('r-2');
+      const recorder = aRecorder({ clock: new ManualClock() });
+      await recorder.start();
+      const waits = recorder.beforeWait('r-2', {});
+      await recorder.stop();
+      await waits;
+      expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl', '.autonomous/runs/r-2/events.jsonl']);
+    });
   });
 
   describe('with secrets in what it records', () => {
