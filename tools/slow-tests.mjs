@@ -50,6 +50,7 @@ export const SLOW_TESTS = {
   'packages/orchestrator/test/phased-plan-liars.test.ts': 115,
   'packages/orchestrator/test/plan-phase.test.ts': 41,
   'packages/orchestrator/test/providers.test.ts': 185,
+  'packages/orchestrator/test/rebuild.test.ts': 80,
   'packages/orchestrator/test/repeated-requests.test.ts': 54,
   'packages/orchestrator/test/restores.test.ts': 88,
   'packages/orchestrator/test/signed-in-browsers.test.ts': 44,

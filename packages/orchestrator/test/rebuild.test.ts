@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { type RunView, shownAt, type WorkflowEvent } from '@autonomous/shared';
+import { FINAL_STATUSES, type RunView, shownAt, type WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { runCli } from '../src/cli/program.ts';
 import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
@@ -16,6 +16,7 @@ import {
   git,
   type StartedServer,
   startServer,
+  when,
   writes,
 } from './orchestrator.fixture.ts';
 
@@ -23,12 +24,25 @@ const WORKFLOWS = fileURLToPath(new URL('parent-of-builds.fixture.ts', import.me
 const ENV = { AUTONOMOUS_WORKFLOWS: WORKFLOWS };
 const QUESTION = { question: 'Which logo?', responseType: 'file_upload' };
 
+/** Plans whose diagram cannot be read, twice. */
+const UNREADABLE = aPlan({ plan: '# Plan\n\n```mermaid\nflowchart TD\n  a[\n```\n' });
+
 /** Runs by their request: the requests tell the scripted agents what to do. */
 const script = (isSlow: boolean): string =>
   aScript({
-    planner: [{ ...asks(QUESTION), when: { contains: 'Ask me', call: 1 } }, aPlan(), aPlan(), aPlan()],
+    planner: [
+      { ...asks(QUESTION), when: { contains: 'Ask me', call: 1 } },
+      { ...UNREADABLE, when: { contains: 'Draw badly' } },
+      aPlan(),
+      aPlan(),
+      aPlan(),
+    ],
     implementer: [
-      ...(isSlow ? [{ when: { contains: 'Slowly' }, turns: slowTurns() }] : []),
+      ...(isSlow ? [when('Slowly', { turns: slowTurns() })] : []),
+      when('Break it', writes({ 'app.sh': 'echo bye\n' })),
+      ...Array.from({ length: COPIES }, (_, copy) =>
+        when(`Merge it ${copy}`, writes({ [`merged-${copy}.sh`]: 'echo\n' })),
+      ),
       writes({ 'feature.sh': 'echo feature\n' }),
       writes({ 'feature.sh': 'echo feature 2\n' }),
     ],
@@ -39,52 +53,112 @@ function slowTurns() {
   return [{ ...write, text: 'Wait.' }, ...others.map((turn) => ({ ...turn, delayMs: 600_000 }))];
 }
 
+type RunIds = Readonly<Record<string, string>>;
+
+/** Leads one run, or a family, to where it stays. @returns ids by role in it */
+type Fate = (server: Fixture, copy: number) => Promise<RunIds>;
+
+const MANUAL = { trustMode: { planning: 'manual' as const } };
+const BY_ITSELF = { planning: 'auto' as const };
+/** All that a run can come to, in sixteen runs. */
+const FATES: readonly Fate[] = [
+  async (server, copy) => {
+    const run = await server.launch(`Merge it ${copy}`, { git: { autoMerge: true }, trustMode: BY_ITSELF });
+    return { merged: await completed(server, run) };
+  },
+  async (server) => ({
+    published: await completed(server, await server.launch('Publish it')),
+  }),
+  async (server) => {
+    const run = await server.until(await server.launch('Cancel it', MANUAL), { gate: 'plan' });
+    await server.client.cancelRun(run.id);
+    return { cancelled: run.id };
+  },
+  async (server) => {
+    const { parent, child } = await aFamily(server);
+    await server.client.cancelRun(child);
+    await server.until(parent, { status: 'failed' });
+    return { failed: parent, failedChild: child };
+  },
+  async (server) => ({ atPlan: (await server.until(await server.launch('Plan it', MANUAL), { gate: 'plan' })).id }),
+  async (server) => {
+    const trustMode = { ...BY_ITSELF, implementation: 'manual' as const };
+    const run = await server.launch('Show it', { trustMode });
+    return { atResult: (await server.until(run, { gate: 'implementation' })).id };
+  },
+  async (server) => {
+    const run = await server.launch('Break it', { trustMode: { ...BY_ITSELF, fixes: 'manual' } });
+    return { atFix: (await server.until(run, { gate: 'fix' })).id };
+  },
+  async (server) => ({ asked: (await server.until(await server.launch('Ask me'), { gate: 'clarification' })).id }),
+  async (server) => {
+    const run = await server.launch('Ask me', { maxClarifications: 0, trustMode: BY_ITSELF });
+    return { escalated: (await server.until(run, { gate: 'escalation' })).id };
+  },
+  async (server) => ({
+    unreadable: (await server.until(await server.launch('Draw badly', MANUAL), { gate: 'invalid_plan' })).id,
+  }),
+  async (server) => {
+    const run = await server.launch('Pay for it', { maxToolCalls: 1 });
+    return { paused: (await server.until(run, { gate: 'pause' })).id };
+  },
+  (server) => aFamily(server),
+  async (server) => {
+    const run = await server.until(await server.launch('Ask me too'), { gate: 'clarification' });
+    const logo = await server.client.upload('logo.svg', new TextEncoder().encode('<svg/>'));
+    await server.decide(run, { decision: 'answer', response: [logo.id] });
+    return { answered: await completed(server, run) };
+  },
+];
+/** Of each fate. */
+const COPIES = 3;
+
+/** A result that raises a concern is shown, and again where the base has moved meanwhile. */
+async function completed(server: Fixture, { id }: RunView): Promise<string> {
+  while ((await server.rests(id)).gate?.kind === 'implementation') await server.approveResult(id);
+  return (await server.until(id, { status: 'completed' })).id;
+}
+
+async function aFamily({
+  client,
+  project,
+  rests,
+}: Fixture): Promise<{ readonly parent: string; readonly child: string }> {
+  const { id: parent } = await client.launchRun({ projectId: project.id, workflow: 'phases', request: 'In phases' });
+  const children = async (): Promise<readonly RunView[]> => (await client.listRuns({ parentId: parent })).items;
+  await expect.poll(async () => (await children()).length, { timeout: 60_000 }).toBe(1);
+  const [child] = await children();
+  return { parent, child: (await rests(child?.id ?? '')).id };
+}
+
 interface LostServer {
   readonly server: Fixture;
-  readonly runs: Readonly<Record<string, string>>;
+  /** The first copy of each fate. */
+  readonly runs: RunIds;
+  /** Ids of the runs that were under way, or had children that were. */
+  readonly underWay: readonly string[];
   readonly before: Stored;
 }
 
-/** A server with runs of all fates, which has stopped; its remote alone is left. */
+/** A server with fifty runs of all fates, which has stopped; its remote alone is left. */
 async function aLostServer(): Promise<LostServer> {
-  const server = await aServer({ script: script(true), env: ENV });
+  const server = await aServer({ script: script(true), env: { ...ENV, MAX_CONCURRENT_RUNS_PER_USER: '12' } });
   const { client, project } = server;
-  const manual = { trustMode: { planning: 'manual' as const } };
-  const completed = await server.until(await server.launch('Complete it'), { status: 'completed' });
-  const cancelled = await server.until(await server.launch('Cancel it', manual), { gate: 'plan' });
-  await client.cancelRun(cancelled.id);
-  const atPlan = await server.until(await server.launch('Plan it', manual), { gate: 'plan' });
-  const trustMode = { planning: 'auto' as const, implementation: 'manual' as const };
-  const atResult = await server.until(await server.launch('Show it', { trustMode }), { gate: 'implementation' });
-  const asked = await server.until(await server.launch('Ask me'), { gate: 'clarification' });
-  const paused = await server.until(await server.launch('Pay for it', { maxToolCalls: 1 }), { gate: 'pause' });
-  const parent = await client.launchRun({ projectId: project.id, workflow: 'phases', request: 'In phases' });
-  await expect
-    .poll(async () => (await client.listRuns({ parentId: parent.id })).items.length, { timeout: 30_000 })
-    .toBe(1);
-  const [child] = (await client.listRuns({ parentId: parent.id })).items;
-  const rested = await server.rests(child?.id ?? '');
+  const families: RunIds[] = [];
+  for (let copy = 0; copy < COPIES; copy += 1)
+    families.push(Object.assign({}, ...(await Promise.all(FATES.map((fate) => fate(server, copy))))) as RunIds);
+  const { runs: variants } = await client.explore({
+    projectId: project.id,
+    variants: ['One', 'Two', 'Three', 'Four'].map((request) => ({ request, config: MANUAL })),
+  });
+  for (const { id } of variants) await server.until(id, { gate: 'plan' });
   const slow = await server.launch('Slowly');
   await server.said(slow.id, 'Wait.');
-  const logo = await client.upload('logo.svg', new TextEncoder().encode('<svg/>'));
-  const answered = await server.until(await server.launch('Ask me too'), { gate: 'clarification' });
-  await server.decide(answered, { decision: 'answer', response: [logo.id] });
-  await server.until(answered, { status: 'completed' });
   await server.orchestrator.settled();
-  const runs = {
-    completed: completed.id,
-    cancelled: cancelled.id,
-    atPlan: atPlan.id,
-    atResult: atResult.id,
-    asked: asked.id,
-    paused: paused.id,
-    parent: parent.id,
-    child: rested.id,
-    slow: slow.id,
-    answered: answered.id,
-  };
   await server.close();
-  return { server, runs, before: await storedIn(server.dataFolder) };
+  const runs = { ...families[0], slow: slow.id, variant: variants[0]?.id ?? '' };
+  const underWay = [slow.id, ...families.flatMap(({ parent = '' }) => [parent])];
+  return { server, runs, underWay, before: await storedIn(server.dataFolder) };
 }
 
 type Stored = Readonly<
@@ -166,56 +240,77 @@ async function approve(server: StartedServer, runId: string): Promise<void> {
   await server.client.decideOpenGate(runId, { decision: 'approve', ...(gate && shownAt(gate)) });
 }
 
+/** Lets a run go on that a rebuild has paused. */
+async function goOn(server: StartedServer, runId: string): Promise<void> {
+  const { gate } = await server.client.getRun(runId);
+  if (gate?.reason !== 'rebuilt') return;
+  await server.client.decideOpenGate(runId, { decision: 'retry' });
+  await until(server, runId, (view) => view.gate?.reason !== 'rebuilt');
+}
+
+/** Approves a result that raises a concern, such as that others brought the same. */
+async function completes(server: StartedServer, runId: string): Promise<void> {
+  const isShown = ({ gate }: RunView): boolean => gate?.kind === 'implementation';
+  await until(server, runId, (view) => isShown(view) || FINAL_STATUSES.has(view.status));
+  if (isShown(await server.client.getRun(runId))) await approve(server, runId);
+  await until(server, runId, hasCompleted);
+}
+
 const hasCompleted = ({ status }: RunView): boolean => status === 'completed';
 
 describe('a rebuild from a plain clone', { timeout: 240_000 }, () => {
-  it('brings back all runs with their histories and hashes, and those in flight go on when a person says so', async () => {
-    const { server, runs, before } = await aLostServer();
+  it('brings back fifty runs with their histories and hashes, and those in flight go on when a person says so', async () => {
+    const { server, runs, underWay, before } = await aLostServer();
+    expect(Object.keys(before)).toHaveLength(50);
     const clone = await aClone(server);
+    // Database and mirrors.
     await rm(server.dataFolder, { recursive: true });
     const folder = await aFolder(server);
     const { code, out, err } = await rebuilt(folder, clone);
     expect([code, err]).toEqual([0, '']);
-    expect(out).toContain(`1 project, ${Object.keys(before).length} runs: 3 ended`);
+    expect(out).toContain(`1 project, 50 runs: ${6 * COPIES} ended`);
 
     const after = await storedIn(path.join(folder, 'data'));
-    expect(Object.keys(after).sort()).toEqual(Object.keys(before).sort());
-    const underWay = new Set([runs['slow'], runs['parent']]);
+    // In the order in which they are listed.
+    expect(Object.keys(after)).toEqual(Object.keys(before));
     for (const [id, { view, events, chain }] of Object.entries(before)) {
       const again = after[id];
-      const added = underWay.has(id) ? 1 : 0;
       expect(again?.events.slice(0, events.length)).toEqual(events);
       expect(again?.chain.slice(0, chain.length)).toEqual(chain);
-      expect(again?.events.slice(events.length).map(({ type, payload }) => [type, payload['reason']])).toEqual(
-        Array.from({ length: added }, () => ['RUN_PAUSED', 'rebuilt']),
-      );
-      if (added === 0) expect(again?.view).toEqual(view);
+      const added = again?.events.slice(events.length).map(({ type, payload }) => [type, payload['reason']]);
+      if (FINAL_STATUSES.has(view.status)) expect(added).toEqual([]);
+      else if (underWay.includes(id) || added?.length !== 0) expect(added).toEqual([['RUN_PAUSED', 'rebuilt']]);
+      if (added?.length === 0) expect(again?.view).toEqual(view);
     }
 
     const whole = await started(folder);
-    const [project] = (await whole.client.listProjects({})).items;
+    const { client } = whole;
+    const [project] = (await client.listProjects({})).items;
     expect(project).toMatchObject({ ...server.project, createdAt: expect.any(String) });
-    expect((await whole.client.listRuns({ parentId: runs['parent'] ?? '' })).items.map(({ id }) => id)).toEqual([
+    expect((await client.listRuns({ parentId: runs['parent'] ?? '' })).items.map(({ id }) => id)).toEqual([
       runs['child'],
     ]);
-    expect((await whole.client.listClarifications('pending')).map(({ workflowRunId }) => workflowRunId)).toEqual([
+    expect((await client.getRun(runs['variant'] ?? '')).explorationId).toBe(
+      before[runs['variant'] ?? '']?.view.explorationId,
+    );
+    expect((await client.listClarifications('pending')).map(({ workflowRunId }) => workflowRunId)).toContain(
       runs['asked'],
-    ]);
+    );
     expect(
       await readFile(path.join(folder, 'data', 'uploads', await uploadOf(before, runs['answered'] ?? '')), 'utf8'),
     ).toBe('<svg/>');
 
+    for (const name of ['atPlan', 'atResult', 'asked', 'slow', 'parent', 'child', 'paused'])
+      await goOn(whole, runs[name] ?? '');
     await approve(whole, runs['atPlan'] ?? '');
     await approve(whole, runs['atResult'] ?? '');
-    const logo = await whole.client.upload('logo.svg', new TextEncoder().encode('<svg/>'));
-    await whole.client.decideOpenGate(runs['asked'] ?? '', { decision: 'answer', response: [logo.id] });
-    await whole.client.decideOpenGate(runs['slow'] ?? '', { decision: 'retry' });
-    await whole.client.decideOpenGate(runs['parent'] ?? '', { decision: 'retry' });
+    const logo = await client.upload('logo.svg', new TextEncoder().encode('<svg/>'));
+    await client.decideOpenGate(runs['asked'] ?? '', { decision: 'answer', response: [logo.id] });
     await approve(whole, runs['child'] ?? '');
     for (const name of ['atPlan', 'atResult', 'asked', 'slow', 'child', 'parent'])
-      await until(whole, runs[name] ?? '', hasCompleted);
-    expect((await whole.client.getRun(runs['paused'] ?? '')).gate?.reason).toBe('budget');
-    const notices = (await whole.client.listProjects({})).items.flatMap((each) => each.notices ?? []);
+      await completes(whole, runs[name] ?? '');
+    expect((await client.getRun(runs['paused'] ?? '')).gate?.reason).toBe('budget');
+    const notices = (await client.listProjects({})).items.flatMap((each) => each.notices ?? []);
     expect(notices).toEqual([]);
   });
 });
@@ -317,6 +412,7 @@ describe('a record that cannot be trusted', { timeout: 240_000 }, () => {
     expect(await rebuilt(folder, server.remote, {})).toMatchObject({ code: 0, err: '' });
     const whole = await started(folder);
     for (const id of [one, two]) {
+      await goOn(whole, id);
       await approve(whole, id);
       await until(whole, id, hasCompleted);
     }
