@@ -1,0 +1,82 @@
+import type { RunView } from '@autonomous/shared';
+import { describe, expect, it } from 'vitest';
+import { aView } from '../event-store/sqlite/steps.fixture.ts';
+import { harmless, renderPullRequest } from './pull-request-text.ts';
+
+const PLAN = '# Plan\n\nAsk @octocat about #12.\n\n```mermaid\nflowchart TD\n  a["/login"] --> b["@home #1"]\n```\n';
+
+function rendered(view: Partial<RunView> = {}, given: { readonly plan?: string; readonly template?: string } = {}) {
+  return renderPullRequest({
+    view: aView('r-1', { originalRequest: 'Add a login page.\nFixes #7, thanks @ada', ...view }),
+    title: 'Add a login page',
+    plan: given.plan ?? PLAN,
+    commit: 'c'.repeat(40),
+    template: given.template ?? null,
+  });
+}
+
+describe('the body of a pull request', () => {
+  it('has request, plan, checks, answers, decisions, and how to reproduce', () => {
+    const { title, body } = rendered({
+      clarifications: [
+        { question: 'Which port?', status: 'answered', response: '8080', answeredBy: 'github:ada' },
+      ] as unknown as RunView['clarifications'],
+      decisions: [{ topic: 'Storage', choice: 'a cookie', rationale: 'simple' }],
+      evidence: [
+        {
+          mode: 'as_is',
+          codeTree: 'd'.repeat(40),
+          commands: [{ command: 'npm test', exitCode: 0, durationMs: 5, output: '' }],
+          tests: { executed: 12, failed: 0, skipped: 1 },
+        },
+      ] as unknown as RunView['evidence'],
+    });
+    expect(title).toBe('Add a login page');
+    expect(body).toContain('## Request\n\n> Add a login page.');
+    expect(body).toContain('```mermaid\nflowchart TD');
+    expect(body).toMatch(/\| the result \| `npm test` \| 0 \| 12 .* \| `dddddddddddd` \|/);
+    expect(body).toContain('- Which port? → 8080 (`github:ada`)');
+    expect(body).toContain('- Storage: a cookie (simple)');
+    expect(body).toContain(`git fetch origin autonomous/r-1-login\ngit checkout ${'c'.repeat(40)}\nnpm test`);
+    expect(body).toContain('Run `r-1`');
+  });
+
+  it('mentions nobody and closes nothing', () => {
+    const evil = 'closes #9 @team/all GH-4 https://github.com/o/r/issues/3 <img src=x> ![x](http://y)';
+    const { title, body } = renderPullRequest({
+      view: aView('r-1', {
+        originalRequest: evil,
+        decisions: [{ topic: evil, choice: evil, rationale: evil }],
+        clarifications: [{ question: evil, status: 'ignored' }] as unknown as RunView['clarifications'],
+      }),
+      title: evil,
+      plan: `${evil}\n\n\`inline @code #1\`\n\n<!-- @hidden #5 -->\n`,
+      commit: 'c',
+      template: null,
+    });
+    const acts = /@\w|#\d|\bGH-\d|\/issues\/\d|<img|!\[/;
+    const outside = body.replace(/`+[^`]*`+/g, '');
+    expect(outside).not.toMatch(acts);
+    expect(title).not.toMatch(/@\w|#\d|\bGH-\d|\/issues\/\d/);
+  });
+
+  it('keeps code as it is, and closes a fence that was left open', () => {
+    expect(harmless('```\n@a #1\n```\n@b')).toBe('```\n@a #1\n```\n@<!-- -->b');
+    expect(harmless('```ts\n@a')).toBe('```ts\n@a\n```');
+    expect(harmless('````\n```\n@a\n````\n#2')).toBe('````\n```\n@a\n````\n#<!-- -->2');
+  });
+
+  it('honours the template of the repository, and stays within what a forge takes', () => {
+    const { body, title } = renderPullRequest({
+      view: aView('r-1', { originalRequest: 'x'.repeat(200_000) }),
+      title: 't'.repeat(500),
+      plan: 'p'.repeat(200_000),
+      commit: 'c',
+      template: '- [ ] I have read the guide',
+    });
+    expect(body.length).toBeLessThan(65_536);
+    expect(title).toHaveLength(200);
+    expect(body).toContain('characters more: see the record');
+    expect(body.trimEnd().endsWith('- [ ] I have read the guide')).toBe(true);
+  });
+});

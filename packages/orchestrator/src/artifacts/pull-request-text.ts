@@ -1,0 +1,186 @@
+/**
+ * Title and body of a run's pull request. What agents and people wrote mentions nobody and closes no issue there. Pure; texts
+ * given here must be free of secrets already.
+ */
+import { type RunView, testCountText } from '@autonomous/shared';
+import { code, inline, table } from './quoted-markdown.ts';
+
+export interface PullRequestText {
+  readonly title: string;
+  readonly body: string;
+}
+
+export interface PullRequestContent {
+  readonly view: RunView;
+  readonly title: string;
+  /** Markdown of the plan without its front matter; `null` where the run has none. */
+  readonly plan: string | null;
+  readonly commit: string;
+  /** The repository's own template for pull requests; `null` where it has none. */
+  readonly template: string | null;
+}
+
+/** Characters of a body that the forge takes, with room for what it counts otherwise. */
+const MAX_BODY = 60_000;
+const MAX_TITLE = 200;
+const MAX_REQUEST = 4_000;
+const MAX_PLAN = 30_000;
+const MAX_TEMPLATE = 8_000;
+/** Entries of a list. */
+const MOST_LISTED = 30;
+
+export function renderPullRequest(content: PullRequestContent): PullRequestText {
+  const { view, plan, template } = content;
+  const parts = [
+    section('Request', quoted(clipped(view.originalRequest, MAX_REQUEST))),
+    plan === null ? null : section('Plan', harmless(clipped(plan.trim(), MAX_PLAN))),
+    section('Checks', checks(view)),
+    listSection('Changes that a person has seen', concerns(view)),
+    listSection('Questions and answers', answers(view)),
+    listSection('Decisions', decisions(view)),
+    section('How to reproduce', reproduction(content)),
+    section('Run', run(view)),
+    template === null ? null : `---\n\n${clipped(template.trim(), MAX_TEMPLATE)}`,
+  ].filter((part) => part !== null);
+  let body = parts.join('\n\n');
+  if (body.length > MAX_BODY) body = clipped(body, MAX_BODY);
+  return { title: titleOf(content), body: `${body}\n` };
+}
+
+/**
+ * Foreign Markdown in which the forge sees no mention, no issue and no closing word: an empty comment stands after each sign
+ * that would begin one. Code is left as it is, since nothing in it acts.
+ */
+export function harmless(markdown: string): string {
+  let fence: string | null = null;
+  return markdown
+    .split('\n')
+    .map((line) => {
+      const marker = /^\s{0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+      if (fence === null && marker !== undefined) {
+        fence = marker;
+        return line;
+      }
+      if (fence !== null) {
+        if (marker?.startsWith(fence) === true && line.trim() === marker) fence = null;
+        return line;
+      }
+      return outsideCode(line);
+    })
+    .join('\n')
+    .concat(fence === null ? '' : `\n${fence as string}`);
+}
+
+const BREAK = '<!-- -->';
+/** For a title, which has no comments. */
+const ZERO_WIDTH = '\u200B';
+
+function outsideCode(line: string): string {
+  return line
+    .split(/(`+[^`]+`+)/)
+    .map((part, index) => (index % 2 === 1 ? part : defused(part)))
+    .join('');
+}
+
+function defused(text: string): string {
+  const plain = text.replace(/<(?=[a-z/!?])/gi, '&lt;');
+  return interrupted(plain, BREAK)
+    .replace(/!\[/g, '!\\[');
+}
+
+/** What would name a person or an issue, with something between its sign and the rest. */
+function interrupted(text: string, by: string): string {
+  return text
+    .replace(/@(?=\w)/g, `@${by}`)
+    .replace(/#(?=\d)/g, `#${by}`)
+    .replace(/\bGH-(?=\d)/gi, (found) => `${found}${by}`)
+    .replace(/\/(?:issues|pull|discussions)\/(?=\d)/gi, (found) => `${found}${by}`);
+}
+
+function titleOf({ title, view }: PullRequestContent): string {
+  const line = (title === '' ? view.originalRequest : title).replace(/\s+/g, ' ').trim();
+  const plain = interrupted(line, ZERO_WIDTH);
+  return plain.length > MAX_TITLE ? `${plain.slice(0, MAX_TITLE - 1)}…` : plain;
+}
+
+function section(title: string, text: string): string {
+  return `## ${title}\n\n${text}`;
+}
+
+function listSection(title: string, items: readonly string[]): string | null {
+  if (items.length === 0) return null;
+  const rest = items.length - MOST_LISTED;
+  const shown = items.slice(0, MOST_LISTED).map((item) => `- ${item}`);
+  return section(title, [...shown, ...(rest > 0 ? [`- and ${rest} more, in the record of the run`] : [])].join('\n'));
+}
+
+function quoted(text: string): string {
+  return harmless(text)
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n');
+}
+
+function words(text: string): string {
+  return defused(inline(clipped(text, 500)));
+}
+
+function checks({ evidence }: RunView): string {
+  if (evidence.length === 0) return 'No command was run: there is no evidence for this result.';
+  const rows = evidence.flatMap((each) =>
+    each.commands.map(({ command, exitCode }) => [
+      each.mode === 'as_is' ? 'the result' : "the result with the base's tests",
+      code(clipped(command, 200)),
+      exitCode === null ? 'none (it was killed)' : String(exitCode),
+      testCountText(each) ?? 'not counted',
+      code(each.codeTree.slice(0, 12)),
+    ]),
+  );
+  return table(['Checked', 'Command', 'Exit code', 'Tests', 'Code tree'], rows);
+}
+
+function concerns({ acceptedConcerns = [], gates }: RunView): readonly string[] {
+  const accepted = acceptedConcerns.map(
+    ({ kind, by, at, reason }) =>
+      `${kind.replaceAll('_', ' ')}: accepted by ${code(by)} on ${at.slice(0, 10)}${reason === undefined ? '' : ` (${words(reason)})`}`,
+  );
+  const failures = gates.flatMap(({ accepted: items = [], by }) =>
+    items.map((item) => `failure accepted by ${code(by)}: ${words(item)}`),
+  );
+  return [...accepted, ...failures];
+}
+
+function answers({ clarifications }: RunView): readonly string[] {
+  return clarifications.map(({ question, status, response, answeredBy }) => {
+    const answer = status === 'answered' ? `${words(response ?? '')} (${code(answeredBy ?? 'a person')})` : status;
+    return `${words(question)} → ${answer}`;
+  });
+}
+
+function decisions(view: RunView): readonly string[] {
+  return view.decisions.map(
+    ({ topic, choice, rationale }) => `${words(topic)}: ${words(choice)}${rationale === '' ? '' : ` (${words(rationale)})`}`,
+  );
+}
+
+function reproduction({ view, commit }: PullRequestContent): string {
+  const branch = view.published?.branch ?? view.branch;
+  const setup = view.baseline?.command.command;
+  const commands = new Set(view.evidence.flatMap((each) => each.commands.map(({ command }) => command)));
+  if (setup !== undefined) commands.add(setup);
+  const lines = [`git fetch origin ${branch}`, `git checkout ${commit}`, ...commands].map((line) => line.replace(/\s+/g, ' '));
+  return `\`\`\`\`sh\n${lines.join('\n').replaceAll('````', '')}\n\`\`\`\``;
+}
+
+function run({ id, cost, config, scriptedModels }: RunView): string {
+  const models = [...new Set(Object.values(config.modelRouting))].map(code).join(', ');
+  const tokens = `${cost.inputTokens} tokens in, ${cost.outputTokens} out`;
+  const money = cost.costUsd === undefined || cost.costUsd === 0 ? '' : `, ${cost.costUsd.toFixed(2)} US dollars`;
+  const scripted =
+    scriptedModels.length === 0 ? '' : ' **Scripted models took part: they play a script and judge nothing.**';
+  return `Run ${code(id)} with ${models}: ${tokens} in ${cost.calls} calls${money}. Its record is on the branch \`autonomous/record\`, below \`.autonomous/runs/${id}/\`.${scripted}`;
+}
+
+function clipped(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most)}\n\n[… ${text.length - most} characters more: see the record of the run]`;
+}
