@@ -75,17 +75,33 @@ const BREAK = '<!-- -->';
 /** For a title, which has no comments. */
 const ZERO_WIDTH = '\u200B';
 
+/** Code within a line begins with a run of backticks and ends with the next run of the same length. */
 function outsideCode(line: string): string {
-  return line
-    .split(/(`+[^`]+`+)/)
-    .map((part, index) => (index % 2 === 1 ? part : defused(part)))
-    .join('');
+  const runs = [...line.matchAll(/`+/g)];
+  const nextSame: (number | undefined)[] = [];
+  const seen = new Map<number, number>();
+  for (let index = runs.length - 1; index >= 0; index -= 1) {
+    const length = runs[index]?.[0].length ?? 0;
+    nextSame[index] = seen.get(length);
+    seen.set(length, index);
+  }
+  let text = '';
+  let at = 0;
+  for (let index = 0; index < runs.length; index += 1) {
+    const close = nextSame[index];
+    const [open, end] = [runs[index], close === undefined ? undefined : runs[close]];
+    if (close === undefined || open === undefined || end === undefined) continue;
+    const endsAt = end.index + end[0].length;
+    text += defused(line.slice(at, open.index)) + line.slice(open.index, endsAt);
+    at = endsAt;
+    index = close;
+  }
+  return text + defused(line.slice(at));
 }
 
 function defused(text: string): string {
   const plain = text.replace(/<(?=[a-z/!?])/gi, '&lt;');
-  return interrupted(plain, BREAK)
-    .replace(/!\[/g, '!\\[');
+  return interrupted(plain, BREAK).replace(/!\[/g, '!\\[');
 }
 
 /** What would name a person or an issue, with something between its sign and the rest. */
@@ -159,7 +175,8 @@ function answers({ clarifications }: RunView): readonly string[] {
 
 function decisions(view: RunView): readonly string[] {
   return view.decisions.map(
-    ({ topic, choice, rationale }) => `${words(topic)}: ${words(choice)}${rationale === '' ? '' : ` (${words(rationale)})`}`,
+    ({ topic, choice, rationale }) =>
+      `${words(topic)}: ${words(choice)}${rationale === '' ? '' : ` (${words(rationale)})`}`,
   );
 }
 
@@ -168,7 +185,9 @@ function reproduction({ view, commit }: PullRequestContent): string {
   const setup = view.baseline?.command.command;
   const commands = new Set(view.evidence.flatMap((each) => each.commands.map(({ command }) => command)));
   if (setup !== undefined) commands.add(setup);
-  const lines = [`git fetch origin ${branch}`, `git checkout ${commit}`, ...commands].map((line) => line.replace(/\s+/g, ' '));
+  const lines = [`git fetch origin ${branch}`, `git checkout ${commit}`, ...commands].map((line) =>
+    line.replace(/\s+/g, ' '),
+  );
   return `\`\`\`\`sh\n${lines.join('\n').replaceAll('````', '')}\n\`\`\`\``;
 }
 
@@ -182,5 +201,7 @@ function run({ id, cost, config, scriptedModels }: RunView): string {
 }
 
 function clipped(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most)}\n\n[… ${text.length - most} characters more: see the record of the run]`;
+  return text.length <= most
+    ? text
+    : `${text.slice(0, most)}\n\n[… ${text.length - most} characters more: see the record of the run]`;
 }
