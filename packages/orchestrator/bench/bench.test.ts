@@ -66,6 +66,7 @@ describe('the bench runner', () => {
 describe('the benches', () => {
   it.each([
     ['scale', '--events', '120', '--runs', '20', '--openings', '1'],
+    ['rebuild', '--runs', '3'],
     ['peers', '--only', 'autonomous,raw', '--repeat', '1', '--runs', '20', '--seconds', '1', '--parts', 'throughput'],
   ])('%s measures this engine, in little', { timeout: 240_000 }, (...args) => {
     const { status, stdout, stderr } = spawnSync(
@@ -78,6 +79,7 @@ describe('the benches', () => {
     expect(status, stderr).toBe(0);
     const { figures } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
     if (args[0] === 'scale') expect(figures).toMatchObject({ events: 120, poisonedParked: 1 });
+    else if (args[0] === 'rebuild') expect(figures).toMatchObject({ runs: 3, rebuildS: expect.any(Number), rebuild1000S: null });
     else expect(figures).toMatchObject({ vsRaw1: expect.any(Number), vsRaw50: expect.any(Number) });
   });
 });

@@ -13,6 +13,7 @@ import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { createRegistry } from '../core/registry.ts';
 import type { Clock } from './clock.ts';
 import { Engine } from './engine.ts';
+import type { BeforeWait } from './run-steps.ts';
 
 type Context = { readonly plan: string; readonly rounds: number };
 
@@ -149,6 +150,7 @@ export interface EngineUnderTestOptions {
   readonly places?: number;
   /** What both activities have instead of three attempts, a second apart. */
   readonly retry?: Partial<RetryPolicy> | undefined;
+  readonly beforeWait?: BeforeWait;
 }
 
 export class EngineUnderTest {
@@ -272,6 +274,7 @@ export class EngineUnderTest {
       maxConcurrentRunsPerUser: this.#options.places ?? 5,
       random: () => 0.5,
       scrub: (value) => value,
+      ...(this.#options.beforeWait ? { beforeWait: this.#options.beforeWait } : {}),
     });
   }
 }
