@@ -79,7 +79,8 @@ describe('the benches', () => {
     expect(status, stderr).toBe(0);
     const { figures } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
     if (args[0] === 'scale') expect(figures).toMatchObject({ events: 120, poisonedParked: 1 });
-    else if (args[0] === 'rebuild') expect(figures).toMatchObject({ runs: 3, rebuildS: expect.any(Number), rebuild1000S: null });
+    else if (args[0] === 'rebuild')
+      expect(figures).toMatchObject({ runs: 3, rebuildS: expect.any(Number), rebuild1000S: null });
     else expect(figures).toMatchObject({ vsRaw1: expect.any(Number), vsRaw50: expect.any(Number) });
   });
 });
