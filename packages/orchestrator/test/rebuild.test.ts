@@ -258,7 +258,7 @@ async function completes(server: StartedServer, runId: string): Promise<void> {
 
 const hasCompleted = ({ status }: RunView): boolean => status === 'completed';
 
-describe('a rebuild from a plain clone', { timeout: 240_000 }, () => {
+describe('a rebuild from a plain clone', { timeout: 480_000 }, () => {
   it('brings back fifty runs with their histories and hashes, and those in flight go on when a person says so', async () => {
     const { server, runs, underWay, before } = await aLostServer();
     expect(Object.keys(before)).toHaveLength(50);
