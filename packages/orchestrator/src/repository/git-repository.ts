@@ -25,7 +25,7 @@ import {
 } from './git-refs.ts';
 import { fetchCopy, fetchInTurn, fetchRecord, pushBranch, recordRefs, yearRefs } from './git-sync.ts';
 import type { GitPlace } from './git.ts';
-import { mergeCommits, scratchOf } from './git-trees.ts';
+import { findConflicts, mergeCommits, scratchOf } from './git-trees.ts';
 import { KnownDiffs } from './known-diffs.ts';
 import { KnownTrees } from './known-trees.ts';
 import { LfsObjects } from './lfs-objects.ts';
@@ -137,6 +137,7 @@ type HistoryMethods = Pick<
   | 'isAncestor'
   | 'newHistory'
   | 'mergeTrees'
+  | 'findConflicts'
 >;
 
 /** Methods about the mirror's branches and commits. */
@@ -206,6 +207,11 @@ function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
       const place = await mirrors.of(project);
       await Promise.all([assertCommit(place, ours), assertCommit(place, theirs)]);
       return mergeCommits(place, ours, theirs, ownedPaths(project.ownedFiles));
+    },
+
+    async findConflicts(project, pairs, signal) {
+      const checked = pairs.map(([ours, theirs]) => [assertObjectId(ours), assertObjectId(theirs)] as const);
+      return findConflicts(await mirrors.of(project), checked, ownedPaths(project.ownedFiles), signal);
     },
   };
 }

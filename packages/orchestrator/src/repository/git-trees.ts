@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type FileChange, NeedsHuman } from '@autonomous/shared';
 import type { OwnedPaths } from '../artifacts/owned-files.ts';
-import { GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
+import { type GitAnswer, GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
 import type { MergeResult } from './repository.ts';
 import { EMPTY_TREE, isAtOrUnder, OWN_FOLDER } from './repository-paths.ts';
 
@@ -235,10 +235,75 @@ export async function mergeCommits(
   });
   const [merged = '', ...named] = splitNul(stdout).map((part) => part.toString('utf8'));
   const inOwn = named.filter((path) => owned.has(path));
-  const conflicts = new Set(named.filter((path) => !isAtOrUnder(path, OWN_FOLDER) && !owned.has(path)));
+  const conflicts = withoutDecided(named, owned);
   const files = await withFilesOf(place, merged, theirs, inOwn);
   const tree = await withOwnFolder(place, files, await mergeOwnFolder(place, ours, theirs));
-  return conflicts.size > 0 ? { ok: false, conflicts: [...conflicts].sort(), tree } : { ok: true, tree };
+  return conflicts.length > 0 ? { ok: false, conflicts, tree } : { ok: true, tree };
+}
+
+/** Conflicts that remain when those of the own folder and of engine-owned files are decided. Sorted. */
+function withoutDecided(named: readonly string[], owned: OwnedPaths): readonly string[] {
+  const conflicts = new Set(named.filter((path) => !isAtOrUnder(path, OWN_FOLDER) && !owned.has(path)));
+  return [...conflicts].sort();
+}
+
+/** Limits of one process that merges many pairs, and of one that merges a single pair. */
+const PAIRS_LIMIT_MS = 120_000;
+const PAIR_LIMIT_MS = 20_000;
+
+/**
+ * Finds the conflicts that merges of these pairs would have, in one process. The objects of the merges are written beside the
+ * mirror and removed.
+ * @returns for each pair what `mergeCommits` names; `null` where git cannot merge it
+ */
+export async function findConflicts(
+  place: GitPlace,
+  pairs: readonly (readonly [ours: string, theirs: string])[],
+  owned: OwnedPaths,
+  signal?: AbortSignal,
+): Promise<readonly (readonly string[] | null)[]> {
+  if (pairs.length === 0) return [];
+  return withScratch(place, async (scratch) => {
+    const merge = (args: readonly string[], input: string, timeoutMs: number): Promise<GitAnswer> =>
+      runGit(place, {
+        args: ['merge-tree', '--write-tree', '--name-only', '--no-messages', ...args],
+        input,
+        accept: [0, 1],
+        env: { GIT_OBJECT_DIRECTORY: scratch, GIT_ALTERNATE_OBJECT_DIRECTORIES: join(place.gitDir, 'objects') },
+        timeoutMs,
+        signal,
+      });
+    const input = pairs.map(([ours, theirs]) => `${ours} ${theirs}\n`).join('');
+    const found = await merge(['--stdin'], input, PAIRS_LIMIT_MS).then(readConflicts, nullForFailure);
+    if (found?.length === pairs.length) return found.map((named) => withoutDecided(named, owned));
+    // One pair that git cannot merge, such as one of a lost commit, ends the process for all. Before 2.39 git takes no list.
+    const conflicts: (readonly string[] | null)[] = [];
+    for (const [ours, theirs] of pairs) {
+      const answer = await merge(['-z', ours, theirs], '', PAIR_LIMIT_MS).catch(nullForFailure);
+      const [tree, ...named] = answer === null ? [] : splitNul(answer.stdout).map((part) => part.toString('utf8'));
+      // For a commit that it does not have git ends as for a conflict, without a tree.
+      conflicts.push(tree === undefined ? null : withoutDecided(named, owned));
+    }
+    return conflicts;
+  });
+}
+
+/** For each merge its outcome, its tree, the files with conflicts, and an empty part. */
+function readConflicts({ stdout }: GitAnswer): readonly (readonly string[])[] {
+  const parts = splitNul(stdout).map((part) => part.toString('utf8'));
+  const found: string[][] = [];
+  for (let index = 0; index < parts.length; index++) {
+    const end = parts.indexOf('', index);
+    if (end < 0) break;
+    found.push(parts.slice(index + 2, end));
+    index = end;
+  }
+  return found;
+}
+
+function nullForFailure(error: unknown): null {
+  if (error instanceof GitFailure) return null;
+  throw error;
 }
 
 /** The tree with these files as another one has them, absent ones included. */

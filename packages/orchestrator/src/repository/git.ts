@@ -29,6 +29,8 @@ export interface GitCall {
   readonly maxOutputBytes?: number;
   /** The process is ended when it takes longer. Default: ten minutes. */
   readonly timeoutMs?: number;
+  /** Ends the process when it is aborted; its reason is thrown. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface GitAnswer {
@@ -220,6 +222,7 @@ function environment(place: GitPlace, config: readonly Setting[] = []): Record<s
 }
 
 async function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
+  call.signal?.throwIfAborted();
   const order = {
     args: call.args,
     cwd: call.workTree ?? place.gitDir,
@@ -233,7 +236,8 @@ async function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
     maxOutputBytes: call.maxOutputBytes,
     timeoutMs: call.timeoutMs ?? LOCAL_LIMIT_MS,
   };
-  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order).catch(explainLaunch);
+  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order, call.signal).catch(explainLaunch);
+  call.signal?.throwIfAborted();
   if (ended !== undefined) throw new GitFailure(call.args, exitCode, `it took longer than ${order.timeoutMs} ms`);
   return { exitCode, stdout: Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength), stderr, truncated };
 }

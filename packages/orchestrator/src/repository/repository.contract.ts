@@ -588,6 +588,54 @@ export function describeRepository(
       expect(await repository.isAncestor(project, ours, apart)).toBe(false);
     });
 
+    it('finds the conflicts of many pairs as a merge of each names them, and keeps nothing', async () => {
+      const { repository, project } = fixture;
+      const ours = await commitFiles(fixture, 'autonomous/ours', {
+        'README.md': 'ours\n',
+        'ai/rows.md': 'ours',
+        '.autonomous/specs/001-a.md': 'ours',
+        'two words.txt': 'ours',
+      });
+      const apart = await commitFiles(fixture, 'autonomous/apart', { 'b.txt': 'b' });
+      const against = await commitFiles(fixture, 'autonomous/against', {
+        'README.md': 'theirs\n',
+        'ai/rows.md': 'theirs',
+        '.autonomous/specs/001-a.md': 'theirs',
+        'two words.txt': 'theirs',
+      });
+      const pairs = [
+        [ours, apart],
+        [ours, against],
+        [against, ours],
+        [apart, against],
+      ] as const;
+      const all = ['README.md', 'ai/rows.md', 'two words.txt'];
+      const objects = (): string => git(fixture.gitDir, 'count-objects', '--verbose');
+      const before = objects();
+      expect(await repository.findConflicts(project, pairs)).toEqual([[], all, all, []]);
+      expect(await repository.findConflicts({ ...project, ownedFiles: ['ai/**'] }, [[ours, against]])).toEqual([
+        ['README.md', 'two words.txt'],
+      ]);
+      expect(await repository.findConflicts(project, [])).toEqual([]);
+      expect(objects()).toBe(before);
+      expect(await repository.mergeTrees(project, ours, against)).toMatchObject({ conflicts: all });
+    });
+
+    it('finds the conflicts of all pairs but those that cannot be merged, and ends when it is told to', async () => {
+      const { repository, project } = fixture;
+      const ours = await commitFiles(fixture, 'autonomous/ours', { 'README.md': 'ours\n' });
+      const against = await commitFiles(fixture, 'autonomous/against', { 'README.md': 'theirs\n' });
+      const lost = 'f'.repeat(40);
+      const pairs = [
+        [ours, lost],
+        [ours, against],
+        [lost, against],
+      ] as const;
+      expect(await repository.findConflicts(project, pairs)).toEqual([null, ['README.md'], null]);
+      const stopped = new Error('stopped');
+      await expect(repository.findConflicts(project, pairs, AbortSignal.abort(stopped))).rejects.toBe(stopped);
+    });
+
     it('pushes once by compare-and-swap, and again without harm', async () => {
       const { repository, project, remote } = fixture;
       const first = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });

@@ -268,6 +268,17 @@ export interface Repository {
    * renames are not detected there. An engine-owned file is taken from `theirs` where both changed the same lines.
    */
   mergeTrees(project: RemoteProject, ours: string, theirs: string): Promise<MergeResult>;
+  /**
+   * Lists the files in which merges of these pairs of commits would conflict, as `mergeTrees` names them. Costs much less than
+   * merging each pair, and keeps nothing.
+   * @param signal ends the git process; its reason is thrown
+   * @returns for each pair its files, sorted; `null` where git cannot merge it, such as for a commit that the mirror lacks
+   */
+  findConflicts(
+    project: RemoteProject,
+    pairs: readonly (readonly [ours: string, theirs: string])[],
+    signal?: AbortSignal,
+  ): Promise<readonly (readonly string[] | null)[]>;
 
   /**
    * Pushes a commit to a branch of the remote by compare-and-swap, never by force over unknown work.
