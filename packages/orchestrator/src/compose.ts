@@ -211,7 +211,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   const { options, stops, adapters, crashes, engine, background } = parts;
   const { config, log } = options;
   const { store, repository, sandboxes } = adapters;
-  const { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, upkeep } = background;
+  const { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, upkeep, mergeRadar } = background;
   const lostProjects = await findLostProjects(
     config.dataFolder,
     await idsOfProjects(store),
@@ -234,6 +234,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   stops.add(() => archiver.stop());
   stops.add(() => upkeep.stop());
   stops.add(async () => mirrorKeeper.stop());
+  stops.add(() => mergeRadar.stop());
   stops.add(() => engine.stop());
   stops.add(() => server.close());
   stops.add(async () => probation.stop());
@@ -249,6 +250,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   await recorder.start();
   // Not awaited: the start does not depend on the paused runs.
   void selfResume.start();
+  void mergeRadar.start();
   const ended = new AbortController();
   const checked = quickCheck(config.databasePath, ended.signal).then((found) => {
     damage = found;
@@ -278,7 +280,7 @@ function createService(
     workflows,
     tools,
     engine,
-    background: { comparison, recorder, branchCleaner },
+    background: { comparison, recorder, branchCleaner, mergeRadar },
   }: Parts,
   lostProjects: string | null,
   damage: () => string | null,
@@ -304,6 +306,7 @@ function createService(
     whyNotStorable: () => whyNotStorable(config, store),
     damage,
     branches: branchCleaner,
+    conflicts: (filter) => mergeRadar.conflicts(filter),
     record: {
       notices: () => [...(lostProjects === null ? [] : [lostProjects]), ...comparison.notices],
       noticesOf: (project) => {
@@ -315,7 +318,7 @@ function createService(
 }
 
 function startHttp(
-  { options, adapters, engine, workflows }: Parts,
+  { options, adapters, engine, workflows, background: { mergeRadar } }: Parts,
   orchestrator: Orchestrator,
 ): Promise<RunningServer> {
   const { config, log } = options;
@@ -326,7 +329,13 @@ function startHttp(
     lastPosition: () => store.lastPosition(),
     archivedPosition: () => store.archivedPosition(),
     readAll: (after, limit) => store.readAll(after, limit),
-    subscribe: (listener) => engine.subscribe(listener),
+    foreseen: mergeRadar,
+    subscribe: (listener) => {
+      const ends = [engine.subscribe(listener), mergeRadar.subscribe(listener)];
+      return () => {
+        for (const end of ends) end();
+      };
+    },
   };
   return startServer({
     dashboardFolder: DASHBOARD_FOLDER,

@@ -182,6 +182,7 @@ export class ModelServer {
       whyNotStorable: async () => null,
       damage: () => null,
       branches: { clean: async () => ({ removed: [], kept: [] }) },
+      conflicts: () => [],
       record: { notices: () => [], noticesOf: () => [] },
       scrub: (text) => text,
       // A launch asks for nothing else of it.

@@ -1,5 +1,6 @@
 /** The WebSocket feed: one stream of all events, resumable by position, with progress beside it. */
 import type { WorkflowEvent } from './events.ts';
+import type { ForeseenConflict } from './foreseen-conflicts.ts';
 import type { JsonObject } from './json.ts';
 
 export const FEED_PROTOCOL = 1;
@@ -64,6 +65,8 @@ export interface FeedPage {
   readonly events: readonly WorkflowEvent[];
   /** There are events after these. */
   readonly hasMore: boolean;
+  /** Differs from that of another answer if a foreseen conflict has changed in between. Absent: the server foresees none. */
+  readonly conflictsRevision?: string | undefined;
 }
 
 export type FeedMessage =
@@ -80,4 +83,9 @@ export type FeedMessage =
   /** All stored events up to `position` were sent; what follows is live. */
   | { readonly type: 'caught_up'; readonly position: number }
   | { readonly type: 'progress'; readonly progress: Progress }
+  /**
+   * All foreseen conflicts of a run from now on. After `welcome` there is one for each run that has any; clients of an earlier
+   * version ignore it.
+   */
+  | { readonly type: 'conflicts'; readonly runId: string; readonly conflicts: readonly ForeseenConflict[] }
   | { readonly type: 'error'; readonly code: string; readonly detail: string };

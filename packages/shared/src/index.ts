@@ -19,6 +19,7 @@ export * from './event-text.ts';
 export * from './events.ts';
 export * from './feed.ts';
 export * from './fold.ts';
+export * from './foreseen-conflicts.ts';
 export * from './gate-details.ts';
 export * from './hidden-characters.ts';
 export * from './json.ts';

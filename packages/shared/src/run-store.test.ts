@@ -5,6 +5,7 @@ import type { Page, RunFilter } from './api/orchestrator.ts';
 import type { RunConfig } from './config.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
+import type { ForeseenConflict } from './foreseen-conflicts.ts';
 import type { JsonObject } from './json.ts';
 import type { RunView } from './run.ts';
 import {
@@ -19,6 +20,7 @@ import {
   listOlderRuns,
   RECENT_RUNS,
   syncRecentRuns,
+  withConflicts,
   withEvents,
   withProgress,
   withRuns,
@@ -164,6 +166,28 @@ describe('the pulse of a run', () => {
     state = withEvents(state, [event('a', 'RUN_COMPLETED')]);
     expect(state.pulses).toEqual({});
     expect(withProgress(state, pulse('baseline', 6_000)).pulses).toEqual({});
+  });
+});
+
+describe('foreseen conflicts', () => {
+  const conflict = (runId: string, files = ['a.ts']): ForeseenConflict => ({
+    projectId: 'p-1',
+    runId,
+    with: { kind: 'base', branch: 'main' },
+    files,
+    fileCount: files.length,
+  });
+
+  it('are kept by run until others come, and are void when the connection begins anew', () => {
+    const all = withConflicts(emptyRunStoreState, { conflicts: [conflict('a'), conflict('b')] });
+    expect(all.conflicts).toEqual({ a: [conflict('a')], b: [conflict('b')] });
+    const changed = withConflicts(all, { runId: 'a', conflicts: [conflict('a', ['b.ts'])] });
+    expect(changed.conflicts).toEqual({ a: [conflict('a', ['b.ts'])], b: [conflict('b')] });
+    expect(withConflicts(changed, { runId: 'a', conflicts: [] }).conflicts).toEqual({ b: [conflict('b')] });
+    expect(withConflicts(changed, { runId: 'c', conflicts: [] })).toBe(changed);
+    const offline = withStatus(changed, { state: 'offline', reason: 'closed', retryInMs: 200 });
+    expect(offline.conflicts).toEqual(changed.conflicts);
+    expect(withStatus(offline, { state: 'replaying', feedId: 'f', reset: false }).conflicts).toEqual({});
   });
 });
 

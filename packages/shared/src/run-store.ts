@@ -8,6 +8,7 @@ import type { Page, RunFilter } from './api/orchestrator.ts';
 import type { FeedStatus } from './api/feed-options.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
+import type { ForeseenConflict, ForeseenConflictsChange } from './foreseen-conflicts.ts';
 import { foldRun } from './fold.ts';
 import { type Pulses, withoutPulse, withPulse } from './pulse.ts';
 import { FINAL_STATUSES, type Gate, type RunStatus, type RunView } from './run.ts';
@@ -26,6 +27,8 @@ export interface RunStoreState {
   readonly progress: Readonly<Record<string, readonly Progress[]>>;
   /** Progress of the activities under way, by run; empty while a run is not running. */
   readonly pulses: Readonly<Record<string, Pulses>>;
+  /** Foreseen conflicts of live runs, by run; only of runs that have any. */
+  readonly conflicts: Readonly<Record<string, readonly ForeseenConflict[]>>;
   /** Feed that `position` belongs to; `null` before the first connection. */
   readonly feedId: string | null;
   /** Position of the last event folded in. */
@@ -44,6 +47,7 @@ export const emptyRunStoreState: RunStoreState = {
   runs: {},
   progress: {},
   pulses: {},
+  conflicts: {},
   feedId: null,
   position: 0,
   connection: { state: 'idle' },
@@ -60,6 +64,7 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
     on: {
       received: (state, { events }: { events: readonly WorkflowEvent[] }) => withEvents(state, events),
       progressed: (state, { progress }: { progress: Progress }) => withProgress(state, progress),
+      conflicted: (state, { change }: { change: ForeseenConflictsChange }) => withConflicts(state, change),
       /** Replaces the state by that of another store of the same feed. */
       replaced: (_state, { state }: { state: RunStoreState }) => state,
       listed: (state, { runs, older }: { runs: readonly RunView[]; older?: string | null }) =>
@@ -69,9 +74,9 @@ export function createRunStore(initial: RunStoreState = emptyRunStoreState) {
         state.older === from ? { ...withRuns(state, page.items), older: page.nextCursor } : state,
       /** Replaces all runs by these; the position in the feed stays. */
       listedAnew: (
-        { feedId, position, connection, process },
+        { feedId, position, connection, process, conflicts },
         { runs, older }: { runs: readonly RunView[]; older: string | null },
-      ) => ({ ...withRuns({ ...emptyRunStoreState, feedId, position, connection, process }, runs), older }),
+      ) => ({ ...withRuns({ ...emptyRunStoreState, feedId, position, connection, process, conflicts }, runs), older }),
       statusChanged: (state, { status }: { status: FeedStatus }) => withStatus(state, status),
       /** Ends the resuming of runs that reported nothing: they work and wait for something. */
       settled: (state) => (state.resuming.length === 0 ? state : { ...state, resuming: [] }),
@@ -124,6 +129,14 @@ export function withProgress(state: RunStoreState, line: Progress): RunStoreStat
   return { ...state, progress, resuming: without(state.resuming, [line], ({ runId }) => runId) };
 }
 
+export function withConflicts(state: RunStoreState, { runId, conflicts }: ForeseenConflictsChange): RunStoreState {
+  if (runId === undefined)
+    return { ...state, conflicts: Object.fromEntries(Map.groupBy(conflicts, (each) => each.runId)) };
+  const { [runId]: before, ...others } = state.conflicts;
+  if (conflicts.length === 0) return before === undefined ? state : { ...state, conflicts: others };
+  return { ...state, conflicts: { ...others, [runId]: conflicts } };
+}
+
 /** Without the activity that the event ends, or without all of a run that is not running. */
 function withoutEnded(
   pulses: RunStoreState['pulses'],
@@ -149,7 +162,15 @@ export function withStatus(state: RunStoreState, status: FeedStatus): RunStoreSt
   const { process = null } = status;
   const afresh = status.reset ? { ...emptyRunStoreState } : state;
   const goesOn = process === null || process === state.process;
-  return { ...afresh, feedId: status.feedId, connection: status, process, resuming: goesOn ? [] : afresh.resuming };
+  return {
+    ...afresh,
+    // Those that there are come after this.
+    conflicts: {},
+    feedId: status.feedId,
+    connection: status,
+    process,
+    resuming: goesOn ? [] : afresh.resuming,
+  };
 }
 
 /** Whether a restarted server is recovering the run. */
@@ -218,6 +239,7 @@ export async function syncRunStore(options: {
       if (isLive || batch.length >= BATCH) flush();
     },
     onProgress: (progress) => store.trigger.progressed({ progress }),
+    onConflicts: (change) => store.trigger.conflicted({ change }),
     onStatus: (status) => {
       flush();
       isLive = status.state === 'live' || status.state === 'polling';
@@ -310,6 +332,7 @@ export async function syncRecentRuns(options: {
       else tell(event);
     },
     onProgress: (progress) => store.trigger.progressed({ progress }),
+    onConflicts: (change) => store.trigger.conflicted({ change }),
     onStatus: (status) => {
       flush();
       store.trigger.statusChanged({ status });

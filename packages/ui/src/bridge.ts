@@ -2,7 +2,15 @@
  * Messages between a web view and the editor's extension. Only the extension talks to the server, because only it has
  * the token. The web view calls by message, and receives events through the extension's store.
  */
-import type { Client, FeedStatus, ProblemDetails, Progress, RunStoreState, WorkflowEvent } from '@autonomous/shared';
+import type {
+  Client,
+  FeedStatus,
+  ForeseenConflictsChange,
+  ProblemDetails,
+  Progress,
+  RunStoreState,
+  WorkflowEvent,
+} from '@autonomous/shared';
 import type { LaunchDraft } from './launch-choice.ts';
 
 /** A screen and what it shows: the path of the same address in the dashboard. */
@@ -111,6 +119,7 @@ export type ToWebView =
   | { readonly kind: 'state'; readonly state: RunStoreState; readonly screen: Screen }
   | { readonly kind: 'events'; readonly events: readonly WorkflowEvent[] }
   | { readonly kind: 'progress'; readonly progress: Progress }
+  | { readonly kind: 'conflicts'; readonly change: ForeseenConflictsChange }
   | { readonly kind: 'connection'; readonly status: FeedStatus }
   /** News of the connection for the person; `null` while it works. */
   | { readonly kind: 'news'; readonly news: string | null }

@@ -22,6 +22,7 @@ const treesFor = (runs: readonly RunView[], more: Partial<TreeInput> = {}) =>
     pending: new Map(),
     resuming: new Set(),
     pulses: {},
+    conflicts: {},
     now: NOW,
     ...more,
   });
@@ -157,6 +158,22 @@ describe('The views', () => {
     };
     const [node] = treesFor([aRun()], { pulses: { 'r-1': { checkAsIs: pulse } } }).active;
     expect(node?.description).toMatch(/ · npm test · 1 min 15 s$/);
+  });
+
+  it('say which runs conflict, and with what', () => {
+    const conflict = { projectId: 'p-1', runId: 'r-1', files: ['src/a.ts'], fileCount: 1 };
+    const conflicts = {
+      'r-1': [
+        { ...conflict, with: { kind: 'base' as const, branch: 'main' } },
+        { ...conflict, with: { kind: 'run' as const, runId: 'r-2' } },
+      ],
+    };
+    const [node, other] = treesFor([aRun(), aRun({ id: 'r-2' })], { conflicts }).active;
+    expect(node?.description).toMatch(/ · conflicts with main and 1 run$/);
+    expect(node?.spoken).toContain('conflicts with main and 1 run');
+    expect(other?.description).not.toContain('conflicts');
+    const lines = tooltipOf(aRun(), undefined, undefined, undefined, ['Conflicts with main: src/\u202ea.ts']);
+    expect(lines).toContain('Conflicts with main: src/⟨U+202E⟩a.ts');
   });
 
   it('keep long requests to their first line', () => {

@@ -7,6 +7,8 @@ import {
   branchConflictOf,
   CHANGES_TYPE,
   FINAL_STATUSES,
+  type ForeseenConflict,
+  foreseenConflictsBrief,
   gateInfoOf,
   pulseOf,
   type Pulses,
@@ -82,6 +84,8 @@ export interface TreeInput {
   readonly resuming: ReadonlySet<string>;
   /** Progress of the activities of running runs, by run. */
   readonly pulses: Readonly<Record<string, Pulses>>;
+  /** Foreseen conflicts of live runs, by run. */
+  readonly conflicts: Readonly<Record<string, readonly ForeseenConflict[]>>;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
@@ -179,7 +183,9 @@ function runNode(run: RunView, view: Section, input: Grouping): RunNode {
   const underWay = pending.get(run.id);
   const progress = progressText(run, below, workflow);
   const standing = resuming.has(run.id) ? RESUMING : describe(run, section, input, workflow);
-  const description = underWay ?? (progress === null ? standing : `${progress} · ${standing}`);
+  const conflicts = foreseenConflictsBrief(input.conflicts[run.id] ?? []);
+  const parts = [progress, standing, conflicts === null ? null : sanitizeText(conflicts)];
+  const description = underWay ?? parts.filter((part) => part !== null).join(' · ');
   return {
     kind: 'run',
     // Another gate is another node: an action on the line as it was cannot reach what came after.
@@ -289,18 +295,23 @@ function contextOf(run: RunView, section: Section): string {
   return `;${words.join(';')};`;
 }
 
-/** Returns the main facts of a run, one line each. Plain text. */
+/**
+ * Returns the main facts of a run, one line each. Plain text.
+ * @param conflicts lines about its foreseen conflicts
+ */
 export function tooltipOf(
   run: RunView,
   project: string | undefined,
   workflow?: WorkflowSummary,
   parent?: RunView,
+  conflicts: readonly string[] = [],
 ): readonly string[] {
   const dollars = run.cost.costUsd;
   return [
     `${statusLabel(run, workflow)}${run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage, workflow)}`}`,
     ...(run.gate === null || FINAL_STATUSES.has(run.status) ? [] : [gateLine(run.gate, workflow)]),
     ...(parent === undefined ? [] : [`Child run of “${titleOf(parent)}”`]),
+    ...conflicts,
     ...(run.failure === undefined ? [] : [run.failure]),
     ...(project === undefined ? [] : [`Project ${project}`]),
     ...(run.branch === '' ? [] : [`Branch ${run.branch}`]),

@@ -1,5 +1,5 @@
 /** The three views in the activity bar: native trees over the store, of which only what changed is drawn again. */
-import { isResuming, type RunView, type ShownGate } from '@autonomous/shared';
+import { foreseenConflictText, isResuming, type RunView, type ShownGate } from '@autonomous/shared';
 import * as vscode from 'vscode';
 import { connectionBrief } from './connection-words.ts';
 import type { ConnectionState } from './connection.ts';
@@ -35,6 +35,8 @@ export interface TreeElement {
 
 /** Ages are written in minutes. */
 const AGES_EVERY_MS = 30_000;
+/** Conflicts of a run that its tooltip names. */
+const MOST_CONFLICTS = 5;
 
 export function createTrees(host: Host): Trees {
   const views = new Map(SECTIONS.map((section) => [section, createTree(host, section)]));
@@ -49,6 +51,7 @@ export function createTrees(host: Host): Trees {
       pending: host.pending.labels,
       resuming: new Set(context.resuming.filter((id) => isResuming(context, id))),
       pulses: context.pulses,
+      conflicts: context.conflicts,
       now: Date.now(),
     });
     for (const section of SECTIONS) views.get(section)?.show(trees[section]);
@@ -168,7 +171,14 @@ function tooltip(host: Host, run: RunView): vscode.MarkdownString {
   const text = new vscode.MarkdownString();
   // Requests and failures are other people's words: text, never Markdown.
   text.appendText(titleOf(run));
-  for (const line of tooltipOf(run, project, workflowOf(host, run), parent)) {
+  const nameOf = (runId: string): string => {
+    const other = runsOf(host)[runId];
+    return other === undefined ? `run ${runId}` : `“${titleOf(other)}”`;
+  };
+  const found = host.connection.store.getSnapshot().context.conflicts[run.id] ?? [];
+  const conflicts = found.slice(0, MOST_CONFLICTS).map((conflict) => foreseenConflictText(conflict, nameOf));
+  if (found.length > MOST_CONFLICTS) conflicts.push(`Conflicts with ${found.length - MOST_CONFLICTS} more runs`);
+  for (const line of tooltipOf(run, project, workflowOf(host, run), parent, conflicts)) {
     text.appendMarkdown('\n\n');
     text.appendText(line);
   }

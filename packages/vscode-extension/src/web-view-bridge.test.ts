@@ -74,10 +74,21 @@ describe('News of the store', () => {
     await bridge.receive({ kind: 'ready' });
     store.trigger.received({ events: [anEvent(1)] });
     store.trigger.progressed({ progress: { runId: 'r-1', activity: 'a', kind: 'text', text: 'hm', at: '' } });
+    store.trigger.conflicted({ change: { runId: 'r-1', conflicts: [] } });
     store.trigger.statusChanged({ status: { state: 'connecting' } });
     store.trigger.statusChanged({ status: { state: 'replaying', feedId: 'f', reset: true } });
     store.trigger.replaced({ state: emptyRunStoreState });
-    expect(kinds()).toEqual(['state', 'news', 'events', 'progress', 'connection', 'state', 'connection', 'state']);
+    expect(kinds()).toEqual([
+      'state',
+      'news',
+      'events',
+      'progress',
+      'conflicts',
+      'connection',
+      'state',
+      'connection',
+      'state',
+    ]);
   });
 
   it('are put together where lists come one after the other, and end with the panel', async () => {

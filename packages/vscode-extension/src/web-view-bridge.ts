@@ -64,6 +64,8 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
         return post({ kind: 'events', events: news.events });
       case 'progressed':
         return post({ kind: 'progress', progress: news.progress });
+      case 'conflicted':
+        return post({ kind: 'conflicts', change: news.change });
       case 'statusChanged':
         if (news.status.state === 'replaying' && news.status.reset) postState();
         return post({ kind: 'connection', status: news.status });
@@ -135,6 +137,7 @@ export function createWebViewBridge(options: WebViewBridgeOptions): WebViewBridg
 type StoreEvent =
   | { readonly type: 'received'; readonly events: Extract<ToWebView, { kind: 'events' }>['events'] }
   | { readonly type: 'progressed'; readonly progress: Extract<ToWebView, { kind: 'progress' }>['progress'] }
+  | { readonly type: 'conflicted'; readonly change: Extract<ToWebView, { kind: 'conflicts' }>['change'] }
   | { readonly type: 'statusChanged'; readonly status: Exclude<RunStoreState['connection'], { state: 'idle' }> }
   | { readonly type: 'replaced' | 'settled' | 'listed' | 'listedAnew' };
 

@@ -1,4 +1,7 @@
-/** Work that goes on beside the engine: the record in git, runs that resume by themselves, probation after crashes, upkeep. */
+/**
+ * Work that goes on beside the engine: the record in git, runs that resume by themselves, the merge radar, probation after
+ * crashes, upkeep.
+ */
 import type { Gate, Project, RunView } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { committedSecrets } from '../activities/outgoing.ts';
@@ -14,6 +17,7 @@ import type { CrashLedger } from '../engine/crash-ledger.ts';
 import { CrashProbation } from '../engine/crash-probation.ts';
 import type { Engine } from '../engine/engine.ts';
 import { DailyUpkeep, type UpkeepTask } from '../engine/daily-upkeep.ts';
+import { MergeRadar } from '../engine/merge-radar.ts';
 import { MirrorKeeper } from '../engine/mirror-keeper.ts';
 import { RecordComparison } from '../engine/record-comparison.ts';
 import { RecordMover } from '../engine/record-mover.ts';
@@ -50,6 +54,7 @@ export interface BackgroundWork {
   readonly archiver: Archiver;
   readonly branchCleaner: BranchCleaner;
   readonly upkeep: DailyUpkeep;
+  readonly mergeRadar: MergeRadar;
 }
 
 /** Makes all of it, and lets it follow the engine; nothing is started. */
@@ -81,13 +86,15 @@ export function createBackgroundWork(options: BackgroundWorkOptions): Background
   const branchCleaner = new BranchCleaner({ store, repository, clock, afterDays });
   const recordMover = new RecordMover({ store, repository, clock, afterDays });
   const upkeep = new DailyUpkeep({ store, clock, log, tasks: upkeepTasks(config, branchCleaner, recordMover) });
+  const mergeRadar = new MergeRadar({ store, repository: options.tools.repository, log });
   engine.subscribe((message) => {
     if ('progress' in message) adapters.transcripts.add(message.progress);
     else if (isFinal(message.view.status)) void removeFolderOf(message.view, options.workFolder, log);
     recorder.receive(message);
     selfResume.receive(message);
+    mergeRadar.receive(message);
   });
-  return { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, branchCleaner, upkeep };
+  return { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, branchCleaner, upkeep, mergeRadar };
 }
 
 function upkeepTasks(config: ServerConfig, cleaner: BranchCleaner, mover: RecordMover): readonly UpkeepTask[] {

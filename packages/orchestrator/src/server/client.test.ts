@@ -5,6 +5,7 @@ import {
   createClient,
   createRunStore,
   type FeedStatus,
+  type ForeseenConflict,
   type GateDecision,
   selectRuns,
   ServerUnreachable,
@@ -57,6 +58,8 @@ describe('the client', () => {
     await client.getTranscript('r-1');
     await client.getStatechart('r-1');
     await client.getStatechart('r-1', 5);
+    await client.listConflicts();
+    await client.listConflicts({ projectId: 'p-1', runId: 'r-1' });
     await client.listGates();
     await client.listGates('r-1');
     await client.listClarifications('pending');
@@ -97,6 +100,8 @@ describe('the client', () => {
       ['getTranscript', 'r-1'],
       ['getStatechart', 'r-1', undefined],
       ['getStatechart', 'r-1', 5],
+      ['listConflicts', {}],
+      ['listConflicts', { projectId: 'p-1', runId: 'r-1' }],
       ['listGates', undefined],
       ['listGates', 'r-1'],
       ['listClarifications', 'pending'],
@@ -461,6 +466,41 @@ describe('following the feed', () => {
       await startRun(server, 'b');
       await expect.poll(() => Object.keys(state().runs)).toEqual(['b']);
       expect(state()).toMatchObject({ feedId: server.store.feedId, position: 1 });
+      stop.abort();
+      await syncing;
+    });
+
+    it('gives foreseen conflicts as well, of all runs at once, and asks for them only when they are others', async () => {
+      const conflict = {
+        projectId: 'p-1',
+        with: { kind: 'base' as const, branch: 'main' },
+        files: ['a'],
+        fileCount: 1,
+      };
+      const [ofA, ofB] = [
+        { ...conflict, runId: 'a' },
+        { ...conflict, runId: 'b' },
+      ];
+      let asked = 0;
+      const listConflicts = async (): Promise<readonly ForeseenConflict[]> => {
+        asked += 1;
+        return server.source.foreseen.conflicts();
+      };
+      await server.close();
+      server = await startTestServer({ orchestrator: stubOrchestrator({ listConflicts }) });
+      server.source.foresee('a', ofA);
+      server.source.foresee('b', ofB);
+      const store = createRunStore();
+      const syncing = syncRunStore({ client: pollingClient(), store, signal: stop.signal, runIds: ['a'] });
+      const state = () => store.getSnapshot().context;
+      await expect.poll(() => state().conflicts).toEqual({ a: [ofA] });
+      await server.source.append('a', 1);
+      await expect.poll(() => state().position).toBe(1);
+      await server.source.append('a', 1);
+      await expect.poll(() => state().position).toBe(2);
+      expect(asked).toBe(1);
+      server.source.foresee('a');
+      await expect.poll(() => state().conflicts).toEqual({});
       stop.abort();
       await syncing;
     });

@@ -1,4 +1,4 @@
-import type { FeedMessage } from '@autonomous/shared';
+import type { FeedMessage, ForeseenConflict } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
@@ -164,6 +164,38 @@ describe('the feed', () => {
     for (const client of [all, other]) await client.untilPosition(1);
     expect(all.messages.filter(({ type }) => type === 'progress')).toEqual([{ type: 'progress', progress }]);
     expect(other.messages.filter(({ type }) => type === 'progress')).toEqual([]);
+  });
+
+  it('sends the foreseen conflicts of the runs asked for after the welcome, and each change of them', async () => {
+    const of = (runId: string): ForeseenConflict => ({
+      projectId: 'p-1',
+      runId,
+      with: { kind: 'base', branch: 'main' },
+      files: ['a.ts'],
+      fileCount: 1,
+    });
+    server.source.foresee('a', of('a'));
+    server.source.foresee('b', of('b'));
+    const [all, other] = [await subscribe(server), await subscribe(server, { runIds: ['b'] })];
+    for (const client of [all, other]) await client.until(({ type }) => type === 'caught_up');
+    server.source.foresee('a');
+    server.source.foresee('b');
+    await server.source.append('b');
+    for (const client of [all, other]) await client.untilPosition(1);
+    const kinds = (messages: readonly FeedMessage[]) => messages.map(({ type }) => type);
+    expect(kinds(all.messages).slice(0, 4)).toEqual(['welcome', 'conflicts', 'conflicts', 'caught_up']);
+    const told = (messages: readonly FeedMessage[]) =>
+      messages.flatMap((message) => (message.type === 'conflicts' ? [[message.runId, message.conflicts]] : []));
+    expect(told(all.messages)).toEqual([
+      ['a', [of('a')]],
+      ['b', [of('b')]],
+      ['a', []],
+      ['b', []],
+    ]);
+    expect(told(other.messages)).toEqual([
+      ['b', [of('b')]],
+      ['b', []],
+    ]);
   });
 
   describe('refuses with an error and code 1008', () => {

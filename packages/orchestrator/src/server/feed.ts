@@ -9,6 +9,7 @@ import {
   type FeedMessage,
   type FeedPage,
   type FeedPageRequest,
+  type ForeseenConflict,
   type Progress,
   type WorkflowEvent,
 } from '@autonomous/shared';
@@ -25,14 +26,27 @@ export interface FeedSource {
   archivedPosition(): Promise<number>;
   /** Events after a position, oldest first; fewer than `limit` means the end was reached. */
   readAll(after: number, limit: number): Promise<readonly WorkflowEvent[]>;
+  /** Conflicts of live runs as they are now; absent where nothing foresees any. */
+  readonly foreseen?: ForeseenSource;
   /**
-   * Hears of events after they are stored and can be read, and of progress.
+   * Hears of events after they are stored and can be read, of progress, and of changes of foreseen conflicts.
    * @returns ends the subscription
    */
   subscribe(listener: (message: LiveMessage) => void): () => void;
 }
 
-export type LiveMessage = { readonly events: readonly WorkflowEvent[] } | { readonly progress: Progress };
+export interface ForeseenSource {
+  /** Grows with each change. */
+  readonly revision: number;
+  /** Conflicts of a run. Default: of all runs. */
+  conflicts(filter?: { readonly runId: string }): readonly ForeseenConflict[];
+}
+
+export type LiveMessage =
+  | { readonly events: readonly WorkflowEvent[] }
+  | { readonly progress: Progress }
+  /** All conflicts of a run from now on. */
+  | { readonly runId: string; readonly conflicts: readonly ForeseenConflict[] };
 
 export interface FeedOptions {
   readonly source: FeedSource;
@@ -95,7 +109,8 @@ export class Feed {
   #broadcast(message: LiveMessage): void {
     for (const connection of this.#connections) {
       if ('events' in message) connection.onEvents(message.events);
-      else connection.onProgress(message.progress);
+      else if ('progress' in message) connection.onProgress(message.progress);
+      else connection.onConflicts(message.runId, message.conflicts);
     }
   }
 
@@ -126,6 +141,7 @@ class Connection {
   /** Events were stored while a page was read; the replay is not over. */
   #moreCame = false;
   #runIds: ReadonlySet<string> | null = null;
+  #isWelcome = false;
   #answeredBeat = true;
 
   constructor(socket: WebSocket, stream: Duplex, source: FeedSource, log: Pick<Logger, 'error'>) {
@@ -175,6 +191,13 @@ class Connection {
     if (this.#socket.bufferedAmount < COMFORTABLE_BACKLOG_BYTES) this.#send({ type: 'progress', progress });
   }
 
+  onConflicts(runId: string, conflicts: readonly ForeseenConflict[]): void {
+    // Before the welcome nothing is lost: it is followed by the conflicts as they are then.
+    if (!this.#isWelcome || this.#phase === 'closed' || !this.#isWanted(runId)) return;
+    if (this.#socket.bufferedAmount > MAX_BACKLOG_BYTES) this.close(CLOSE_TRY_AGAIN, 'too slow; come back');
+    else this.#send({ type: 'conflicts', runId, conflicts });
+  }
+
   /** A client that did not answer the last beat is gone, whatever its connection says. */
   beat(): void {
     if (!this.#answeredBeat) {
@@ -215,8 +238,23 @@ class Connection {
     this.#position = after;
     const { feedId: own } = this.#source;
     this.#send({ type: 'welcome', protocol: FEED_PROTOCOL, feedId: own, position, reset, process: PROCESS });
+    this.#isWelcome = true;
+    await this.#sendForeseen();
     await this.#sendStored();
     this.#sendCaughtUp();
+  }
+
+  async #sendForeseen(): Promise<void> {
+    const { foreseen } = this.#source;
+    const runIds = new Set(foreseen?.conflicts().map(({ runId }) => runId));
+    for (const runId of runIds) {
+      if (this.#phase === 'closed') return;
+      if (!this.#isWanted(runId)) continue;
+      // Asked for at the last moment: another change may have been sent meanwhile.
+      const conflicts = foreseen?.conflicts({ runId }) ?? [];
+      const message: FeedMessage = { type: 'conflicts', runId, conflicts };
+      await this.#sendWhenRead(Buffer.from(JSON.stringify(message)));
+    }
   }
 
   #replay(): void {
@@ -301,7 +339,14 @@ const HTTP_PAGE = 200;
 export async function readFeedPage(source: FeedSource, { after: from, feedId }: FeedPageRequest): Promise<FeedPage> {
   const { position, after, reset } = await beginning(source, from, feedId);
   const events = await source.readAll(after, HTTP_PAGE);
-  return { feedId: source.feedId, position, reset, events, hasMore: events.length === HTTP_PAGE };
+  return {
+    feedId: source.feedId,
+    position,
+    reset,
+    events,
+    hasMore: events.length === HTTP_PAGE,
+    ...(source.foreseen === undefined ? {} : { conflictsRevision: `${PROCESS}.${source.foreseen.revision}` }),
+  };
 }
 
 const encoded = new WeakMap<WorkflowEvent, Buffer>();

@@ -1,5 +1,7 @@
 /** The API's meaning: commands become signals to the engine, reads come from the store and from git. */
 import {
+  type ForeseenConflict,
+  type ForeseenConflictFilter,
   InvalidRequest,
   type ModelSummary,
   NotFound,
@@ -65,6 +67,8 @@ export interface ServiceOptions {
     readonly noticesOf: (project: Project) => readonly string[];
   };
   readonly branches: Pick<BranchCleaner, 'clean'>;
+  /** Conflicts that live runs would have when they were merged now. */
+  readonly conflicts: (filter: ForeseenConflictFilter) => readonly ForeseenConflict[];
   /** Takes known secrets and token patterns out of text. */
   readonly scrub: (text: string) => string;
   readonly runConfig: RunConfigPolicy;
@@ -126,6 +130,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       return transcripts.read(runId);
     },
     getStatechart: (runId, at) => timeTravel.statechart(runId, at),
+    listConflicts: async (filter) => options.conflicts(filter),
     listGates: (runId) => decisions.list(runId),
     listClarifications: (status) => store.listClarifications(status),
     decideGate: (caller, gateId, decision) => decisions.decide(caller, gateId, decision),

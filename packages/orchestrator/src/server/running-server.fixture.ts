@@ -3,7 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Client, createClient, type WebSocketConstructor, type WorkflowEvent } from '@autonomous/shared';
+import {
+  type Client,
+  createClient,
+  type ForeseenConflict,
+  type WebSocketConstructor,
+  type WorkflowEvent,
+} from '@autonomous/shared';
 import { pino } from 'pino';
 import { WebSocket } from 'ws';
 import type { NewEvent } from '../event-store/event-store.ts';
@@ -98,6 +104,13 @@ export class TestFeedSource implements FeedSource {
   /** Runs before each reading of the log, and after it before the reader has it. */
   beforeRead: () => Promise<void> = async () => {};
   afterRead: () => Promise<void> = async () => {};
+  readonly foreseen = {
+    revision: 0,
+    all: [] as readonly ForeseenConflict[],
+    conflicts(filter?: { readonly runId: string }): readonly ForeseenConflict[] {
+      return this.all.filter(({ runId }) => filter === undefined || runId === filter.runId);
+    },
+  };
   readonly #store: SqliteEventStore;
   readonly #listeners = new Set<(message: LiveMessage) => void>();
   readonly #sequences = new Map<string, number>();
@@ -129,6 +142,13 @@ export class TestFeedSource implements FeedSource {
 
   publish(message: LiveMessage): void {
     for (const listener of this.#listeners) listener(message);
+  }
+
+  /** Sets the conflicts of a run, and tells the listeners. */
+  foresee(runId: string, ...conflicts: readonly ForeseenConflict[]): void {
+    this.foreseen.all = [...this.foreseen.all.filter((each) => each.runId !== runId), ...conflicts];
+    this.foreseen.revision += 1;
+    this.publish({ runId, conflicts });
   }
 
   /** Stores `count` events of a run and tells the listeners. */

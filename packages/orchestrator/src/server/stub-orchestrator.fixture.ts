@@ -99,6 +99,7 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
       changes: 0,
       possible: { signals: [], timers: [], activities: [] },
     }),
+    listConflicts: async () => [],
     listGates: async () => [],
     listClarifications: async () => [],
     decideGate: async (caller, gateId) => decide(gateId, caller.userId),

@@ -3,6 +3,7 @@ import { hc } from 'hono/client';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { FeedPage, FeedPageRequest } from '../feed.ts';
+import type { ForeseenConflict, ForeseenConflictFilter } from '../foreseen-conflicts.ts';
 import type { JsonObject } from '../json.ts';
 import type { Artifact, Clarification, Gate, ReviewComment, RunFamily, RunView } from '../run.ts';
 import { ApiError, ServerUnreachable } from './api-error.ts';
@@ -86,6 +87,8 @@ export interface Client {
   /** Spending and budgets of the run's family. */
   getRunTree(runId: string): Promise<RunFamily>;
 
+  /** Files in which merges of live runs would conflict, with each other or with their base branches. */
+  listConflicts(filter?: ForeseenConflictFilter, signal?: AbortSignal): Promise<readonly ForeseenConflict[]>;
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: Clarification['status']): Promise<readonly Clarification[]>;
   decideGate(gateId: string, decision: GateDecision, key?: string): Promise<RunView>;
@@ -150,6 +153,9 @@ export function createClient(options: ClientOptions): Client {
   const path = (id: string) => ({ param: { id: segment(id) } });
   const keyed = (key: string | undefined) => (key === undefined ? {} : { headers: { 'Idempotency-Key': key } });
 
+  const listConflicts: Client['listConflicts'] = async (filter = {}, signal) =>
+    items(await api.conflicts.$get({ query: query(filter) }, { init: { signal: signal ?? null } }));
+
   const readFeed: Client['readFeed'] = async (request, signal) =>
     read(await api.events.$get({ query: query(request) }, { init: { signal: signal ?? null } }));
 
@@ -183,6 +189,7 @@ export function createClient(options: ClientOptions): Client {
     getRunTree: async (id) => read(await api.runs[':id'].tree.$get(path(id))),
     getStatechart: async (id, at) => read(await api.runs[':id'].statechart.$get({ ...path(id), query: query({ at }) })),
 
+    listConflicts,
     listGates: async (runId) => items(await api.gates.$get({ query: query({ runId }) })),
     listClarifications: async (status) => items(await api.clarifications.$get({ query: query({ status }) })),
     decideGate: async (id, decision, key) =>
@@ -226,7 +233,11 @@ export function createClient(options: ClientOptions): Client {
         },
         WebSocket: options.WebSocket ?? (globalThis.WebSocket as unknown as WebSocketConstructor),
         backoff,
-        polling: { page: readFeed, intervalMs: options.pollIntervalMs ?? POLL_INTERVAL_MS },
+        polling: {
+          page: readFeed,
+          conflicts: (signal) => listConflicts({}, signal),
+          intervalMs: options.pollIntervalMs ?? POLL_INTERVAL_MS,
+        },
       }),
   };
 }

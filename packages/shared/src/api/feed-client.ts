@@ -187,6 +187,9 @@ function receive(
     case 'progress':
       options.onProgress?.(message.progress);
       return;
+    case 'conflicts':
+      options.onConflicts?.({ runId: message.runId, conflicts: message.conflicts });
+      return;
     default:
       message satisfies never;
   }

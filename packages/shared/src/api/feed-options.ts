@@ -1,6 +1,7 @@
 /** Options and callbacks of a follower of the feed, for WebSocket and polling alike. */
 import type { WorkflowEvent } from '../events.ts';
 import type { Progress } from '../feed.ts';
+import type { ForeseenConflictsChange } from '../foreseen-conflicts.ts';
 
 /** How the connection is. */
 export type FeedStatus =
@@ -25,6 +26,8 @@ export interface FeedOptions {
   readonly signal: AbortSignal;
   readonly onEvent: (event: WorkflowEvent) => void;
   readonly onProgress?: (progress: Progress) => void;
+  /** With each status `replaying` those that were received before are void. */
+  readonly onConflicts?: (change: ForeseenConflictsChange) => void;
   readonly onStatus?: (status: FeedStatus) => void;
 }
 

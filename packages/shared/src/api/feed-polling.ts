@@ -3,11 +3,14 @@
  * so that whichever of the two brings an event first delivers it, and the other drops it.
  */
 import type { FeedPage, FeedPageRequest } from '../feed.ts';
+import type { ForeseenConflict } from '../foreseen-conflicts.ts';
 import { type Backoff, sleep, waitBefore } from './backoff.ts';
 import { type Cursor, type FeedOptions, positionOf } from './feed-options.ts';
 
 export interface PollingConnection {
   readonly page: (request: FeedPageRequest, signal: AbortSignal) => Promise<FeedPage>;
+  /** Foreseen conflicts of all runs; asked for when an answer says that they are others. */
+  readonly conflicts: (signal: AbortSignal) => Promise<readonly ForeseenConflict[]>;
   /** Wait between two requests in ms; grows by `backoff` while the server does not answer. */
   readonly intervalMs: number;
   readonly backoff: Backoff;
@@ -39,6 +42,7 @@ export function createPolling(
   /** All that there was at the last answer has been delivered. */
   let hasAnswered = false;
   let attempt: AbortController | null = null;
+  let conflictsRevision: string | undefined;
   const runIds = options.runIds === undefined ? null : new Set(options.runIds);
 
   const take = (page: FeedPage, asked: FeedPageRequest): void => {
@@ -48,7 +52,10 @@ export function createPolling(
     if (reset) cursor.position = options.after === 'end' ? page.position : 0;
     else if (cursor.position === 'end') cursor.position = page.position;
     cursor.feedId = page.feedId;
-    if (reset || isNewHere) options.onStatus?.({ state: 'replaying', feedId: page.feedId, reset });
+    if (reset || isNewHere) {
+      conflictsRevision = undefined;
+      options.onStatus?.({ state: 'replaying', feedId: page.feedId, reset });
+    }
     for (const event of page.events) {
       if (event.position <= positionOf(cursor)) continue;
       if (runIds === null || runIds.has(event.workflowRunId)) options.onEvent(event);
@@ -56,8 +63,18 @@ export function createPolling(
     }
   };
 
+  /** Others than those asked for are left as they are; a failure is tried again with the next answer. */
+  const takeConflicts = async ({ conflictsRevision: now }: FeedPage, signal: AbortSignal): Promise<void> => {
+    if (now === undefined || now === conflictsRevision || options.onConflicts === undefined) return;
+    const all = await connection.conflicts(signal).catch(() => null);
+    if (all === null || signal.aborted) return;
+    conflictsRevision = now;
+    options.onConflicts({ conflicts: all.filter(({ runId }) => runIds === null || runIds.has(runId)) });
+  };
+
   const follow = async (signal: AbortSignal): Promise<void> => {
     let failures = 0;
+    conflictsRevision = undefined;
     while (!signal.aborted) {
       const asked: FeedPageRequest = {
         after: cursor.position,
@@ -84,6 +101,7 @@ export function createPolling(
           hasAnswered = true;
           onAnswer();
         }
+        await takeConflicts(page, signal);
       } catch (cause) {
         return onBroken(cause);
       }

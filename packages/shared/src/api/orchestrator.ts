@@ -1,6 +1,7 @@
 /** The API as an interface. Each route is one line on top of it; the server implements it. */
 import type { RunConfigRequest } from '../config.ts';
 import type { WorkflowEvent } from '../events.ts';
+import type { ForeseenConflict, ForeseenConflictFilter } from '../foreseen-conflicts.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Artifact, Clarification, Decision, Gate, ReviewComment, RunStatus, RunFamily, RunView } from '../run.ts';
 import type { ShownFields } from '../shown-gate.ts';
@@ -339,6 +340,8 @@ export interface Orchestrator {
   /** Spending and budgets of the run's family. @throws {NotFound} */
   getRunTree(runId: string): Promise<RunFamily>;
 
+  /** Files in which merges of live runs would conflict now. Those of a run that has none are an empty list. */
+  listConflicts(filter: ForeseenConflictFilter): Promise<readonly ForeseenConflict[]>;
   listGates(runId?: string): Promise<readonly Gate[]>;
   listClarifications(status?: 'pending' | 'answered' | 'ignored'): Promise<readonly Clarification[]>;
   decideGate(caller: Caller, gateId: string, decision: GateDecision): Promise<RunView>;

@@ -180,6 +180,9 @@ function runReadingRoutes(orchestrator: Orchestrator, { readFeed }: ApiOptions) 
 /** Open gates, their decisions and the comments beside what they show. */
 function gateRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
   return createRoutes()
+    .openapi(routes.listConflicts, async (c) =>
+      c.json({ items: await orchestrator.listConflicts(c.req.valid('query')) }, 200),
+    )
     .openapi(routes.listGates, async (c) =>
       c.json({ items: await orchestrator.listGates(c.req.valid('query').runId) }, 200),
     )
@@ -551,6 +554,13 @@ const routes = {
     responses: { 200: gives(schemas.statechart, 'The statechart') },
   }),
 
+  listConflicts: route({
+    method: 'get',
+    path: '/api/conflicts',
+    summary: 'Files in which merges of live runs would conflict now, with each other or with their base branches',
+    request: { query: schemas.conflictsQuery },
+    responses: { 200: gives(schemas.listOf(schemas.foreseenConflict), 'The conflicts, one of each run') },
+  }),
   listGates: route({
     method: 'get',
     path: '/api/gates',

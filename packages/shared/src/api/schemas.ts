@@ -8,6 +8,7 @@ import { budgetChangeShape, runConfigRequestSchema, runConfigSchema, trustLevelS
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { FeedPage } from '../feed.ts';
+import type { ForeseenConflict } from '../foreseen-conflicts.ts';
 import { showHiddenInLine } from '../hidden-characters.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type {
@@ -134,6 +135,7 @@ export const feedQuery = z.strictObject({
   after: z.union([z.literal('end'), z.coerce.number().int().min(0)]).default(0),
   feedId: text(200).optional(),
 });
+export const conflictsQuery = z.strictObject({ projectId: id.optional(), runId: id.optional() });
 export const gatesQuery = z.strictObject({ runId: id.optional() });
 export const clarificationsQuery = z.strictObject({ status: z.enum(['pending', 'answered', 'ignored']).optional() });
 /** Within the years of which time zones know something. */
@@ -634,6 +636,18 @@ export const feedPage = answer<FeedPage>('FeedPage', {
   reset: z.boolean(),
   events: z.array(workflowEvent),
   hasMore: z.boolean(),
+  conflictsRevision: z.string().optional(),
+});
+
+export const foreseenConflict = answer<ForeseenConflict>('ForeseenConflict', {
+  projectId: z.string(),
+  runId: z.string(),
+  with: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('run'), runId: z.string() }),
+    z.object({ kind: z.literal('base'), branch: z.string() }),
+  ]),
+  files: strings,
+  fileCount: count,
 });
 
 export const runDiff = answer<RunDiff>('Diff', {

@@ -3,6 +3,7 @@ import {
   createClient,
   createRunStore,
   createWorkflowCatalog,
+  type ForeseenConflict,
   type Progress,
   type RunView,
   type WorkflowSummary,
@@ -16,16 +17,18 @@ export interface Known {
   readonly runs?: readonly RunView[];
   readonly progress?: readonly Progress[];
   readonly workflows?: readonly WorkflowSummary[];
+  readonly conflicts?: readonly ForeseenConflict[];
 }
 
-export function shownIn({ runs = [], progress = [], workflows = [] }: Known, part: ReactNode): string {
-  return renderToStaticMarkup(createElement(HostProvider, { value: aHost(runs, progress, workflows) }, part));
+export function shownIn(known: Known, part: ReactNode): string {
+  return renderToStaticMarkup(createElement(HostProvider, { value: aHost(known) }, part));
 }
 
-function aHost(known: readonly RunView[], lines: readonly Progress[], listed: readonly WorkflowSummary[]): Host {
+function aHost({ runs: known = [], progress: lines = [], workflows: listed = [], conflicts = [] }: Known): Host {
   const runs = createRunStore();
   runs.trigger.listed({ runs: known });
   for (const progress of lines) runs.trigger.progressed({ progress });
+  runs.trigger.conflicted({ change: { conflicts } });
   const workflows = createWorkflowCatalog();
   workflows.trigger.listed({ workflows: listed });
   return {

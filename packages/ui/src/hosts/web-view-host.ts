@@ -86,6 +86,9 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
       case 'progress':
         runs.trigger.progressed({ progress: message.progress });
         return;
+      case 'conflicts':
+        runs.trigger.conflicted({ change: message.change });
+        return;
       case 'connection':
         runs.trigger.statusChanged({ status: message.status });
         return;

@@ -1,10 +1,12 @@
 /** All runs: who waits for a person first. Thousands of them cost what is visible. */
 import {
+  foreseenConflictsBrief,
   listOlderRuns,
   type Project,
   pulseOf,
   pulseText,
   type RunView,
+  sanitizeText,
   withoutTerminal,
   type WorkflowInfo,
   workflowOf,
@@ -271,6 +273,7 @@ const RunRow = memo(function RunRow(props: RunRowProps) {
   const workflow = useWorkflow(run);
   const { runs } = useHost();
   const pulse = useSelector(runs, ({ context }) => pulseOf(context.pulses[run.id]));
+  const conflicts = useSelector(runs, ({ context }) => foreseenConflictsBrief(context.conflicts[run.id] ?? []));
   const title = runTitle(run, workflow).slice(0, LINE_LENGTH);
   // A child run without child runs of its own has no twistie, and stands where its text would be with one.
   const indentPx = Math.min(depth, MOST_INDENTED) * INDENT_PX + (depth > 0 && progress === null ? TWISTIE_PX : 0);
@@ -304,6 +307,7 @@ const RunRow = memo(function RunRow(props: RunRowProps) {
           {pulse !== undefined && run.status === 'running' && (
             <span className="pulse">{withoutTerminal(pulseText(pulse, { isShort: true, isTimeFirst: true }))}</span>
           )}
+          {conflicts !== null && <span>{sanitizeText(conflicts)}</span>}
           {progress !== null && <span className="progress">{progress}</span>}
           {project !== null && <span className="project">{project}</span>}
           {run.explorationId !== undefined && <span>exploration</span>}

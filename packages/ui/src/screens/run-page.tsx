@@ -26,6 +26,7 @@ import { StatusLine } from '../components/status.tsx';
 import { OutcomeOfGate } from '../components/gate-outcome.tsx';
 import { Ago, useNow } from '../components/times.tsx';
 import { Changes } from './changes.tsx';
+import { ConflictNotices } from './conflict-notices.tsx';
 import { Events } from './events.tsx';
 import { EvidenceList } from './evidence.tsx';
 import { GateNews } from './gate-news.tsx';
@@ -149,6 +150,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
         <GatePanel key={run.gate.id} gate={run.gate} isTarget={isLinkOpen} onDecidedElsewhere={setRefused} />
       )}
       {run.gate !== null && <RunNotices run={run} />}
+      <ConflictNotices run={run} />
       <GateReplies run={run} document={tab?.document?.type ?? null} />
       <nav aria-label="Parts of the run" className="tabs">
         {tabs.map(({ name, title }) => (

@@ -1,11 +1,21 @@
 /** The command `show`: shows a run, as it is or as it was. */
-import { type Client, type RunView, workflowOf } from '@autonomous/shared';
+import {
+  ApiError,
+  type Client,
+  foreseenConflictText,
+  type RunView,
+  sanitizeText,
+  workflowOf,
+} from '@autonomous/shared';
 import { collect, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { waysOn } from '../follow-started.ts';
 import { type CliIo, say, sayJson } from '../io.ts';
 import { changesOf, DOCUMENT_OPTIONS, documentOf, runLine, runPage } from '../run-texts.ts';
+
+/** Foreseen conflicts that have a line of their own. */
+const MOST_CONFLICTS = 5;
 
 interface ShowOptions extends JsonOptions, Partial<Readonly<Record<(typeof DOCUMENT_OPTIONS)[number], boolean>>> {
   /** Names of documents, in the order in which they were given. */
@@ -59,6 +69,7 @@ async function show(
     // A run as it was cannot be decided.
     if (found.gate !== null && at === undefined)
       for (const each of waysOn(io, found.gate, { run: found, workflow })) say(io, `${' '.repeat(9)}${each}`);
+    if (at === undefined) for (const each of await conflictsOf(client, runId)) say(io, `notice     ${each}`);
     if (found.parent !== undefined) say(io, `child of   ${lineOf(await client.getRun(found.parent.runId), 0)}`);
     for (const child of await childrenOf(client, runId)) {
       say(io, `child      ${lineOf(child, 1)}`);
@@ -66,6 +77,17 @@ async function show(
     }
   }
   return EXIT.done;
+}
+
+/** Lines about conflicts that merging the run would have now; the first ones. Empty for a server that foresees none. */
+async function conflictsOf(client: Client, runId: string): Promise<readonly string[]> {
+  const conflicts = await client.listConflicts({ runId }).catch((error: unknown) => {
+    if (error instanceof ApiError && error.status === 404) return [];
+    throw error;
+  });
+  const lines = conflicts.slice(0, MOST_CONFLICTS).map((conflict) => sanitizeText(foreseenConflictText(conflict)));
+  const more = conflicts.length - lines.length;
+  return more === 0 ? lines : [...lines, `Conflicts with ${more} more ${more === 1 ? 'run' : 'runs'}`];
 }
 
 /** Child runs of a run, oldest first. */
