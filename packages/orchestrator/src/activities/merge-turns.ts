@@ -35,11 +35,8 @@ class MergeTurns {
         if (turn?.runId === runId) break;
         const isFree = turn === undefined || !(await this.#isUnderWay(turn, view));
         if (isFree && line[0] === runId && this.#turns.get(key) === turn) break;
-        const before = line.indexOf(runId) + (isFree ? 0 : 1);
-        progress({
-          kind: 'pulse',
-          text: `waiting to merge, ${before} ${before === 1 ? 'run' : 'runs'} before this one`,
-        });
+        const ahead = [...(isFree ? [] : [turn.runId]), ...line.slice(0, line.indexOf(runId))];
+        progress({ kind: 'pulse', text: waitingText(ahead) });
         await sleep(LOOK_EVERY_MS, undefined, { signal });
       }
       const { fixAttempts } = await view(runId);
@@ -59,6 +56,13 @@ class MergeTurns {
     const now = await view(runId).catch(() => null);
     return now?.status === 'running' && now.merged === undefined && now.fixAttempts === fixAttempts;
   }
+}
+
+/** @param ahead runs that merge before this one, in their order; empty while the turn passes on */
+function waitingText(ahead: readonly string[]): string {
+  const [next] = ahead;
+  if (next === undefined) return 'waiting to merge';
+  return `waiting to merge behind run ${next}${ahead.length === 1 ? '' : `, ${ahead.length} runs before this one`}`;
 }
 
 /** One process owns the mirrors, and with them the turns. */

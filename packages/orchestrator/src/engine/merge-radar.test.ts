@@ -32,6 +32,7 @@ describe('The merge radar', () => {
       log,
       repository: {
         remoteHead: (project, branch) => fixture.repository.remoteHead(project, branch),
+        branchHead: (project, branch) => fixture.repository.branchHead(project, branch),
         findConflicts: async (project, pairs, signal) => {
           compared.push(pairs);
           underWay += 1;
@@ -123,7 +124,7 @@ describe('The merge radar', () => {
     commitOnRemote(fixture.remote, 'main', { 'src/a.ts': change(1, 'mine') });
     await fixture.repository.fetch(fixture.project);
     const merged = { ...first, merged: { baseBranch: 'main', commit: 'c', strategy: 'squash' } };
-    says(merged, 'RUN_MERGED');
+    says(merged, 'ACTIVITY_COMPLETED', 'RUN_MERGED');
     await expect.poll(() => texts(), PATIENCE).toEqual(['r-2: Conflicts with main: src/a.ts']);
     says({ ...merged, status: 'completed' }, 'RUN_COMPLETED');
     await expect.poll(() => texts(), PATIENCE).toEqual(['r-2: Conflicts with main: src/a.ts']);
@@ -151,7 +152,7 @@ describe('The merge radar', () => {
     await hasCompared(first.headCommit, second.headCommit);
     const before = compared.length;
     for (const headCommit of heads) says(aView('r-3', { headCommit }));
-    for (let index = 0; index < 12; index++) says(second, 'RUN_PAUSED');
+    for (let index = 0; index < 12; index++) says(second, 'ACTIVITY_COMPLETED');
     await expect.poll(() => texts('r-3'), PATIENCE).toEqual(['r-3: Conflicts with run r-1: src/a.ts']);
     await hasCompared(heads.at(-1), second.headCommit);
     // The first of them may be under way when the others come.
@@ -160,27 +161,58 @@ describe('The merge radar', () => {
     expect(compared.flat().flat()).not.toContain(heads[5]);
   });
 
-  it('compares no runs of which only one is merged, but the child runs of one parent', async () => {
-    const conflicting = (text: string) => ({ 'src/a.ts': change(1, text) });
-    const parentOf = (runId: string) => ({ treeId: runId, parent: { runId, key: `${runId}/1/child`, depth: 1 } });
-    await aRun('parent', conflicting('parent'));
-    await aRun('child-1', conflicting('child 1'), parentOf('parent'));
-    await aRun('child-2', conflicting('child 2'), parentOf('parent'));
-    const fork = { treeId: 'parent', forkedFrom: { runId: 'parent', at: 3 } };
-    await aRun('fork', conflicting('fork'), fork);
-    await aRun('child-of-fork', conflicting('child of fork'), {
+  it('compares no alternatives to each other, but the child runs of one parent', async () => {
+    const of = (runId: string): Partial<RunView> => ({
       treeId: 'parent',
-      parent: { runId: 'fork', key: 'fork/1/child', depth: 1 },
+      parent: { runId, key: `${runId}/1/child`, depth: 1 },
     });
+    const mine = (text: string) => ({ 'src/a.ts': change(1, text) });
+    says(aView('parent'));
+    await aRun('child-1', mine('child 1'), of('parent'));
+    await aRun('child-2', mine('child 2'), of('parent'));
+    await aRun('fork', mine('fork'), { treeId: 'parent', forkedFrom: { runId: 'parent', at: 3 } });
+    await aRun('child-of-fork', { 'src/b.ts': change(1, 'fork') }, of('fork'));
     await expect
       .poll(() => texts(), PATIENCE)
-      .toEqual(['child-1: Conflicts with run child-2: src/a.ts', 'child-2: Conflicts with run child-1: src/a.ts']);
+      .toEqual([
+        'child-1: Conflicts with run child-2: src/a.ts',
+        'child-2: Conflicts with run child-1: src/a.ts',
+      ]);
     await aRun('variant-1', { 'src/b.ts': change(1, 'variant 1') }, { explorationId: 'e-1' });
     await aRun('variant-2', { 'src/b.ts': change(1, 'variant 2') }, { explorationId: 'e-1' });
     const last = await aRun('other', { 'src/b.ts': change(1, 'other') });
     await hasCompared(last.headCommit, (await base()) ?? '');
-    await expect.poll(() => texts('variant-1'), PATIENCE).toEqual(['variant-1: Conflicts with run other: src/b.ts']);
-    await expect.poll(() => texts('variant-2'), PATIENCE).toEqual(['variant-2: Conflicts with run other: src/b.ts']);
+    await expect.poll(() => texts('variant-1').join(), PATIENCE).toContain('run other: src/b.ts');
+    await expect.poll(() => texts('variant-2').join(), PATIENCE).toContain('run other: src/b.ts');
+    expect(texts('variant-1').join()).not.toContain('variant-2');
+  });
+
+  it('compares a child run with its parent, whose branch moves on with each child that is merged, and with the topmost base', async () => {
+    const of = (runId: string, depth: number): Partial<RunView> => ({
+      treeId: 'top',
+      parent: { runId, key: `${runId}/1/child`, depth },
+      config: { ...aView('x').config, git: { ...aView('x').config.git, baseBranch: `autonomous/${runId}-login` } },
+    });
+    const top = aView('top');
+    says(top);
+    await aRun('child', { 'src/a.ts': change(1, 'child') }, of('top', 1));
+    await aRun('grandchild', { 'src/b.ts': change(1, 'grandchild') }, of('child', 2));
+    // The merge of another child run, of which no event of the parent names the commit.
+    await commit('top', { 'src/a.ts': change(1, 'merged'), 'src/b.ts': change(1, 'merged') });
+    says(top, 'ACTIVITY_COMPLETED');
+    const both = ['child: Conflicts with run top: src/a.ts', 'top: Conflicts with run child: src/a.ts'];
+    await expect.poll(() => texts(), PATIENCE).toEqual(both);
+    commitOnRemote(fixture.remote, 'main', { 'src/b.ts': change(1, 'main') });
+    await fixture.repository.fetch(fixture.project);
+    says(top, 'ACTIVITY_FAILED');
+    await expect
+      .poll(() => texts(), PATIENCE)
+      .toEqual([
+        both[0],
+        'grandchild: Conflicts with main: src/b.ts',
+        'top: Conflicts with main: src/b.ts',
+        both[1],
+      ]);
   });
 
   it('tells a conflict that a child run has from its parent once, and what the child adds to it', async () => {

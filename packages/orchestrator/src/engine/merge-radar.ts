@@ -4,11 +4,12 @@
  * a time; a run never waits for it. Its findings follow from git, so they are not stored: they are computed again after a start.
  *
  * Compared are all pairs of live runs of a project that have commits, and each such run with its base branch as last fetched.
- * Not compared are runs of which only one is meant to be merged:
- * - variants of an exploration, and a run with its forks and theirs: a person keeps one of them. The child runs of one are
- *   alternatives to the others as well;
- * - a run with a run above it: a child run is merged into its parent, which waits for it and began it. Child runs of one parent
- *   are compared, as all of them are merged.
+ * Within a run family:
+ * - Variants of an exploration, a run and its forks, and the child runs of different ones of these are not compared: a person
+ *   keeps one of them.
+ * - Child runs of one parent are compared, and each child run with its parent: the parent's branch is the base of its children,
+ *   and moves on with each child that is merged. A child run is not compared with the runs above its parent, but with the base
+ *   branch of the topmost one.
  */
 import {
   allOwnedPaths,
@@ -25,7 +26,7 @@ import type { EngineMessage } from './step-feed.ts';
 
 export interface MergeRadarOptions {
   readonly store: Pick<EventStore, 'listOpenRuns' | 'loadView' | 'getProject'>;
-  readonly repository: Pick<Repository, 'remoteHead' | 'findConflicts'>;
+  readonly repository: Pick<Repository, 'remoteHead' | 'branchHead' | 'findConflicts'>;
   readonly log: Logger;
 }
 
@@ -36,13 +37,8 @@ const PAIRS_AT_ONCE = 25;
 const MOST_FILES = 20;
 /** Of all paths of one conflict together. */
 const MOST_CHARACTERS = 4_000;
-/** Events after which the base branch may be another than before: it was fetched or pushed. */
-const BASE_EVENTS: ReadonlySet<string> = new Set([
-  'RUN_CONFIGURED',
-  'RUN_MERGED',
-  'RUN_PAUSED',
-  'OWNED_FILES_COMMITTED',
-]);
+/** Ends of work that may have made commits, or fetched or pushed the base branch. */
+const ENDS_OF_WORK: ReadonlySet<string> = new Set(['ACTIVITY_COMPLETED', 'ACTIVITY_FAILED']);
 
 /** Part of a live run's view that comparisons need. */
 interface LiveRun {
@@ -51,7 +47,10 @@ interface LiveRun {
   readonly parentId: string | null;
   readonly branch: string;
   readonly baseBranch: string;
-  /** `null`: it has no commit yet, or is merged. */
+  readonly baseCommit: string | null;
+  /** As its events say; its branch may be further. */
+  readonly toldHead: string | null;
+  /** `null`: it has changed nothing yet, or is merged. */
   readonly head: string | null;
   /** Grows with each new head of any run. */
   readonly headOrder: number;
@@ -86,7 +85,9 @@ interface RadarProject {
   readonly findings: Map<string, Finding>;
   /** As told to listeners; without runs that have none. */
   told: ReadonlyMap<string, readonly ForeseenConflict[]>;
-  /** Something has changed since the base branches were read. */
+  /** Runs whose branches may have moved since they were read. */
+  readonly moved: Set<string>;
+  /** Something has changed since the branches were read. */
   isAsked: boolean;
   work: Promise<void> | null;
 }
@@ -146,8 +147,8 @@ export class MergeRadar {
     if (!('view' in message) || message.view.projectId === '') return;
     const { view, events } = message;
     if (isFinal(view.status)) this.#endedEarly?.add(view.id);
-    const isChanged = this.#note(view);
-    if (isChanged || events.some(({ type }) => BASE_EVENTS.has(type))) this.#ask(view.projectId);
+    const hasWorked = events.some(({ type }) => ENDS_OF_WORK.has(type));
+    if (this.#note(view, hasWorked) || hasWorked) this.#ask(view.projectId);
   }
 
   /** @returns a function that ends the subscription */
@@ -167,35 +168,52 @@ export class MergeRadar {
     const view = await this.#options.store.loadView(runId);
     if (view === null || this.#endedEarly?.has(runId) === true) return;
     // Of a run that has sent a message meanwhile more is known.
-    if (this.#projects.get(view.projectId)?.runs.has(runId) !== true) this.#note(view);
+    if (this.#projects.get(view.projectId)?.runs.has(runId) !== true) this.#note(view, true);
   }
 
   /** @returns whether there is something to compare anew */
-  #note(view: RunView): boolean {
+  #note(view: RunView, hasWorked: boolean): boolean {
     const project = this.#projectOf(view.projectId);
     const before = project.runs.get(view.id);
     if (isFinal(view.status)) return project.runs.delete(view.id);
-    const head = view.merged === undefined && view.branch !== '' ? (view.headCommit ?? null) : null;
-    const isNewHead = head !== (before?.head ?? null);
-    if (isNewHead) this.#heads += 1;
-    const run: LiveRun = {
+    const toldHead = view.merged === undefined && view.branch !== '' ? (view.headCommit ?? null) : null;
+    const isNewHead = toldHead !== (before?.toldHead ?? null);
+    project.runs.set(view.id, {
       id: view.id,
       family: treeOf(view),
       parentId: view.parent?.runId ?? null,
       branch: view.branch,
       baseBranch: view.config.git.baseBranch,
-      head,
-      headOrder: isNewHead ? this.#heads : (before?.headOrder ?? 0),
+      baseCommit: view.baseCommit ?? null,
+      toldHead,
+      head: before?.head ?? null,
+      headOrder: before?.headOrder ?? 0,
       ownedFiles: allOwnedPaths(view.ownedFiles),
-    };
-    project.runs.set(view.id, run);
-    return isNewHead || (head !== null && before?.baseBranch !== run.baseBranch);
+    });
+    if (isNewHead) this.#setHead(project, view.id, toldHead);
+    if (view.merged === undefined && view.branch !== '' && (isNewHead || hasWorked)) project.moved.add(view.id);
+    return isNewHead;
+  }
+
+  #setHead({ runs }: RadarProject, runId: string, commit: string | null): void {
+    const run = runs.get(runId);
+    const head = commit === run?.baseCommit ? null : commit;
+    if (run === undefined || run.head === head) return;
+    this.#heads += 1;
+    runs.set(runId, { ...run, head, headOrder: this.#heads });
   }
 
   #projectOf(id: string): RadarProject {
     const known = this.#projects.get(id);
     if (known !== undefined) return known;
-    const made: RadarProject = { runs: new Map(), findings: new Map(), told: new Map(), isAsked: false, work: null };
+    const made: RadarProject = {
+      runs: new Map(),
+      findings: new Map(),
+      told: new Map(),
+      moved: new Set(),
+      isAsked: false,
+      work: null,
+    };
     this.#projects.set(id, made);
     return made;
   }
@@ -227,6 +245,7 @@ export class MergeRadar {
       if (project.isAsked) {
         project.isAsked = false;
         stored = await this.#options.store.getProject(projectId);
+        if (stored !== null) await this.#readHeads(stored, project);
         bases = stored === null ? new Map() : await this.#headsOfBases(stored, project);
       }
       const pairs = pairsOf(project, bases);
@@ -239,10 +258,28 @@ export class MergeRadar {
     }
   }
 
+  /** Takes the heads of branches that may have moved: an agent's checkpoint and a merged child run are in no event. */
+  async #readHeads(stored: RemoteProject, project: RadarProject): Promise<void> {
+    for (const runId of [...project.moved]) {
+      // Before it is read, since it may move meanwhile.
+      project.moved.delete(runId);
+      const run = project.runs.get(runId);
+      if (run === undefined) continue;
+      const head = await this.#options.repository.branchHead(stored, run.branch).catch((error: unknown) => {
+        project.moved.add(runId);
+        throw error;
+      });
+      // It may have told of a merge meanwhile.
+      const now = project.runs.get(runId);
+      if (head !== null && now?.toldHead === run.toldHead) this.#setHead(project, runId, head);
+    }
+  }
+
   async #headsOfBases(stored: RemoteProject, project: RadarProject): Promise<ReadonlyMap<string, string>> {
     const heads = new Map<string, string>();
-    const branches = new Set(candidatesOf(project).map(({ baseBranch }) => baseBranch));
+    const branches = new Set(candidatesOf(project).map((run) => baseOf(project, run)));
     for (const branch of branches) {
+      if (branch === null) continue;
       const head = await this.#options.repository.remoteHead(stored, branch);
       if (head !== null) heads.set(branch, head);
     }
@@ -307,14 +344,15 @@ function candidatesOf({ runs }: RadarProject): readonly LiveRun[] {
 function pairsOf(project: RadarProject, bases: ReadonlyMap<string, string>): readonly Pair[] {
   const runs = candidatesOf(project);
   const withBase = runs.flatMap((run): readonly Pair[] => {
-    const base = bases.get(run.baseBranch);
+    const branch = baseOf(project, run) ?? '';
+    const base = bases.get(branch);
     if (base === undefined || run.head === null) return [];
-    const other = { base: run.baseBranch };
+    const other = { base: branch };
     return [{ id: pairId(run, other), run, other, commits: [run.head, base], ownedFiles: run.ownedFiles }];
   });
   const withRuns = runs.flatMap((run, index) =>
     runs.slice(index + 1).flatMap((other): readonly Pair[] => {
-      if (run.head === null || other.head === null || !areBothMerged(project, run, other)) return [];
+      if (run.head === null || other.head === null || !comeTogether(project, run, other)) return [];
       const ownedFiles = [...new Set([...run.ownedFiles, ...other.ownedFiles])].sort();
       const heads = [run.head, other.head] as const;
       // The same commits in the same order, whichever of both runs moved last.
@@ -334,14 +372,21 @@ function keyOf({ commits, ownedFiles }: Pair): string {
   return JSON.stringify([commits, ownedFiles]);
 }
 
-/** Whether the results of both runs are meant to be merged, and neither into the other. */
-function areBothMerged(project: RadarProject, run: LiveRun, other: LiveRun): boolean {
+/** The branch into which the topmost run of a run's line is merged; `null` where that run is not known. */
+function baseOf(project: RadarProject, run: LiveRun): string | null {
+  const branch = project.runs.get(lineOf(project, run).at(-1) ?? '')?.baseBranch;
+  return branch === undefined || branch === '' ? null : branch;
+}
+
+/** Whether the results of both runs come together: both are merged into one branch, or one into the other. */
+function comeTogether(project: RadarProject, run: LiveRun, other: LiveRun): boolean {
   if (run.branch === other.branch) return false;
   if (run.family !== other.family) return true;
   const [line, otherLine] = [lineOf(project, run), lineOf(project, other)];
   // Within a family only forks and variants have different topmost runs.
   if (line.at(-1) !== otherLine.at(-1)) return false;
-  return !line.includes(other.id) && !otherLine.includes(run.id);
+  if (!line.includes(other.id) && !otherLine.includes(run.id)) return true;
+  return run.parentId === other.id || other.parentId === run.id;
 }
 
 /** Ids of a run and the runs above it, up to the topmost one that is known. */
@@ -365,8 +410,9 @@ function conflictsOf(projectId: string, project: RadarProject, pair: Pair): read
   ];
 }
 
-/** Whether the same conflict is that of a run's parent, from which a child run has it. */
+/** Whether a child run has the same conflict from its parent, of which it is told. */
 function isToldAbove(project: RadarProject, { run, other }: Pair, found: Finding): boolean {
+  if (!('base' in other) && run.family === other.family) return false;
   const isSame = (above: LiveRun | undefined, beside: Pair['other']): boolean => {
     const finding = above === undefined ? undefined : project.findings.get(pairId(above, beside));
     return finding?.fileCount === found.fileCount && String(finding.files) === String(found.files);
