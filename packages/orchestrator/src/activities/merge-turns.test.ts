@@ -25,11 +25,9 @@ it('A run that waits for its turn names the run before it, and gets the turn whe
   };
   await takes('r-1');
   const [second, third] = [takes('r-2'), takes('r-3')];
-  await expect.poll(() => [...said.values()].map((lines) => lines.at(-1))).toEqual([
-    undefined,
-    'waiting to merge behind run r-1',
-    'waiting to merge behind run r-1, 2 runs before this one',
-  ]);
+  await expect
+    .poll(() => [...said.values()].map((lines) => lines.at(-1)))
+    .toEqual([undefined, 'waiting to merge behind run r-1', 'waiting to merge behind run r-1, 2 runs before this one']);
   merge('r-1');
   await second;
   await expect.poll(() => said.get('r-3')?.at(-1)).toBe('waiting to merge behind run r-2');

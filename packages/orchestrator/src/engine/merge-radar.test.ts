@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { foreseenConflictText, type RunView } from '@autonomous/shared';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { anEvent, aStart, aStep, aView, NOON } from '../event-store/sqlite/steps.fixture.ts';
 import { commitFiles, commitOnRemote, type Fixture, openFixture } from '../repository/git-fixture.fixture.ts';
@@ -12,7 +12,8 @@ import { MergeRadar, type MergeRadarOptions } from './merge-radar.ts';
 
 const LINES = ['one', 'two', 'three'];
 const FILES = { 'src/a.ts': LINES.join('\n'), 'src/b.ts': LINES.join('\n'), 'ai/rows.md': 'rows\n' };
-const PATIENCE = { timeout: 30_000, interval: 20 };
+const PATIENCE = { timeout: 60_000, interval: 20 };
+vi.setConfig({ testTimeout: 150_000 });
 
 describe('The merge radar', () => {
   let root: string;
@@ -174,10 +175,7 @@ describe('The merge radar', () => {
     await aRun('child-of-fork', { 'src/b.ts': change(1, 'fork') }, of('fork'));
     await expect
       .poll(() => texts(), PATIENCE)
-      .toEqual([
-        'child-1: Conflicts with run child-2: src/a.ts',
-        'child-2: Conflicts with run child-1: src/a.ts',
-      ]);
+      .toEqual(['child-1: Conflicts with run child-2: src/a.ts', 'child-2: Conflicts with run child-1: src/a.ts']);
     await aRun('variant-1', { 'src/b.ts': change(1, 'variant 1') }, { explorationId: 'e-1' });
     await aRun('variant-2', { 'src/b.ts': change(1, 'variant 2') }, { explorationId: 'e-1' });
     const last = await aRun('other', { 'src/b.ts': change(1, 'other') });
@@ -207,12 +205,7 @@ describe('The merge radar', () => {
     says(top, 'ACTIVITY_FAILED');
     await expect
       .poll(() => texts(), PATIENCE)
-      .toEqual([
-        both[0],
-        'grandchild: Conflicts with main: src/b.ts',
-        'top: Conflicts with main: src/b.ts',
-        both[1],
-      ]);
+      .toEqual([both[0], 'grandchild: Conflicts with main: src/b.ts', 'top: Conflicts with main: src/b.ts', both[1]]);
   });
 
   it('tells a conflict that a child run has from its parent once, and what the child adds to it', async () => {

@@ -260,7 +260,7 @@ export class MergeRadar {
 
   /** Takes the heads of branches that may have moved: an agent's checkpoint and a merged child run are in no event. */
   async #readHeads(stored: RemoteProject, project: RadarProject): Promise<void> {
-    for (const runId of [...project.moved]) {
+    for (const runId of project.moved) {
       // Before it is read, since it may move meanwhile.
       project.moved.delete(runId);
       const run = project.runs.get(runId);
