@@ -716,6 +716,45 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
       expect(await store.getMark('recorded')).toBe('18');
     });
 
+    describe('steps that are stored together', () => {
+      const steps = (runId: string) => [
+        aStep(runId, { events: [aStart(aView(runId)), anEvent('NOTICE', { text: 'a' })] }),
+        aStep(runId, { expectedSequence: 2, events: [anEvent('NOTICE', { text: 'b' })] }),
+      ];
+
+      it('are there all, with the chain that they have when each is stored alone', async () => {
+        await store.appendAll(steps('a'));
+        await store.appendAll([]);
+        await reopen();
+        expect((await store.readRun('a', 0)).map(({ sequence }) => sequence)).toEqual([1, 2, 3]);
+        expect(await store.verifyRun('a')).toBeNull();
+        const other = await make();
+        const alone = await other.open();
+        for (const step of steps('a')) await alone.append(step);
+        expect(await store.readSteps('a')).toEqual(await alone.readSteps('a'));
+        await alone.close();
+        await other.remove();
+      });
+
+      it('leave nothing behind where one of them cannot be stored', async () => {
+        const activity = anActivity('a', 'call');
+        const [first, second] = steps('a');
+        if (first === undefined || second === undefined) throw new Error('there are two steps');
+        const twice = [
+          { ...first, startActivities: [activity] },
+          { ...second, startActivities: [activity] },
+        ];
+        await expect(store.appendAll(twice)).rejects.toThrow('UNIQUE');
+        expect(await store.tipOf('a')).toBeNull();
+        expect(await store.readAll(0)).toEqual([]);
+        await expect(store.appendAll([first, aStep('a', { expectedSequence: 7 })])).rejects.toThrow('does not follow');
+        expect(await store.tipOf('a')).toBeNull();
+        await store.appendAll(steps('a'));
+        await expect(store.appendAll(steps('a'))).rejects.toBeInstanceOf(Conflict);
+        expect((await store.tipOf('a'))?.sequence).toBe(3);
+      });
+    });
+
     describe('the chain of a run', () => {
       it('is read step by step, and stored again elsewhere it has the same hashes, with payloads that are not whole', async () => {
         const view = aView('a');

@@ -208,6 +208,12 @@ export interface EventStore {
    * @throws {StorageFull} when the disk is full; nothing of the step is stored
    */
   append(commit: RunCommit): Promise<readonly WorkflowEvent[]>;
+  /**
+   * Stores steps of one run that follow each other, in one transaction: all of them or none. An empty list stores nothing.
+   * @throws {Conflict} when the run's last sequence is not the first step's `expectedSequence`
+   * @throws {StorageFull} when the disk is full; nothing of the steps is stored
+   */
+  appendAll(commits: readonly RunCommit[]): Promise<void>;
 
   /**
    * Reads events of a run after `sequence`, oldest first, at most `limit` (default: all). An event with an erased payload has

@@ -164,6 +164,12 @@ export class SqliteEventStore implements EventStore {
     return this.#queue.write(write, (position) => toStoredEvents(commit, position));
   }
 
+  async appendAll(commits: readonly RunCommit[]): Promise<void> {
+    if (commits.length === 0) return;
+    assertFollowing(commits);
+    return this.#queue.write({ kind: 'steps', steps: commits.map(toStepWrite) }, () => undefined);
+  }
+
   async readRun(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]> {
     return this.#readAtOnce(() => {
       const run = this.#runs.find(runId);
@@ -596,6 +602,19 @@ export class SqliteEventStore implements EventStore {
   #loadLists(): Promise<SqliteLists> {
     this.#lists ??= import('./views/sqlite-lists.ts').then(({ listsOf }) => listsOf(this.#database.connection));
     return this.#lists;
+  }
+}
+
+/** A step of another run, or one that leaves a gap, would be found in the middle of the transaction. */
+function assertFollowing(commits: readonly RunCommit[]): void {
+  for (const [index, { runId, expectedSequence }] of commits.entries()) {
+    const before = commits[index - 1];
+    if (before === undefined) continue;
+    const end = before.expectedSequence + before.events.length;
+    if (runId !== before.runId || expectedSequence !== end)
+      throw new Error(
+        `A step of run ${runId} after event ${expectedSequence} does not follow event ${end} of run ${before.runId}`,
+      );
   }
 }
 

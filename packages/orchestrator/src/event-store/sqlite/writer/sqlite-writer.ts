@@ -89,6 +89,8 @@ export class SqliteWriter {
     switch (write.kind) {
       case 'step':
         return this.#step(write);
+      case 'steps':
+        return this.#steps(write.steps);
       case 'attempt': {
         const { key, attempt, failures, notBefore } = write;
         const { changes } = statements.bookAttempt.run(attempt, failures, notBefore, this.#epoch, key);
@@ -133,6 +135,20 @@ export class SqliteWriter {
       default:
         return write satisfies never;
     }
+  }
+
+  /** @returns the position of the last event */
+  #steps(steps: readonly StepWrite[]): WriteResult {
+    let position = 0;
+    for (const [index, step] of steps.entries()) {
+      try {
+        position = this.#step(step);
+      } catch (error) {
+        // The steps before it have changed something, and are undone by any other error.
+        throw index > 0 && error instanceof Refusal ? new Error(error.message, { cause: error }) : error;
+      }
+    }
+    return position;
   }
 
   /** One step of a run. @returns the position of its last event */

@@ -389,6 +389,7 @@ function isSmall(write: Write): boolean {
   switch (write.kind) {
     case 'step':
       return write.snapshot === null && lengthOf(write) <= NEAR_LENGTH;
+    case 'steps':
     case 'view':
     case 'summary':
     case 'archive':

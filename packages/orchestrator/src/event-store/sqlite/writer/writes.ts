@@ -99,6 +99,8 @@ export interface ClarificationRow {
 
 export type Write =
   | StepWrite
+  /** Steps of one run that follow each other: all of them are stored, or none. */
+  | { readonly kind: 'steps'; readonly steps: readonly StepWrite[] }
   | {
       readonly kind: 'attempt';
       readonly key: string;
