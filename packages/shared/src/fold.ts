@@ -449,12 +449,9 @@ function settle(view: RunView, _event: WorkflowEvent, change: Partial<Clarificat
   );
 }
 
-/** A question that is asked again replaces the open one. */
-function withoutOpen({ clarifications, gate }: RunView): readonly Clarification[] {
-  if (gate === null) return clarifications;
-  return clarifications.map((each) =>
-    each.id === gate.id && each.status === 'pending' ? { ...each, status: 'ignored' as const } : each,
-  );
+/** A question that is asked again replaces the open one, also behind a pause that stood over its gate. */
+function withoutOpen({ clarifications }: RunView): readonly Clarification[] {
+  return clarifications.map((each) => (each.status === 'pending' ? { ...each, status: 'ignored' as const } : each));
 }
 
 function withoutEnd(view: RunView): RunView {

@@ -136,7 +136,13 @@ export const COMMON_GATES: Readonly<Record<string, GateInfo>> = {
     presents: 'message',
     offers: { approve: 'notes' },
   },
-  pause: { title: 'Pause', waiting: 'Paused', presents: 'message' },
+  pause: {
+    title: 'Pause',
+    waiting: 'Paused',
+    presents: 'message',
+    // Of a run that was rebuilt from its record.
+    details: { applies: 'What applies when it goes on', decided: 'Recorded decisions' },
+  },
 };
 
 /**
