@@ -224,7 +224,13 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   // Before anything makes new ones.
   await repository.removeLeftovers();
   // Before anything of an older database is repeated, and before a command meets it.
-  await importNewerRuns({ store, repository: parts.tools.repository, workflows: parts.workflows.registry, log });
+  await importNewerRuns({
+    store,
+    repository: parts.tools.repository,
+    workflows: parts.workflows.registry,
+    clock: systemClock,
+    log,
+  });
   // The port is taken before any work is: a second server must not begin and then fail.
   const server = await startHttp(parts, orchestrator);
   // Stops run in reverse order: the recorder stops before the comparison, because its last writes may wait for one.

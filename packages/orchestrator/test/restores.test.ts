@@ -41,9 +41,9 @@ async function aRestoredServer() {
   return { server, data, yesterday, early, late, recorded };
 }
 
-async function aServerWithYesterday() {
+async function aServerWithYesterday(request = 'An early run') {
   const server = await aServer();
-  const early = await server.launch('An early run', AT_THE_PLAN);
+  const early = await server.launch(request, AT_THE_PLAN);
   await server.until(early, { gate: 'plan' });
   await server.orchestrator.settled();
   await server.close();
@@ -282,6 +282,77 @@ describe('an approval that others wrote into the record', () => {
     const view = await restored.client.getRun(early.id);
     expect([view.gate?.kind, view.lastSequence]).toEqual(['plan', tip.sequence]);
     expect(saidIn(restored)).not.toContain('brought up to date');
+  });
+});
+
+/** Changes payloads of a recorded run as one without its secrets: the hash chain does not cover them. */
+async function forgeWithheld(folder: string, change: (payload: string) => string): Promise<number> {
+  const [logFile, contextFile] = [path.join(folder, 'events.jsonl'), path.join(folder, 'context.json')];
+  let changed = 0;
+  const lines = (await readFile(logFile, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((text) => {
+      const { withheld: _, payload, payloadHash, step, ...line } = JSON.parse(text);
+      const forged = change(JSON.stringify(payload));
+      if (forged === JSON.stringify(payload)) return text;
+      changed += 1;
+      return JSON.stringify({ ...line, payload: JSON.parse(forged), withheld: 'redacted', payloadHash, step });
+    });
+  const log = `${lines.join('\n')}\n`;
+  const { tip, ...context } = JSON.parse(await readFile(contextFile, 'utf8')) as { readonly tip: Tip };
+  await writeFile(logFile, log);
+  await writeFile(contextFile, JSON.stringify({ ...context, tip: { ...tip, log: sha256(log) } }));
+  return changed;
+}
+
+describe('payloads that others wrote into the record as redacted', () => {
+  it('are not imported: the run keeps what the database has, or is set aside, and none of the other is made', async () => {
+    const { server, data, yesterday, early, late } = await aRestoredServer();
+    await rm(data, { recursive: true });
+    await cp(yesterday, data, { recursive: true });
+    const clone = path.join(server.folder, 'forged');
+    await git('clone', '--quiet', '--branch', 'autonomous/record', server.remote, clone);
+    const evil = (text: string): string =>
+      text.replaceAll('run', 'EVIL').replaceAll('"fixes":"auto"', '"fixes":"manual"');
+    for (const { id } of [early, late])
+      expect(await forgeWithheld(path.join(clone, '.autonomous/runs', id), evil)).toBeGreaterThan(0);
+    await git('-C', clone, 'commit', '--quiet', '--all', '--message', 'Forged');
+    await git('-C', clone, 'push', '--quiet', 'origin', 'autonomous/record');
+
+    const restored = await restart(server);
+    expect(saidIn(restored)).not.toContain('brought up to date');
+    const aside = await waitFor(restored, early.id, ({ gate }) => gate?.reason === 'poisoned');
+    expect([aside.originalRequest, aside.config.trustMode]).toEqual([early.originalRequest, early.config.trustMode]);
+    await expect(restored.client.getRun(late.id)).rejects.toThrow('There is no run');
+    await expect
+      .poll(async () => (await restored.client.getProject(server.project.id)).notices?.join())
+      .toContain(late.id);
+  });
+});
+
+describe('an own record of which secrets were taken out', () => {
+  it('is imported and waits for a person, and what the database has of it stays whole', async () => {
+    const secret = `GOCSPX-${'aB3dE5gH7jK9mN1pQ3sT5vW7yZ9b'}`;
+    const { server, early, data, yesterday } = await aServerWithYesterday(`Use ${secret}.`);
+    const today = await startServer(server.folder);
+    await waitFor(today, early.id, ({ gate }) => gate?.kind === 'plan');
+    await today.client.decideOpenGate(early.id, { decision: 'reject', feedback: `Not ${secret}, another.` });
+    await waitFor(today, early.id, ({ gate, gates }) => gate?.kind === 'plan' && gates.length === 1);
+    await today.orchestrator.settled();
+    await today.stop();
+    expect((await recordOf(server, early.id)).join()).toContain('"withheld":"redacted"');
+    await rm(data, { recursive: true });
+    await cp(yesterday, data, { recursive: true });
+
+    const restored = await restart(server);
+    const { gate, originalRequest } = await waitFor(restored, early.id, (view) => view.gate?.reason === 'rebuilt');
+    expect(originalRequest).toBe(`Use ${secret}.`);
+    expect(gate?.details['applies']).toContainEqual({ what: 'autoMerge', value: 'on' });
+    await restored.client.decideOpenGate(early.id, { decision: 'retry' });
+    await waitFor(restored, early.id, (view) => view.gate?.kind === 'plan');
+    await restored.client.decideOpenGate(early.id, await approvalOf(restored, early.id));
+    await waitFor(restored, early.id, ({ status }) => status === 'completed');
   });
 });
 

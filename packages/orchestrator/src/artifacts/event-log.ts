@@ -4,6 +4,7 @@
  */
 import type { EventOrigin, JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { z } from 'zod';
+import { parseForeignJson } from './foreign-json.ts';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const sequence = z.number().int().min(1);
@@ -118,19 +119,15 @@ export function readEventLog(text: string, runId: string): ReadEventLog {
     return { ok: false, line: text.split('\n').length, message: 'is cut off: it has no end' };
   for (const [index, written] of linesOf(text).entries()) {
     const line = index + 1;
-    let json: unknown;
-    try {
-      json = JSON.parse(written);
-    } catch {
-      return { ok: false, line, message: 'is not JSON' };
-    }
-    const parsed = readSchema.safeParse(json);
+    const json = parseForeignJson(written);
+    if (!json.ok) return { ok: false, line, message: json.message };
+    const parsed = readSchema.safeParse(json.value);
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
       return { ok: false, line, message: `is not a line of an event log: ${issue?.path.join('.')} ${issue?.message}` };
     }
     const { sequence: at, type, origin, timestamp, workflowRunId, payload, withheld, payloadHash, step } = parsed.data;
-    if (workflowRunId !== runId) return { ok: false, line, message: `is of run ${workflowRunId}` };
+    if (workflowRunId !== runId) return { ok: false, line, message: `is of run ${workflowRunId.slice(0, 100)}` };
     if (at !== line) return { ok: false, line, message: `is event ${at}, where event ${line} belongs` };
     lines.push({
       sequence: at,

@@ -33,7 +33,10 @@ const tipSchema = z.strictObject({
   hash: text,
   at: time,
   server: text.optional(),
+  /** Proves to the server that wrote it that the sequence and the hash are its own. */
   seal: text.optional(),
+  /** The same of the project and of all of `events.jsonl`: without it nothing is imported at a start. */
+  logSeal: text.optional(),
   log: sha256.optional(),
 });
 

@@ -1,5 +1,6 @@
 /** Renders `.autonomous/runs/<id>/context.json`. Pure. */
 import type { Artifact, JsonObject, RunView } from '@autonomous/shared';
+import { parseForeignJson } from './foreign-json.ts';
 import { RECORD_FORMAT, type RecordedUpload } from './record-schemas.ts';
 
 /** The last event that a record holds: what the database of a server has to have as well. */
@@ -9,10 +10,12 @@ export interface RecordedTip {
   readonly hash: string;
   /** Time of the event. ISO 8601. */
   readonly at: string;
-  /** Id of the data folder whose server wrote it; absent in records of older versions. */
+  /** Id of the data folder whose server wrote it, as it says itself: no proof. Absent in records of older versions. */
   readonly server?: string;
-  /** By which a server with the same database knows its own writing, hexadecimal; absent in records of older versions. */
+  /** Proves to a server with the same database that it wrote the sequence and the hash, hexadecimal. Absent in records of older versions. */
   readonly seal?: string;
+  /** The same of the project and of the whole log, hexadecimal. Absent in records of older versions. */
+  readonly logSeal?: string;
   /** SHA-256 of `events.jsonl` as it was written; absent in records of older versions. */
   readonly log?: string;
 }
@@ -82,22 +85,21 @@ export function withBeside(text: string, { tip, commits, uploads }: RecordedBesi
 
 /** The last event that a recorded `context.json` names; `null` where it names none. */
 export function tipOfContext(text: string): RecordedTip | null {
-  try {
-    const { tip } = JSON.parse(text) as { readonly tip?: Partial<RecordedTip> | null };
-    const { sequence, hash, at, server, seal, log } = tip ?? {};
-    if (typeof sequence !== 'number' || typeof hash !== 'string' || typeof at !== 'string') return null;
-    return {
-      sequence,
-      hash,
-      at,
-      ...(typeof server === 'string' ? { server } : {}),
-      ...(typeof seal === 'string' ? { seal } : {}),
-      ...(typeof log === 'string' ? { log } : {}),
-    };
-  } catch {
-    // Whoever can push may have written anything.
-    return null;
-  }
+  // Whoever can push may have written anything.
+  const parsed = parseForeignJson(text);
+  if (!parsed.ok) return null;
+  const { tip } = (parsed.value ?? {}) as { readonly tip?: Partial<RecordedTip> | null };
+  const { sequence, hash, at, server, seal, logSeal, log } = tip ?? {};
+  if (typeof sequence !== 'number' || typeof hash !== 'string' || typeof at !== 'string') return null;
+  return {
+    sequence,
+    hash,
+    at,
+    ...(typeof server === 'string' ? { server } : {}),
+    ...(typeof seal === 'string' ? { seal } : {}),
+    ...(typeof logSeal === 'string' ? { logSeal } : {}),
+    ...(typeof log === 'string' ? { log } : {}),
+  };
 }
 
 function artifactRecord(artifact: Artifact): JsonObject {

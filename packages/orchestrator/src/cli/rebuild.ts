@@ -2,31 +2,51 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pino } from 'pino';
-import { rebuild, type RebuildReport } from '../composition/rebuild.ts';
+import { rebuild, type RebuildReport, type RebuiltRun } from '../composition/rebuild.ts';
 import { readServerConfig } from '../config.ts';
 import { isFinal } from '../core/advance.ts';
+import { parseRemoteAddress } from '../repository/remote-url.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { type CliIo, note, say } from './io.ts';
 
 export interface RebuildCommand {
   readonly from: readonly string[];
   readonly data?: string;
+  /** `PROJECT=URL` each. */
+  readonly remote?: readonly string[];
 }
 
 /**
- * Prints a line for each run that a person has to look at, and counts.
- * @returns 1 when a run was left out or quarantined
+ * Prints a line for each project and for each run that a person has to look at, and counts.
+ * @returns 1 when a project or run was left out or quarantined
  */
-export async function rebuildFrom({ from, data }: RebuildCommand, io: CliIo): Promise<number> {
+export async function rebuildFrom({ from, data, remote = [] }: RebuildCommand, io: CliIo): Promise<number> {
+  const remotes = new Map(remote.map((each) => remoteOf(each)));
   const config = configOf(io, data);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }));
-  const report = await rebuild({ config, log, from: from.map((place) => placeOf(io, place)) });
+  const report = await rebuild({ config, log, from: from.map((place) => placeOf(io, place)), remotes });
   return tell(report, io);
 }
 
 function configOf(io: CliIo, data: string | undefined): ReturnType<typeof readServerConfig> {
+  return orUsage(() =>
+    readServerConfig({ ...io.env, ...(data === undefined ? {} : { AUTONOMOUS_DATA: resolve(io.cwd, data) }) }),
+  );
+}
+
+function remoteOf(given: string): readonly [project: string, address: string] {
+  const at = given.indexOf('=');
+  const [project, address] = [given.slice(0, Math.max(0, at)), given.slice(at + 1)];
+  if (!/^[\w-]{1,100}$/.test(project))
+    throw new UsageError(
+      `--remote '${given}' names no project: write PROJECT=URL with the id of a project in the record.`,
+    );
+  return [project, orUsage(() => parseRemoteAddress(address).url)];
+}
+
+function orUsage<Value>(read: () => Value): Value {
   try {
-    return readServerConfig({ ...io.env, ...(data === undefined ? {} : { AUTONOMOUS_DATA: resolve(io.cwd, data) }) });
+    return read();
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
@@ -39,22 +59,36 @@ function placeOf(io: CliIo, place: string): string {
   return isAddress && !existsSync(folder) ? place : folder;
 }
 
-function tell({ projects, runs, leftOut }: RebuildReport, io: CliIo): number {
-  const held = runs.filter(({ view, fault }) => fault === null && view.gate?.reason === 'rebuilt');
+function tell({ projects, runs, leftOut, repeated, unknownRemotes }: RebuildReport, io: CliIo): number {
   const quarantined = runs.filter(({ fault }) => fault !== null);
-  const waiting = runs.filter(
-    ({ view, fault }) => fault === null && !isFinal(view.status) && !held.some((each) => each.view === view),
-  );
-  for (const { view } of waiting) say(io, `run ${view.id} waits at its gate '${view.gate?.kind ?? ''}'`);
-  for (const { view } of held) say(io, `run ${view.id} was under way and is paused: retry lets it go on`);
+  const paused = runs.filter(({ view, fault }) => fault === null && !isFinal(view.status));
+  for (const { id, name, repository, renamedFrom } of projects)
+    say(
+      io,
+      `project ${id} is '${name}', ${repository}${renamedFrom === undefined ? '' : `; its name in the record, '${renamedFrom}', is taken by another project`}`,
+    );
+  for (const line of repeated) say(io, line);
+  for (const run of paused) say(io, pausedLine(run));
   for (const { view, fault } of quarantined) note(io, `run ${view.id} is quarantined: ${fault}`);
-  for (const { runId, message } of leftOut) note(io, `run ${runId} was left out: ${message}`);
-  const ended = runs.length - held.length - quarantined.length - waiting.length;
+  for (const { kind, id, message } of leftOut) note(io, `${kind} ${id} was left out: ${message}`);
+  for (const id of unknownRemotes) note(io, `project ${id} of --remote is in none of these records`);
+  if (leftOut.length > 0)
+    note(
+      io,
+      'What was left out stays in git. To bring it back, put a whole version of its files on the branch autonomous/record of a clone (git log autonomous/record -- .autonomous/runs/RUN lists them) and rebuild into a new folder from there.',
+    );
+  const ended = runs.length - quarantined.length - paused.length;
   say(
     io,
-    `${count(projects.length, 'project')}, ${count(runs.length, 'run')}: ${ended} ended, ${waiting.length} waiting, ${held.length} paused, ${quarantined.length} quarantined; ${leftOut.length} left out`,
+    `${count(projects.length, 'project')}, ${count(runs.length, 'run')}: ${ended} ended, ${paused.length} paused, ${quarantined.length} quarantined; ${leftOut.length} left out`,
   );
-  return quarantined.length + leftOut.length === 0 ? EXIT.done : EXIT.notDone;
+  const isDone = quarantined.length + leftOut.length + unknownRemotes.length === 0;
+  return isDone ? EXIT.done : EXIT.notDone;
+}
+
+function pausedLine({ view: { id, status, gate, currentStage } }: RebuiltRun): string {
+  const where = currentStage === null ? '' : ` in stage ${currentStage}`;
+  return `run ${id} is ${status}${where} (${gate?.reason ?? ''}): show it, and retry lets it go on`;
 }
 
 function count(figure: number, what: string): string {

@@ -128,11 +128,12 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
     log,
     serverId,
     quarantine: (runId, message) => engine.quarantine(runId, message),
-    onKnown: (projectId, behind) => {
+    onKnown: (projectId, { behind, outdated }) => {
       void store
         .getProject(projectId)
-        .then((project) => recorder.tryAgain(project === null || isInMirrorOnly(config, project) ? [] : behind))
-        .catch(() => recorder.tryAgain());
+        .then((project) => project !== null && !isInMirrorOnly(config, project))
+        .catch(() => false)
+        .then((isPushed) => recorder.tryAgain([...outdated, ...(isPushed ? behind : [])]));
     },
   });
   const recorder: RunRecordWriter = new RunRecordWriter({

@@ -2,20 +2,33 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Conflict, type Project, type RunView, Unprocessable } from '@autonomous/shared';
+import {
+  Conflict,
+  InvalidRequest,
+  NeedsHuman,
+  NotFound,
+  type Project,
+  type RunConfig,
+  type RunStart,
+  type RunView,
+  StorageFull,
+  Unavailable,
+  Unprocessable,
+} from '@autonomous/shared';
 import type { Logger } from 'pino';
-import type { RecordedUpload } from '../artifacts/record-schemas.ts';
-import { isFinal } from '../core/advance.ts';
+import type { RecordedProject } from '../artifacts/record-schemas.ts';
 import type { ServerConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
 import { systemClock } from '../engine/clock.ts';
-import { importRun, pauseImported } from '../engine/import-run.ts';
-import { listRecord, readRun, type RecordedFiles, type RunFiles } from '../engine/recorded-projects.ts';
-import { eventsOf } from '../engine/recorded-run.ts';
+import { importRun, viewOfRecord } from '../engine/import-run.ts';
+import { readRun, type ReadRun, type RunFiles } from '../engine/recorded-projects.ts';
+import { rebuiltPause } from '../engine/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
+import { isBranchName } from '../repository/repository-paths.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type Adapters, openAdapters } from './adapters.ts';
+import { noAddress, type OpenedSources, openSources, ownersOf, type Source } from './rebuild-sources.ts';
 import { loadServerWorkflows, type ServerWorkflows } from './server-workflows.ts';
 import { StopList } from './stop-list.ts';
 
@@ -24,13 +37,24 @@ export interface RebuildOptions {
   readonly log: Logger;
   /** Absolute folders and URLs, one for each repository. */
   readonly from: readonly string[];
+  /** Addresses by project, which stand above those of the sources. */
+  readonly remotes: ReadonlyMap<string, string>;
 }
 
 export interface RebuildReport {
-  readonly projects: readonly Project[];
+  readonly projects: readonly RebuiltProject[];
   readonly runs: readonly RebuiltRun[];
-  /** Runs that did not come back, and why, to be read after their name. */
-  readonly leftOut: readonly { readonly runId: string; readonly message: string }[];
+  /** Projects and runs that did not come back, and why, to be read after their name. */
+  readonly leftOut: readonly LeftOut[];
+  /** Places that were given twice, as a sentence each. */
+  readonly repeated: readonly string[];
+  /** Projects of {@link RebuildOptions.remotes} that did not come back. */
+  readonly unknownRemotes: readonly string[];
+}
+
+export interface RebuiltProject extends Project {
+  /** Its name in the record, where another project of the same repository has that one. */
+  readonly renamedFrom?: string;
 }
 
 export interface RebuiltRun {
@@ -39,18 +63,25 @@ export interface RebuiltRun {
   readonly fault: string | null;
 }
 
+export interface LeftOut {
+  readonly kind: 'project' | 'run';
+  readonly id: string;
+  readonly message: string;
+}
+
 /** Set while a rebuild is under way: a server does not start, and the next rebuild goes on. */
 export const UNFINISHED_REBUILD = 'rebuild.unfinished';
 /** Up to here the record writer has nothing to do: what was read is in git. */
 const RECORDED = 'recorded-position';
+const MAX_BESIDE_BYTES = 64 * 1024 * 1024;
 
 /**
  * Rebuilds the database of a data folder. A rebuild that was interrupted is carried on by the next one.
  * @throws {Conflict} when the database is not empty
- * @throws {Unprocessable} when one of the places is no repository, or has no record
+ * @throws {Unprocessable} when one of the places is no repository, has no record, or says no address for its projects
  * @throws {Unavailable} when a server uses the data folder
  */
-export async function rebuild({ config, log, from }: RebuildOptions): Promise<RebuildReport> {
+export async function rebuild({ config, log, from, remotes }: RebuildOptions): Promise<RebuildReport> {
   const stops = new StopList(log);
   const scratch = await mkdtemp(path.join(tmpdir(), 'autonomous-rebuild-'));
   stops.add(() => rm(scratch, { recursive: true, force: true, maxRetries: 3 }));
@@ -66,35 +97,23 @@ export async function rebuild({ config, log, from }: RebuildOptions): Promise<Re
       wrapStore: undefined,
       onStopped: (reason) => log.error(reason.message),
     });
-    await assertEmpty(adapters.store, config.databasePath);
+    const { store } = adapters;
+    await assertEmpty(store, config.databasePath);
     const copies = createGitRepository({
       folder: scratch,
       author: config.commitAuthor,
       ...(config.github.token === null ? {} : { token: config.github.token }),
     });
-    const sources: Source[] = [];
-    for (const [index, place] of from.entries()) sources.push(await openSource(copies, scratch, place, index));
+    const opened = await openSources({ copies, scratch, from, remotes });
     const workflows = await loadServerWorkflows(config, adapters.setup.models, () => adapters.setup.modelDefaults());
-    await adapters.store.setMark(UNFINISHED_REBUILD, '1');
-    const report = await new Rebuild(adapters, workflows, copies).from(sources);
-    await adapters.store.setMark(UNFINISHED_REBUILD, '');
+    await store.setMark(UNFINISHED_REBUILD, '1');
+    const report = await new Rebuild({ adapters, workflows, copies, remotes, opened, log }).all();
+    await store.setMark(RECORDED, String(await store.lastPosition()));
+    await store.setMark(UNFINISHED_REBUILD, '');
     return report;
   } finally {
     await stops.run();
   }
-}
-
-/** A repository with a record. */
-interface Source {
-  /** In the scratch folder. */
-  readonly copy: { readonly id: string; readonly repository: string; readonly baseBranch: string };
-  /** Bare repository of the copy. */
-  readonly folder: string;
-  /** Address for the projects whose record names none, or another one where it was given as a URL. */
-  readonly address: string;
-  /** The address stands above the recorded one. */
-  readonly isUrl: boolean;
-  readonly record: RecordedFiles;
 }
 
 async function assertEmpty(store: EventStore, database: string): Promise<void> {
@@ -106,109 +125,130 @@ async function assertEmpty(store: EventStore, database: string): Promise<void> {
   );
 }
 
-async function openSource(copies: Repository, scratch: string, place: string, index: number): Promise<Source> {
-  const isFolder = path.isAbsolute(place);
-  const origin = isFolder ? (await copies.inspectClone(place)).origin : null;
-  const id = `copy-${index}`;
-  const copy = { id, repository: place, baseBranch: 'main' };
-  const commit = await copies.fetchCopy(copy, place);
-  if (commit === null)
-    throw new Unprocessable(
-      `${place} has no branch autonomous/record, so there is nothing to rebuild from. Give the repository of a project with runs, or a clone with all of its branches.`,
-    );
-  const record = await listRecord(copies, copy, commit);
-  const folder = path.join(scratch, `${id}.git`);
-  return { copy, folder, address: origin ?? place, isUrl: !isFolder, record };
+interface RebuildParts {
+  readonly adapters: Adapters;
+  readonly workflows: ServerWorkflows;
+  readonly copies: Repository;
+  readonly remotes: ReadonlyMap<string, string>;
+  readonly opened: OpenedSources;
+  readonly log: Logger;
 }
 
 class Rebuild {
-  readonly #adapters: Adapters;
-  readonly #workflows: ServerWorkflows;
-  readonly #copies: Repository;
-  readonly #projects = new Map<string, Project>();
+  readonly #parts: RebuildParts;
+  /** Which source has a run. */
+  readonly #owners: ReadonlyMap<string, Source>;
+  /** With the source that brought them, by id. */
+  readonly #projects = new Map<string, { readonly project: RebuiltProject; readonly source: Source }>();
   readonly #runs: RebuiltRun[] = [];
-  readonly #leftOut: { readonly runId: string; readonly message: string }[] = [];
-  /** Runs that go on only when a person says so, and why. */
-  readonly #held: { readonly view: RunView; readonly fault: string | null }[] = [];
+  readonly #leftOut: LeftOut[] = [];
 
-  constructor(adapters: Adapters, workflows: ServerWorkflows, copies: Repository) {
-    this.#adapters = adapters;
-    this.#workflows = workflows;
-    this.#copies = copies;
+  constructor(parts: RebuildParts) {
+    this.#parts = parts;
+    this.#owners = ownersOf(parts.opened.sources);
   }
 
-  async from(sources: readonly Source[]): Promise<RebuildReport> {
-    const { store } = this.#adapters;
-    for (const source of sources) {
-      for (const project of source.record.projects) await this.#addProject(source, project);
-      for (const files of source.record.runs) await this.#run(source, files);
+  async all(): Promise<RebuildReport> {
+    const { opened, remotes } = this.#parts;
+    for (const source of opened.sources) {
+      for (const recorded of source.record.projects)
+        await this.#orLeaveOut('project', recorded.id, () => this.#addProject(source, recorded));
+      // One after the other: each may be large.
+      for (const files of source.record.runs)
+        await this.#orLeaveOut('run', files.runId, () => this.#addRun(source, files));
     }
-    if ((await store.getMark(RECORDED)) === null) await store.setMark(RECORDED, String(await store.lastPosition()));
-    for (const { view, fault } of this.#held) {
-      const message = fault === null ? askingAgain(view) : `It cannot go on: ${fault}`;
-      const reason = fault === null ? 'rebuilt' : 'poisoned';
-      const paused = await pauseImported(this.#adapters, view, reason, message, systemClock.now());
-      this.#runs.push({ view: paused, fault });
-    }
-    return { projects: [...this.#projects.values()], runs: this.#runs, leftOut: this.#leftOut };
+    return {
+      projects: [...this.#projects.values()].map(({ project }) => project),
+      runs: this.#runs,
+      leftOut: this.#leftOut,
+      repeated: opened.repeated.map(({ place, as }) => `${place} is the same repository as ${as} and was taken once`),
+      unknownRemotes: [...remotes.keys()].filter((id) => !this.#projects.has(id)),
+    };
   }
 
-  async #addProject(source: Source, recorded: Project): Promise<Project> {
+  /** A fault of one project or run keeps no other from coming back. The disk concerns all of them. */
+  async #orLeaveOut(kind: LeftOut['kind'], id: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if ([StorageFull, Unavailable, NeedsHuman].some((each) => error instanceof each)) throw error;
+      const said = saidBy(error);
+      if (said === null) this.#parts.log.warn({ err: error, id }, `a ${kind} of the record could not be stored`);
+      const message = said ?? 'its history has contents that no server writes, and cannot be stored';
+      this.#leftOut.push({ kind, id, message });
+    }
+  }
+
+  async #addProject(source: Source, recorded: RecordedProject): Promise<Project> {
     const known = this.#projects.get(recorded.id);
-    if (known !== undefined) return known;
-    const { store, repository } = this.#adapters;
-    const project = source.isUrl ? { ...recorded, repository: source.address } : recorded;
-    await repository.fetchCopy(project, source.folder);
-    await store.saveProject(project);
-    this.#projects.set(project.id, project);
+    if (known !== undefined) throw new Unprocessable(claimed(source, known.source));
+    const { adapters, remotes } = this.#parts;
+    const address = remotes.get(recorded.id) ?? source.address;
+    if (address === null) throw new Unprocessable(noAddress(source.place, [recorded.id]));
+    const name = await freeName(adapters.store, address, recorded);
+    const project = { ...recorded, repository: address, name };
+    await adapters.repository.fetchCopy(project, source.folder);
+    await adapters.store.saveProject(project);
+    const rebuilt = name === recorded.name ? project : { ...project, renamedFrom: recorded.name };
+    this.#projects.set(project.id, { project: rebuilt, source });
     return project;
   }
 
-  async #run(source: Source, files: RunFiles): Promise<void> {
+  async #addRun(source: Source, files: RunFiles): Promise<void> {
     const { runId } = files;
-    const { store } = this.#adapters;
-    const read = await readRun(this.#copies, source.copy, files);
-    if (!read.ok) {
-      this.#leftOut.push({ runId, message: read.message });
+    const owner = this.#owners.get(runId);
+    if (owner !== undefined && owner !== source) throw new Unprocessable(claimed(source, owner));
+    const read = await readRun(this.#parts.copies, source.copy, files);
+    if (!read.ok) throw new Unprocessable(read.message);
+    this.#assertOwnFamily(source, read.start);
+    const project = await this.#projectOf(source, read);
+    const { adapters, workflows } = this.#parts;
+    const { store } = adapters;
+    // Before the run: a rebuild that is carried on passes over runs that are there.
+    await this.#bringBeside(source, files, project, read);
+    if ((await store.tipOf(runId)) === null) {
+      const { view, fault } = await importRun(
+        {
+          store,
+          workflows: workflows.registry,
+          pauseOf: (imported) => pauseOf(imported, project),
+          now: () => systemClock.now(),
+        },
+        read.run,
+      );
+      this.#runs.push({ view, fault });
       return;
     }
-    try {
-      const [first] = eventsOf(read.run);
-      const start = (first?.type === 'RUN_QUEUED' ? first.payload['start'] : first?.payload) as
-        | Partial<RunView>
-        | undefined;
-      const project = await this.#projectOf(source, start, first?.timestamp ?? '');
-      const known = await store.tipOf(runId);
-      const isPausedAlready = known !== null && known.sequence > read.run.tip.sequence;
-      if (isPausedAlready) {
-        const view = await store.loadView(runId);
-        if (view !== null) this.#runs.push({ view, fault: null });
-        return;
-      }
-      const { view, fault, isAtRest } = await importRun({ store, workflows: this.#workflows.registry }, read.run);
-      await this.#bringBeside(source, files, project, view, read.uploads);
-      if (isFinal(view.status) || (isAtRest && fault === null)) this.#runs.push({ view, fault: null });
-      else this.#held.push({ view, fault });
-    } catch (error) {
-      this.#leftOut.push({ runId, message: error instanceof Error ? error.message : String(error) });
-    }
+    const view = await store.loadView(runId);
+    if (view !== null) this.#runs.push({ view, fault: view.gate?.reason === 'poisoned' ? view.gate.summary : null });
+  }
+
+  /** A run waits for its child runs and shares budgets with them: those of another source are not its own. */
+  #assertOwnFamily(source: Source, { parent }: RunStart): void {
+    const owner = parent === undefined ? undefined : this.#owners.get(parent.runId);
+    if (owner === undefined || owner === source) return;
+    throw new Unprocessable(`it says that it is a child run of a run that ${owner.place} has`);
   }
 
   /** The project of a run. Records of earlier versions do not describe it. */
-  async #projectOf(source: Source, start: Partial<RunView> | undefined, at: string): Promise<Project> {
-    const id = start?.projectId;
-    if (typeof id !== 'string' || !/^[\w-]{1,100}$/.test(id))
-      throw new Unprocessable('its first event names no project');
-    return (
-      this.#projects.get(id) ??
-      this.#addProject(source, {
-        id,
-        name: id.replace(/-[a-z0-9]{6}$/, ''),
-        repository: source.address,
-        baseBranch: start?.config?.git?.baseBranch || 'main',
-        createdAt: at,
-      })
-    );
+  async #projectOf(source: Source, { start, run }: Extract<ReadRun, { ok: true }>): Promise<Project> {
+    const { projectId: id, config } = start;
+    if (!/^[\w-]{1,100}$/.test(id)) throw new Unprocessable('its first event names no project');
+    const known = this.#projects.get(id);
+    if (known?.source === source) return known.project;
+    if (known !== undefined) throw new Unprocessable(`its project ${id} came back from ${known.source.place}`);
+    const isDescribed = source.record.projects.some((project) => project.id === id);
+    if (isDescribed) throw new Unprocessable(`its project ${id} was left out`);
+    // A record of others may lack it.
+    const { git }: { readonly git?: Partial<RunConfig['git']> } = config;
+    const baseBranch = git?.baseBranch ?? 'main';
+    return this.#addProject(source, {
+      id,
+      name: id.replace(/-[a-z0-9]{6}$/, ''),
+      repository: '',
+      baseBranch: isBranchName(baseBranch) ? baseBranch : 'main',
+      createdAt: run.steps[0]?.events[0]?.timestamp ?? '',
+    });
   }
 
   /** Branch, transcript and answer files of a run. */
@@ -216,36 +256,47 @@ class Rebuild {
     { copy }: Source,
     { runId, files }: RunFiles,
     project: Project,
-    { branch, headCommit }: RunView,
-    named: readonly RecordedUpload[],
+    { run, uploads: named }: Extract<ReadRun, { ok: true }>,
   ): Promise<void> {
-    const { repository, transcripts, uploads } = this.#adapters;
+    const { repository, transcripts, uploads } = this.#parts.adapters;
+    const { branch, headCommit } = viewOfRecord(run);
     const isThere = headCommit !== undefined && (await repository.missingCommits(project, [headCommit])).size === 0;
     if (branch !== '' && isThere) await repository.forwardBranch(project, branch, headCommit);
-    const wanted = new Map(
-      ['transcript.jsonl', ...named.map(({ id }) => `files/${id}`)].flatMap((name) => {
-        const oid = files.get(name);
-        return oid === undefined ? [] : [[name, oid] as const];
-      }),
-    );
-    const contents = await this.#copies.readBlobs(copy, [...wanted.values()], MAX_BYTES);
-    const contentOf = (name: string): Buffer | undefined => contents.get(wanted.get(name) ?? '');
-    const transcript = contentOf('transcript.jsonl');
+    const contentOf = async (name: string): Promise<Buffer | undefined> => {
+      const oid = files.get(name);
+      if (oid === undefined) return undefined;
+      return (await this.#parts.copies.readBlobs(copy, [oid], MAX_BESIDE_BYTES)).get(oid);
+    };
+    const transcript = await contentOf('transcript.jsonl');
     if (transcript !== undefined && transcript.length > 0)
       await transcripts.restore(runId, transcript.toString('utf8'));
     for (const { id, name } of named) {
-      const content = contentOf(`files/${id}`);
+      const content = await contentOf(`files/${id}`);
       if (content !== undefined && content.length > 0) await uploads.put(name, content);
     }
   }
 }
 
-const MAX_BYTES = 64 * 1024 * 1024;
+function pauseOf({ view, fault }: RebuiltRun, project: Project): ReturnType<typeof rebuiltPause> {
+  const pause = rebuiltPause(view, project);
+  return fault === null ? pause : { ...pause, reason: 'poisoned', message: `It cannot go on: ${fault}` };
+}
 
-/** For the person who lets a rebuilt run go on. */
-function askingAgain({ lastSequence, currentStage, gates }: RunView): string {
-  const where = currentStage === null ? '' : `, in stage ${currentStage}`;
-  const decisions = gates.map(({ kind, decision, by }) => `${kind}: ${decision} by ${by}`).join('; ');
-  const recorded = decisions === '' ? 'The record has no decisions of people' : `Recorded decisions are ${decisions}`;
-  return `The run was rebuilt from its record in git at event ${lastSequence}${where}, and whoever can push there could have written it. ${recorded}: retry to go on from there, or cancel the run.`;
+/** The message of an error that was made for people; `null` for a fault of the store or of the program. */
+function saidBy(error: unknown): string | null {
+  const isForPeople = [Unprocessable, InvalidRequest, Conflict, NotFound].some((each) => error instanceof each);
+  return isForPeople && error instanceof Error ? error.message : null;
+}
+
+function claimed(source: Source, owner: Source): string {
+  return `${source.place} has one of the same id as ${owner.place}, which was named first`;
+}
+
+/** Two servers may have used the same name for one repository. */
+async function freeName(store: EventStore, address: string, { id, name }: RecordedProject): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const free = number === 1 ? name : `${name}-${number}`;
+    const other = await store.findProject(address, free);
+    if (other === null || other.id === id) return free;
+  }
 }

@@ -8,45 +8,61 @@ import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay } from '../core/replay.ts';
 import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
 import { foldAll, newEvent } from './run-commit.ts';
+import type { PauseText } from './rebuilt-pause.ts';
 import { eventsOf, type RecordedRun } from './recorded-run.ts';
 
 export interface ImportOptions {
-  readonly store: Pick<EventStore, 'append' | 'tipOf' | 'openKeys' | 'setMark'>;
+  readonly store: Pick<EventStore, 'appendAll' | 'tipOf' | 'openKeys' | 'setMark'>;
   readonly workflows: Pick<WorkflowRegistry, 'find'>;
   /** Nothing is stored of an open run whose workflow does not give the same history again. Default: its history is. */
   readonly mustReplay?: boolean;
+  /** Pauses a run that has not ended, so that a person looks at it before it goes on; `null`: it goes on as it is. Default: it does. */
+  readonly pauseOf?: (imported: ImportedRun) => PauseText | null;
+  readonly now: () => Date;
 }
 
 export interface ImportedRun {
   readonly view: RunView;
   /** Why nobody can go on with it as it is; `null` when its workflow gives the same history again, or it has ended. */
   readonly fault: string | null;
-  /** True where nothing of it goes on before a person decides: it has ended, or waits at a gate beside which nothing runs. */
-  readonly isAtRest: boolean;
 }
-
-/** Reasons of pauses that the server ends by itself. */
-const SELF_RESUMING: ReadonlySet<string> = new Set(['model_unavailable', 'rate_limited', 'storage_full']);
 
 /** Name of the mark with the tip of a record without links, whose run has a chain of its own since it was imported. */
 export const rechainedMark = (runId: string): string => `record.rechained.${runId}`;
 
 /**
- * Stores the steps of a recorded run that the store does not have yet. The caller has checked that those it has are the same.
+ * Stores the steps of a recorded run that the store does not have yet, and the pause after them, in one transaction. The caller has
+ * checked that those it has are the same.
  * @throws {Conflict} when the store has other events of the run
  * @throws {Unprocessable} with `mustReplay`
  */
 export async function importRun(options: ImportOptions, run: RecordedRun): Promise<ImportedRun> {
   const { store } = options;
-  const { runId, steps } = run;
+  const { runId } = run;
   const replayed = replayRecorded(options.workflows, run);
-  if (options.mustReplay === true && !replayed.ok && !isOver(run)) throw new Unprocessable(replayed.message);
   const known = (await store.tipOf(runId))?.sequence ?? 0;
   const stored = known === 0 ? { activities: [], timers: [] } : await store.openKeys(runId);
+  const { commits, view } = commitsOf(run, replayed, known, stored);
+  if (options.mustReplay === true && !replayed.ok && !isFinal(view.status)) throw new Unprocessable(replayed.message);
+  const imported = { view, fault: replayed.ok || isFinal(view.status) ? null : replayed.message };
+  const pause = isFinal(view.status) ? null : (options.pauseOf?.(imported) ?? null);
+  const paused = pause === null ? [] : [pauseCommit(view, pause, options.now())];
+  if (!run.isChained) await store.setMark(rechainedMark(runId), `${run.tip.sequence} ${run.tip.hash}`);
+  await store.appendAll([...commits, ...paused]);
+  return { ...imported, view: paused[0]?.view ?? view };
+}
+
+/** The steps after those that the store has, and the view after all of them. */
+function commitsOf(
+  { runId, steps }: RecordedRun,
+  replayed: Replayed,
+  known: number,
+  stored: OpenKeys,
+): { readonly commits: readonly RunCommit[]; readonly view: RunView } {
+  const commits: RunCommit[] = [];
   let view: RunView | null = null;
   let sequence = 0;
   let isWhole = true;
-  const appended: Promise<unknown>[] = [];
   for (const [index, { events, context }] of steps.entries()) {
     const before = sequence;
     view = foldAll(view, runId, before, events.map(asRead));
@@ -55,61 +71,26 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
     isWhole &&= events.every(({ withheld }) => withheld === undefined);
     if (sequence <= known) continue;
     const isLast = index === steps.length - 1;
-    const commit: RunCommit = {
+    commits.push({
       runId,
       expectedSequence: before,
       events,
-      ...(isLast ? openWork(run, replayed, view, stored) : NO_WORK),
+      ...(isLast ? openWork(runId, replayed, view, stored) : NO_WORK),
       view,
       clarifications: isLast ? view.clarifications : [],
       ...(context === null || !isWhole ? {} : { context }),
-    };
-    appended.push(store.append(commit));
+    });
   }
-  await Promise.all(appended);
   if (view === null) throw new Error(`the record of run ${runId} has no events`);
-  if (!run.isChained) await store.setMark(rechainedMark(runId), `${run.tip.sequence} ${run.tip.hash}`);
-  return {
-    view,
-    fault: replayed.ok || isFinal(view.status) ? null : replayed.message,
-    isAtRest: isAtRest(view, replayed),
-  };
+  return { commits, view };
 }
 
-/** Pauses an imported run, so that a person looks at it before it goes on. */
-export async function pauseImported(
-  { store }: Pick<ImportOptions, 'store'>,
-  view: RunView,
-  reason: 'rebuilt' | 'poisoned',
-  message: string,
-  at: Date,
-): Promise<RunView> {
-  const event = newEvent(
-    'input',
-    {
-      type: 'RUN_PAUSED',
-      payload: {
-        gate: 'pause',
-        stage: view.currentStage,
-        decisions: ['retry'],
-        summary: message,
-        details: {},
-        reason,
-        message,
-      },
-    },
-    at.toISOString(),
-  );
-  const paused = foldAll(view, view.id, view.lastSequence, [event]);
-  await store.append({
-    runId: view.id,
-    expectedSequence: view.lastSequence,
-    events: [event],
-    ...NO_WORK,
-    view: paused,
-    clarifications: [],
-  });
-  return paused;
+function pauseCommit(view: RunView, { reason, message, details }: PauseText, at: Date): RunCommit {
+  const { id: runId, currentStage: stage, lastSequence: expectedSequence } = view;
+  const payload = { gate: 'pause', stage, decisions: ['retry'], summary: message, details, reason, message };
+  const event = newEvent('input', { type: 'RUN_PAUSED', payload }, at.toISOString());
+  const paused = foldAll(view, runId, expectedSequence, [event]);
+  return { runId, expectedSequence, events: [event], ...NO_WORK, view: paused, clarifications: [] };
 }
 
 const NO_WORK = { startActivities: [], endActivities: [], setTimers: [], clearTimers: [] } as const;
@@ -119,13 +100,19 @@ function asRead(event: RecordedRun['steps'][number]['events'][number]): Paramete
   return event.withheld?.why === 'erased' ? { ...event, type: 'ERASED', payload: { type: event.type } } : event;
 }
 
+/** The view after the last event of a recorded run. @throws {Unprocessable} when its first event begins none */
+export function viewOfRecord(run: RecordedRun): RunView {
+  const view = eventsOf(run).reduce<RunView | null>((folded, event) => foldRun(folded, event), null);
+  if (view === null) throw new Unprocessable('line 1 of its events.jsonl does not begin a run');
+  return view;
+}
+
 type Replayed = Replay | { readonly ok: false; readonly message: string };
 
 /** The state after the last event, under the versions that made the history. Contexts are compared as far as all payloads are whole. */
 function replayRecorded(workflows: Pick<WorkflowRegistry, 'find'>, run: RecordedRun): Replayed {
   const events = eventsOf(run);
-  const view = events.reduce<RunView | null>((folded, event) => foldRun(folded, event), null);
-  if (view === null) return { ok: false, message: 'event 1 does not begin a run' };
+  const view = viewOfRecord(run);
   const { name } = view.workflow;
   const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
   const version = migrated === undefined ? view.workflow.version : Number(migrated.payload['from']);
@@ -145,12 +132,14 @@ function replayRecorded(workflows: Pick<WorkflowRegistry, 'find'>, run: Recorded
   return replayed.ok ? replayed : { ok: false, message: `event ${replayed.sequence}: ${replayed.message}` };
 }
 
+type OpenKeys = Awaited<ReturnType<EventStore['openKeys']>>;
+
 /** What the run has open after its last step, beside what the store has of it. */
 function openWork(
-  { runId }: RecordedRun,
+  runId: string,
   replayed: Replayed,
   view: RunView,
-  stored: { readonly activities: readonly string[]; readonly timers: readonly string[] },
+  stored: OpenKeys,
 ): Pick<RunCommit, 'startActivities' | 'endActivities' | 'setTimers' | 'clearTimers' | 'snapshot'> {
   if (!replayed.ok || isFinal(view.status))
     return { ...NO_WORK, endActivities: stored.activities, clearTimers: stored.timers };
@@ -173,16 +162,4 @@ function openWork(
     clearTimers: stored.timers.filter((key) => !timers.some((timer) => timer.key === key)),
     snapshot: dehydrate(definition.machine, state),
   };
-}
-
-function isOver(run: RecordedRun): boolean {
-  const view = eventsOf(run).reduce<RunView | null>((folded, event) => foldRun(folded, event), null);
-  return view !== null && isFinal(view.status);
-}
-
-function isAtRest(view: RunView, replayed: Replayed): boolean {
-  if (isFinal(view.status)) return true;
-  if (!replayed.ok || view.gate === null || SELF_RESUMING.has(view.gate.reason ?? '')) return false;
-  const { activities, timers, parked } = replayed.state;
-  return parked !== null || (Object.keys(activities).length === 0 && Object.keys(timers).length === 0);
 }

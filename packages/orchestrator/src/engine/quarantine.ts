@@ -103,9 +103,9 @@ export class Quarantine {
     );
   }
 
-  /** Refuses to resume a run that was quarantined as damaged and is still damaged. @throws {Conflict} */
+  /** Refuses to resume a run that was quarantined as damaged or rebuilt, and is damaged. @throws {Conflict} */
   async refuseDamaged(view: RunView): Promise<void> {
-    if (view.gate?.reason !== 'poisoned') return;
+    if (view.gate?.reason !== 'poisoned' && view.gate?.reason !== 'rebuilt') return;
     await this.refuseBehind(view);
     const fault = await this.#options.store.verifyRun(view.id);
     if (!fault) return;

@@ -7,7 +7,7 @@ import { type RecordedTip, tipOfContext } from '../artifacts/run-context.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
 import { RECORD_BRANCH, type RecordKeeper, type RemoteProject, type Repository } from '../repository/repository.ts';
 import { rechainedMark } from './import-run.ts';
-import { isSealed } from './record-seal.ts';
+import { isOwnLog, isSealed } from './record-seal.ts';
 
 export interface RecordCheck {
   readonly store: EventStore;
@@ -16,7 +16,7 @@ export interface RecordCheck {
 }
 
 /** Files of one commit that are read at once, so that the record of many runs never lies in memory whole. */
-const FILES_AT_ONCE = 200;
+const FILES_AT_ONCE = 32;
 /** Larger than any `context.json` that a recorder writes. */
 const MAX_CONTEXT_BYTES = 4 * 1024 * 1024;
 
@@ -54,7 +54,7 @@ export async function findFaults(
   runIds: readonly string[],
 ): Promise<ReadonlyMap<string, IntegrityFault>> {
   const faults = new Map<string, IntegrityFault>();
-  for (const commit of await knownRecords(repository, project)) {
+  for (const commit of await unknownRecords(store, repository, project)) {
     for (const [runId, tip] of await readRecordedTips(repository, project, commit, runIds)) {
       const fault = await divergence(store, runId, tip, project.id);
       if (fault && !faults.has(runId)) faults.set(runId, fault);
@@ -140,6 +140,55 @@ export async function knownRecords(repository: Repository, project: RemoteProjec
     repository.remoteHead(project, RECORD_BRANCH),
   ]);
   return [...new Set(heads.filter((head) => head !== null))];
+}
+
+/** Commits of a project's record of which the database is known to have everything. */
+const comparedMark = (projectId: string): string => `record.compared.${projectId}`;
+/** Of the mirror and of the remote, and those before them. */
+const COMPARED_KEPT = 4;
+/** Set when all open runs of a project have records in the present form. */
+const renewedMark = (projectId: string): string => `record.renewed.${projectId}`;
+
+/** Those of {@link knownRecords} that were not compared yet: an unchanged record is not read again. */
+export async function unknownRecords(
+  store: EventStore,
+  repository: Repository,
+  project: RemoteProject,
+): Promise<readonly string[]> {
+  const compared = new Set((await store.getMark(comparedMark(project.id)))?.split(' '));
+  return (await knownRecords(repository, project)).filter((commit) => !compared.has(commit));
+}
+
+/** To be called when the database has everything that these commits of a project's record have. */
+export async function noteCompared(store: EventStore, projectId: string, commits: readonly string[]): Promise<void> {
+  const before = (await store.getMark(comparedMark(projectId)))?.split(' ') ?? [];
+  const compared = [...new Set([...commits, ...before])].slice(0, COMPARED_KEPT);
+  await store.setMark(comparedMark(projectId), compared.join(' '));
+}
+
+/**
+ * Open runs of a project whose record this server did not write in its present form: an older version did, or it comes from a rebuild.
+ * Not asked again once there are none.
+ */
+export async function findOutdatedRuns(
+  store: EventStore,
+  repository: Repository,
+  project: RemoteProject,
+): Promise<readonly string[]> {
+  if ((await store.getMark(renewedMark(project.id))) !== null) return [];
+  const open = (await store.listOpenRuns()).filter(({ projectId }) => projectId === project.id);
+  const [commit] = await knownRecords(repository, project);
+  const outdated: string[] = [];
+  if (commit !== undefined)
+    for (const [runId, tip] of await readRecordedTips(
+      repository,
+      project,
+      commit,
+      open.map(({ id }) => id),
+    ))
+      if (!(await isOwnLog(store, project.id, runId, tip))) outdated.push(runId);
+  if (outdated.length === 0) await store.setMark(renewedMark(project.id), '1');
+  return outdated;
 }
 
 /** All runs that a commit of the record holds. */

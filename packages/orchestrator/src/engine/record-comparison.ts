@@ -5,11 +5,21 @@
  */
 import { NeedsHuman, type Project } from '@autonomous/shared';
 import type { Logger } from 'pino';
+import type { RecordedTip } from '../artifacts/run-context.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
 import { RECORD_BRANCH, type RemoteProject, type Repository } from '../repository/repository.ts';
 import type { Clock } from './clock.ts';
-import { compareTip, findFaults, knownRecords, listRecordedRuns, readRecordedTips } from './record-check.ts';
-import { requireSeals } from './record-seal.ts';
+import {
+  compareTip,
+  findFaults,
+  findOutdatedRuns,
+  knownRecords,
+  listRecordedRuns,
+  noteCompared,
+  readRecordedTips,
+  unknownRecords,
+} from './record-check.ts';
+import { isOwnTip, requireSeals } from './record-seal.ts';
 
 export interface RecordComparisonOptions {
   readonly store: EventStore;
@@ -20,8 +30,16 @@ export interface RecordComparisonOptions {
   readonly serverId: string;
   /** Quarantines an open run; one that has ended meanwhile stays as it is. */
   readonly quarantine: (runId: string, message: string) => Promise<void>;
-  /** Called when a project's record may be written, with runs of which the remote has less than its mirror and the database. */
-  readonly onKnown: (projectId: string, behind: readonly string[]) => void;
+  /** Called when a project's record may be written, with the runs that have to be written again. */
+  readonly onKnown: (projectId: string, again: RunsToRecord) => void;
+}
+
+/** Runs whose record has to be written again, although nothing of them is new. */
+export interface RunsToRecord {
+  /** The remote has less of them than its mirror and the database. */
+  readonly behind: readonly string[];
+  /** Open runs whose record has an older form. */
+  readonly outdated: readonly string[];
 }
 
 /** Runs and events that a project's record in git has and the database does not. */
@@ -43,8 +61,6 @@ const AGAIN_MS = 60_000;
 const AT_ONCE = 4;
 /** Runs that a message names. */
 const RUNS_NAMED = 5;
-/** Commit of a project's record up to which the database is known to have everything. */
-const markOf = (projectId: string): string => `record.compared.${projectId}`;
 
 interface Watched {
   readonly name: string;
@@ -132,7 +148,7 @@ export class RecordComparison {
   /** To be called after each commit of this server to a project's record. */
   async wrote(projectId: string, commit: string): Promise<void> {
     const watched = this.#watched.get(projectId);
-    if (watched?.isKnown === true && watched.finding === null) await this.#keepMark(projectId, commit);
+    if (watched?.isKnown === true && watched.finding === null) await this.#keepMark(projectId, [commit]);
   }
 
   /** For each compared project: runs and events that its record in git has and the database does not. */
@@ -218,15 +234,19 @@ export class RecordComparison {
     const { log } = this.#options;
     try {
       const remote = await this.#withinTime((signal) => this.#options.repository.fetchRecord(project, signal));
-      const { finding, changedByOthers } = await this.#find(project, remote);
+      const commits = await knownRecords(this.#options.repository, project);
+      const { finding, changedByOthers } = await this.#find(project);
       watched.finding = finding;
       watched.changedByOthers = changedByOthers;
       if (changedByOthers.length > 0)
         log.warn({ projectId: project.id }, describeChange(nameOf(project), changedByOthers));
       watched.isKnown = true;
       watched.unreachable = null;
-      await this.#tell(project.id, watched.finding, remote);
-      this.#options.onKnown(project.id, await this.#behind(project, remote));
+      await this.#tell(project.id, watched.finding, commits);
+      this.#options.onKnown(project.id, {
+        behind: await this.#behind(project, remote),
+        outdated: await findOutdatedRuns(this.#options.store, this.#options.repository, project),
+      });
       return true;
     } catch (error) {
       if (this.#stopped) return false;
@@ -238,20 +258,16 @@ export class RecordComparison {
     }
   }
 
-  async #find(project: RemoteProject, remote: string | null): Promise<Pick<Watched, 'finding' | 'changedByOthers'>> {
-    const { store, repository, serverId } = this.#options;
-    const commits = new Set(await knownRecords(repository, project));
-    if (remote !== null) commits.add(remote);
-    const compared = await store.getMark(markOf(project.id));
-    if (compared !== null) commits.delete(compared);
+  async #find(project: RemoteProject): Promise<Pick<Watched, 'finding' | 'changedByOthers'>> {
+    const { store, repository } = this.#options;
     const missing = new Set<string>();
     const faults = new Map<string, IntegrityFault>();
     const changed = new Set<string>();
-    for (const commit of commits) {
+    for (const commit of await unknownRecords(store, repository, project)) {
       const runIds = await listRecordedRuns(repository, project, commit);
       for (const [runId, tip] of await readRecordedTips(repository, project, commit, runIds)) {
         const isUnknown = (await store.tipOf(runId)) === null;
-        if (isUnknown && (tip.server ?? serverId) === serverId) missing.add(runId);
+        if (isUnknown && (await this.#isOwn(runId, tip))) missing.add(runId);
         const fault = isUnknown ? null : await compareTip(store, runId, tip, project.id);
         if (fault === 'changed by others') changed.add(runId);
         else if (fault && !faults.has(runId)) faults.set(runId, fault);
@@ -265,6 +281,12 @@ export class RecordComparison {
     };
     const hasFound = missing.size > 0 || faults.size > 0;
     return { finding: hasFound ? finding : null, changedByOthers: [...changed].sort() };
+  }
+
+  /** Whether this server wrote a run's record: by its seal, or as far as the record says so. Others on the same remote have runs of their own. */
+  async #isOwn(runId: string, tip: RecordedTip): Promise<boolean> {
+    const { store, serverId } = this.#options;
+    return (tip.server ?? serverId) === serverId || isOwnTip(store, runId, tip);
   }
 
   /** Runs of the mirror's record of which the remote has less, because its branch was rewritten or removed. */
@@ -284,11 +306,12 @@ export class RecordComparison {
     return behind;
   }
 
-  async #tell(projectId: string, finding: RecordFinding | null, remote: string | null): Promise<void> {
+  /** @param commits all of the record that were compared */
+  async #tell(projectId: string, finding: RecordFinding | null, commits: readonly string[]): Promise<void> {
     const { store, log, quarantine } = this.#options;
     if (finding === null) {
       await requireSeals(store, projectId);
-      if (remote !== null) await this.#keepMark(projectId, remote);
+      await this.#keepMark(projectId, commits);
       return;
     }
     log.warn({ projectId, missingRuns: finding.missingRuns.length }, describeFinding(finding));
@@ -302,13 +325,11 @@ export class RecordComparison {
   }
 
   /** Only saves work at the next start, which compares everything where the mark is missing. */
-  async #keepMark(projectId: string, commit: string): Promise<void> {
+  async #keepMark(projectId: string, commits: readonly string[]): Promise<void> {
     const { store, log } = this.#options;
-    await store
-      .setMark(markOf(projectId), commit)
-      .catch((error: unknown) =>
-        log.warn({ err: error, projectId }, 'the position up to which a record was compared could not be stored'),
-      );
+    await noteCompared(store, projectId, commits).catch((error: unknown) =>
+      log.warn({ err: error, projectId }, 'the position up to which a record was compared could not be stored'),
+    );
   }
 
   /** Ends a request to a remote after REMOTE_MS, so that a silent remote does not hold up the requests behind it. */

@@ -1,23 +1,27 @@
 /**
  * Brings runs of which git knows more than the database up to date, before anything of them goes on: the database is an older copy
- * and this same server has recorded what came since. The seal of the record proves that; the hash chain covers the rest.
+ * and this same server has recorded what came since. The seal of the whole log proves that.
  */
 import type { Project } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { isFinal } from '../core/advance.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import type { ChainedStep } from '../artifacts/event-log.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { Clock } from './clock.ts';
 import { importRun } from './import-run.ts';
-import { knownRecords, listRecordedRuns, readRecordedTips } from './record-check.ts';
-import { isOwnSeal } from './record-seal.ts';
-import { listRecord, readRun, type RunFiles } from './recorded-projects.ts';
-import type { RecordedRun } from './recorded-run.ts';
+import { listRecordedRuns, readRecordedTips, unknownRecords } from './record-check.ts';
+import { isOwnLog } from './record-seal.ts';
+import { rebuiltPause } from './rebuilt-pause.ts';
+import { listRecordFolders, readRun, type RunFiles } from './recorded-projects.ts';
+import type { RecordedRun, RecordedStep } from './recorded-run.ts';
 
 export interface RecordImportOptions {
   readonly store: EventStore;
   readonly repository: Repository;
   readonly workflows: Pick<WorkflowRegistry, 'find'>;
+  readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
 }
 
@@ -57,14 +61,14 @@ async function importOf(
   project: Project,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const { repository, log } = options;
+  const { store, repository, log } = options;
   const imported: string[] = [];
   try {
     // The comparison reports a remote that does not answer.
     await repository.fetchRecord(project, signal).catch(() => null);
-    for (const commit of await knownRecords(repository, project))
-      for (const runId of await newerRuns(options, project, commit))
-        if (await importOne(options, project, commit, runId)) imported.push(runId);
+    for (const commit of await unknownRecords(store, repository, project))
+      for (const files of await newerRuns(options, project, commit))
+        if (await importOne(options, project, files)) imported.push(files.runId);
   } catch (error) {
     log.warn(
       { err: error, projectId: project.id },
@@ -79,40 +83,45 @@ async function importOf(
   return imported;
 }
 
-/** Runs whose recorded end this server has written and the database does not have. */
+/** Runs whose recorded log this server has sealed for this project, and of which the database has less. */
 async function newerRuns(
   { store, repository }: RecordImportOptions,
   project: Project,
   commit: string,
-): Promise<readonly string[]> {
+): Promise<readonly RunFiles[]> {
   const newer: string[] = [];
   const runIds = await listRecordedRuns(repository, project, commit);
   for (const [runId, recorded] of await readRecordedTips(repository, project, commit, runIds)) {
     const own = await store.tipOf(runId);
-    if (recorded.sequence > (own?.sequence ?? 0) && (await isOwnSeal(store, runId, recorded))) newer.push(runId);
+    const isNewer = recorded.sequence > (own?.sequence ?? 0);
+    if (isNewer && (await isOwnLog(store, project.id, runId, recorded))) newer.push(runId);
   }
-  return newer;
+  if (newer.length === 0) return [];
+  const { runs } = await listRecordFolders(repository, project, commit);
+  return newer.flatMap((runId) => runs.get(runId) ?? []);
 }
 
-async function importOne(
-  options: RecordImportOptions,
-  project: Project,
-  commit: string,
-  runId: string,
-): Promise<boolean> {
-  const { store, repository, workflows, log } = options;
+async function importOne(options: RecordImportOptions, project: Project, files: RunFiles): Promise<boolean> {
+  const { store, repository, workflows, clock, log } = options;
+  const { runId } = files;
   try {
-    const files = await filesOf(repository, project, commit, runId);
-    const read = files === null ? null : await readRun(repository, project, files);
-    if (read?.ok !== true) {
-      log.warn(
-        { runId },
-        `a run of which git knows more cannot be brought up to date: ${read?.message ?? 'it has no record'}`,
-      );
+    const read = await readRun(repository, project, files);
+    if (!read.ok) {
+      log.warn({ runId }, `a run of which git knows more cannot be brought up to date: ${read.message}`);
       return false;
     }
-    if (!(await isContinued(store, read.run))) return false;
-    const { view } = await importRun({ store, workflows, mustReplay: true }, read.run);
+    const run = read.start.projectId === project.id ? await continued(store, read.run) : null;
+    if (run === null) return false;
+    const { view } = await importRun(
+      {
+        store,
+        workflows,
+        mustReplay: true,
+        pauseOf: (imported) => (run.isWholeBeyond ? null : rebuiltPause(imported.view, project)),
+        now: () => clock.now(),
+      },
+      run.run,
+    );
     const { branch, headCommit } = view;
     const isThere = headCommit !== undefined && (await repository.missingCommits(project, [headCommit])).size === 0;
     if (branch !== '' && isThere && !isFinal(view.status)) await repository.forwardBranch(project, branch, headCommit);
@@ -123,19 +132,47 @@ async function importOne(
   }
 }
 
-async function filesOf(
-  repository: Repository,
-  project: Project,
-  commit: string,
-  runId: string,
-): Promise<RunFiles | null> {
-  const { runs } = await listRecord(repository, project, commit, runId);
-  return runs[0] ?? null;
+interface ContinuedRun {
+  /** Steps that the database has are as the database has them: git's copy of their payloads is not used. */
+  readonly run: RecordedRun;
+  /** No payload of the steps that the database lacks is withheld. */
+  readonly isWholeBeyond: boolean;
 }
 
-/** Whether the database's history of the run is the beginning of the recorded one. */
-async function isContinued(store: EventStore, { runId, steps, isChained }: RecordedRun): Promise<boolean> {
-  const own = await store.tipOf(runId);
-  if (own === null) return true;
-  return isChained && steps.some(({ events, hash }) => events.at(-1)?.sequence === own.sequence && hash === own.hash);
+/** A recorded run whose beginning is the database's history of it; `null` where it is another one. */
+async function continued(store: EventStore, recorded: RecordedRun): Promise<ContinuedRun | null> {
+  const own = await store.readSteps(recorded.runId);
+  const last = own.at(-1);
+  const at = recorded.steps.findIndex(
+    ({ events, hash }) => events.at(-1)?.sequence === last?.last && hash === last?.hash,
+  );
+  if (last !== undefined && (at === -1 || !recorded.isChained)) return null;
+  const beyond = last === undefined ? recorded.steps : recorded.steps.slice(at + 1);
+  const isWholeBeyond = beyond.every(({ events }) => events.every(({ withheld }) => withheld === undefined));
+  return { run: { ...recorded, steps: [...(await ownSteps(store, recorded.runId, own)), ...beyond] }, isWholeBeyond };
+}
+
+async function ownSteps(
+  store: EventStore,
+  runId: string,
+  steps: readonly ChainedStep[],
+): Promise<readonly RecordedStep[]> {
+  const all = await store.readRun(runId, 0, steps.at(-1)?.last ?? 0);
+  return steps.map(({ first, last, hash, payloadHashes, withheld, context }) => ({
+    hash,
+    context,
+    events: all.slice(first - 1, last).map(({ sequence, type, origin, payload, timestamp }) => {
+      const why = withheld?.get(sequence);
+      const isErased = why === 'erased';
+      return {
+        sequence,
+        type: isErased ? String(payload['type']) : type,
+        origin,
+        payload: isErased ? {} : payload,
+        json: isErased ? 'null' : JSON.stringify(payload),
+        timestamp,
+        ...(why === undefined ? {} : { withheld: { why, payloadHash: payloadHashes[sequence - first] ?? '' } }),
+      };
+    }),
+  }));
 }

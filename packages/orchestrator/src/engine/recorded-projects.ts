@@ -1,5 +1,9 @@
-/** Reads the record of a repository: its projects and runs, and what each run has beside its log. */
-import type { RunView } from '@autonomous/shared';
+/**
+ * Reads the record of a repository: its projects and runs, and what each run has beside its log. Files are read a few at a time, so that
+ * a record of any size needs bounded memory.
+ */
+import type { RunStart } from '@autonomous/shared';
+import { type ForeignJson, parseForeignJson } from '../artifacts/foreign-json.ts';
 import {
   RECORD_FORMAT,
   type RecordedProject,
@@ -8,7 +12,8 @@ import {
 } from '../artifacts/record-schemas.ts';
 import { tipOfContext } from '../artifacts/run-context.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
-import { type ReadRecordedRun, readRecordedRun } from './recorded-run.ts';
+import { isBranchName } from '../repository/repository-paths.ts';
+import { eventsOf, type ReadRecordedRun, readRecordedRun, type RecordedRun } from './recorded-run.ts';
 
 export interface RecordedFiles {
   readonly projects: readonly RecordedProject[];
@@ -18,78 +23,112 @@ export interface RecordedFiles {
 
 export interface RunFiles {
   readonly runId: string;
-  /** ISO 8601; empty where its context cannot be read. */
-  readonly createdAt: string;
   /** Object ids by name below the run's folder. */
   readonly files: ReadonlyMap<string, string>;
 }
 
+/** Object ids of a record's files. */
+export interface RecordFolders {
+  /** Files of projects, by id. */
+  readonly projects: ReadonlyMap<string, string>;
+  readonly runs: ReadonlyMap<string, RunFiles>;
+}
+
 /** The empty tree, of which git knows without storing it. */
 const NOTHING = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
-/** A log may be long; no other file of a record is as large. */
-const MAX_BYTES = 256 * 1024 * 1024;
-const CONTEXTS_AT_ONCE = 200;
+const MEGABYTE = 1024 * 1024;
+/** Larger than any that a server writes. A run or project with a larger file is left out. */
+const MAX_BYTES = { log: 128 * MEGABYTE, context: 4 * MEGABYTE, project: 64 * 1024 } as const;
+/** Files that are read at once. */
+const FILES_AT_ONCE = 16;
 const PATH =
   /^\.autonomous\/(?:projects\/(?<project>[\w-]{1,100})\.json|runs\/(?<run>[\w-]{1,100})\/(?<name>[^\n]{1,200}))$/;
 
 type Reader = Pick<Repository, 'changes' | 'readBlobs'>;
 
-/**
- * @param commit of the branch of the record
- * @param only a run; absent: all
- */
-export async function listRecord(
+/** @param commit of the branch of the record */
+export async function listRecordFolders(
   repository: Reader,
   project: RemoteProject,
   commit: string,
-  only?: string,
-): Promise<RecordedFiles> {
-  const projectFiles = new Map<string, string>();
-  const runs = new Map<string, Map<string, string>>();
+): Promise<RecordFolders> {
+  const projects = new Map<string, string>();
+  const runs = new Map<string, { readonly runId: string; readonly files: Map<string, string> }>();
   for (const { path, after } of await repository.changes(project, NOTHING, commit)) {
     const { project: projectId, run, name } = PATH.exec(path)?.groups ?? {};
     if (after === null || !after.mode.startsWith('100')) continue;
-    if (projectId !== undefined) projectFiles.set(projectId, after.oid);
-    if (run === undefined || name === undefined || (only !== undefined && run !== only)) continue;
-    const files = runs.get(run) ?? new Map<string, string>();
+    if (projectId !== undefined) projects.set(projectId, after.oid);
+    if (run === undefined || name === undefined) continue;
+    const { files } = runs.get(run) ?? { files: new Map<string, string>() };
     files.set(name, after.oid);
-    runs.set(run, files);
+    runs.set(run, { runId: run, files });
   }
-  const projects = await readProjects(repository, project, projectFiles);
-  const created = await createdAtOf(repository, project, runs);
-  const listed = [...runs].map(([runId, files]) => ({ runId, createdAt: created.get(runId) ?? '', files }));
-  return { projects, runs: listed.sort((a, b) => order(a.createdAt, b.createdAt) || order(a.runId, b.runId)) };
+  return { projects, runs };
 }
+
+/** @param commit of the branch of the record */
+export async function listRecord(repository: Reader, project: RemoteProject, commit: string): Promise<RecordedFiles> {
+  const folders = await listRecordFolders(repository, project, commit);
+  const created = await createdAtOf(repository, project, folders.runs);
+  const runs = [...folders.runs.values()].sort(
+    (a, b) => order(created.get(a.runId) ?? '', created.get(b.runId) ?? '') || order(a.runId, b.runId),
+  );
+  return { projects: await readProjects(repository, project, folders.projects), runs };
+}
+
+export type ReadRun =
+  | {
+      readonly ok: true;
+      readonly run: RecordedRun;
+      readonly start: RunStart;
+      readonly uploads: readonly RecordedUpload[];
+    }
+  | Extract<ReadRecordedRun, { ok: false }>;
 
 /** Reads and checks a run. */
 export async function readRun(
   repository: Reader,
   project: RemoteProject,
   { runId, files }: RunFiles,
-): Promise<ReadRecordedRun & { readonly uploads: readonly RecordedUpload[] }> {
-  const [log, context] = await textsOf(repository, project, [files.get('events.jsonl'), files.get('context.json')]);
-  if (log === undefined) return { ok: false, message: 'it has no events.jsonl in the record', uploads: [] };
-  if (context === undefined) return { ok: false, message: 'it has no context.json in the record', uploads: [] };
-  const said = saidOf(context);
-  if (said.format > RECORD_FORMAT) {
-    const message = `its record has format ${said.format}, which a newer version wrote; update this server`;
-    return { ok: false, message, uploads: [] };
-  }
-  return { ...readRecordedRun(runId, log, tipOfContext(context)), uploads: said.uploads };
+): Promise<ReadRun> {
+  const context = await textOf(repository, project, files, 'context.json', MAX_BYTES.context);
+  if (!context.ok) return context;
+  const said = saidOf(context.text);
+  if (!said.ok) return said;
+  const log = await textOf(repository, project, files, 'events.jsonl', MAX_BYTES.log);
+  if (!log.ok) return log;
+  const read = readRecordedRun(runId, log.text, tipOfContext(context.text));
+  if (!read.ok) return read;
+  const start = startOf(read.run);
+  return typeof start === 'string' ? { ok: false, message: start } : { ...read, start, uploads: said.uploads };
 }
 
-/** Contents of files as text; `undefined` for those that are not there or too large. */
-async function textsOf(
+type ReadText = { readonly ok: true; readonly text: string } | Extract<ReadRecordedRun, { ok: false }>;
+
+async function textOf(
   repository: Reader,
   project: RemoteProject,
-  oids: readonly (string | undefined)[],
-): Promise<readonly (string | undefined)[]> {
-  const contents = await repository.readBlobs(
-    project,
-    oids.flatMap((oid) => oid ?? []),
-    MAX_BYTES,
-  );
-  return oids.map((oid) => (oid === undefined ? undefined : contents.get(oid)?.toString('utf8')));
+  files: ReadonlyMap<string, string>,
+  name: string,
+  maxBytes: number,
+): Promise<ReadText> {
+  const oid = files.get(name);
+  if (oid === undefined) return { ok: false, message: `it has no ${name} in the record` };
+  const content = (await repository.readBlobs(project, [oid], maxBytes)).get(oid);
+  if (content === undefined)
+    return { ok: false, message: `its ${name} has more than ${maxBytes / MEGABYTE} MB, or is not in the repository` };
+  const text = utf8Of(content);
+  return text === null ? { ok: false, message: `its ${name} is not UTF-8 text` } : { ok: true, text };
+}
+
+/** `null` for other encodings, of which some give valid UTF-8 with zeros between the letters: JSON has none. */
+function utf8Of(content: Uint8Array): string | null {
+  if (content.includes(0)) return null;
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(content);
+  } catch {
+    return null;
+  }
 }
 
 async function readProjects(
@@ -97,60 +136,89 @@ async function readProjects(
   project: RemoteProject,
   files: ReadonlyMap<string, string>,
 ): Promise<readonly RecordedProject[]> {
-  const texts = await textsOf(repository, project, [...files.values()]);
-  return [...files.keys()].flatMap((id, index) => {
-    const parsed = recordedProjectSchema.loose().safeParse(parsedJson(texts[index]));
-    if (!parsed.success || parsed.data.id !== id) return [];
+  const projects: RecordedProject[] = [];
+  await readInBatches(repository, project, files, MAX_BYTES.project, (id, json) => {
+    const parsed = json.ok ? recordedProjectSchema.loose().safeParse(json.value) : null;
+    if (parsed?.success !== true || parsed.data.id !== id || !isBranchName(parsed.data.baseBranch)) return;
     const { name, repository: address, baseBranch, createdAt } = parsed.data;
-    return [{ id, name, repository: address, baseBranch, createdAt }];
+    projects.push({ id, name, repository: address, baseBranch, createdAt });
   });
+  return projects;
 }
 
 async function createdAtOf(
   repository: Reader,
   project: RemoteProject,
-  runs: ReadonlyMap<string, ReadonlyMap<string, string>>,
+  runs: ReadonlyMap<string, RunFiles>,
 ): Promise<ReadonlyMap<string, string>> {
   const created = new Map<string, string>();
-  const all = [...runs].flatMap(([runId, files]) => {
-    const oid = files.get('context.json');
-    return oid === undefined ? [] : [{ runId, oid }];
+  const contexts = [...runs.values()].map(({ runId, files }) => [runId, files.get('context.json') ?? ''] as const);
+  const known = new Map(contexts.filter(([, oid]) => oid !== ''));
+  await readInBatches(repository, project, known, MAX_BYTES.context, (runId, json) => {
+    const { createdAt } = fieldsOf(json);
+    if (typeof createdAt === 'string') created.set(runId, createdAt);
   });
-  for (let from = 0; from < all.length; from += CONTEXTS_AT_ONCE) {
-    const some = all.slice(from, from + CONTEXTS_AT_ONCE);
-    const texts = await textsOf(
-      repository,
-      project,
-      some.map(({ oid }) => oid),
-    );
-    for (const [index, { runId }] of some.entries()) {
-      const { createdAt } = (parsedJson(texts[index]) ?? {}) as Partial<RunView>;
-      if (typeof createdAt === 'string') created.set(runId, createdAt);
-    }
-  }
   return created;
 }
 
-function saidOf(context: string): { readonly format: number; readonly uploads: readonly RecordedUpload[] } {
-  const { format, uploads } = (parsedJson(context) ?? {}) as { readonly format?: unknown; readonly uploads?: unknown };
-  return {
-    format: typeof format === 'number' ? format : 0,
-    uploads: (Array.isArray(uploads) ? uploads : []).filter(isUpload),
-  };
+/** Calls `take` with each file that is there, in their order. Those that are too large are passed over. */
+async function readInBatches(
+  repository: Reader,
+  project: RemoteProject,
+  files: ReadonlyMap<string, string>,
+  maxBytes: number,
+  take: (name: string, json: ForeignJson) => void,
+): Promise<void> {
+  const all = [...files];
+  for (let from = 0; from < all.length; from += FILES_AT_ONCE) {
+    const some = all.slice(from, from + FILES_AT_ONCE);
+    const contents = await repository.readBlobs(project, [...new Set(some.map(([, oid]) => oid))], maxBytes);
+    for (const [name, oid] of some) {
+      const content = contents.get(oid);
+      if (content !== undefined) take(name, parseForeignJson(content.toString('utf8')));
+    }
+  }
+}
+
+function saidOf(
+  context: string,
+): { readonly ok: true; readonly uploads: readonly RecordedUpload[] } | Extract<ReadRecordedRun, { ok: false }> {
+  const json = parseForeignJson(context);
+  if (!json.ok) return { ok: false, message: `its context.json ${json.message}` };
+  const { format, uploads } = fieldsOf(json);
+  if (typeof format === 'number' && format > RECORD_FORMAT)
+    return {
+      ok: false,
+      message: `its record has format ${format}, which a newer version wrote; update this server`,
+    };
+  return { ok: true, uploads: (Array.isArray(uploads) ? uploads : []).filter(isUpload) };
+}
+
+/** The fields of an object that others wrote; none where it is something else. */
+function fieldsOf(json: ForeignJson): Readonly<Record<string, unknown>> {
+  const value = json.ok ? json.value : null;
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+/** What the run was started with. @returns a text when its first event does not say it */
+function startOf(run: RecordedRun): RunStart | string {
+  const [first] = eventsOf(run);
+  const start = first?.type === 'RUN_QUEUED' ? first.payload['start'] : first?.payload;
+  const { projectId, userId, request, branch, workflow, config } = fieldsOf({ ok: true, value: start });
+  const { name, version } = fieldsOf({ ok: true, value: workflow });
+  const texts = { projectId, userId, request, branch, 'workflow.name': name };
+  const [wrong] = Object.entries(texts).find(([, value]) => typeof value !== 'string') ?? [];
+  if (wrong !== undefined) return `line 1 of its events.jsonl does not start a run: ${wrong} is missing`;
+  if (!Number.isSafeInteger(version))
+    return 'line 1 of its events.jsonl does not start a run: workflow.version is missing';
+  if (typeof config !== 'object' || config === null)
+    return 'line 1 of its events.jsonl does not start a run: config is missing';
+  return start as unknown as RunStart; // Checked above as far as the store needs it.
 }
 
 function isUpload(value: unknown): value is RecordedUpload {
   const { id, name } = (value ?? {}) as Partial<RecordedUpload>;
   return typeof id === 'string' && /^[0-9a-f]{64}$/.test(id) && typeof name === 'string';
-}
-
-/** Whoever can push may have written anything. */
-function parsedJson(text: string | undefined): unknown {
-  try {
-    return text === undefined ? null : (JSON.parse(text) as unknown);
-  } catch {
-    return null;
-  }
 }
 
 function order(a: string, b: string): number {

@@ -16,7 +16,7 @@ import type { Clock } from './clock.ts';
 import type { EngineMessage } from './step-feed.ts';
 import { findFaults, projectPath, recordFolder, recordKeeper } from './record-check.ts';
 import type { RecordComparison } from './record-comparison.ts';
-import { sealOf } from './record-seal.ts';
+import { sealsOf } from './record-seal.ts';
 import { WAITING } from './run-steps.ts';
 import type { Transcripts } from './transcripts.ts';
 
@@ -399,14 +399,12 @@ export class RunRecordWriter {
       }
       const events = await store.readRun(view.id, 0, tip.sequence);
       const at = events.at(-1)?.timestamp ?? view.updatedAt;
-      const seal = await sealOf(store, view.id, tip);
       this.#looking += 1;
       const coming = (ahead.get(view.id) ?? []).map(({ payload }) => payload);
       const written = await this.#withoutSecrets(project, view, events, coming, {
         ...tip,
         at,
         ...server,
-        seal,
       }).finally(() => (this.#looking -= 1));
       isAny = true;
       for (const [name, content] of Object.entries(written.files)) files[`${recordFolder(view.id)}/${name}`] = content;
@@ -473,7 +471,9 @@ export class RunRecordWriter {
     const objects = await this.#objectsOf(project, view, `${rendered}${JSON.stringify(coming)}`);
     const commits = objects === null ? [] : [objects];
     const { uploads, contents, uploaded } = await this.#uploadsOf(view.id, [...inputPayloads(events), ...coming]);
-    const beside = { tip: { ...tip, log: sha256(log) }, commits, uploads };
+    const whole = { ...tip, log: sha256(log) };
+    const seals = await sealsOf(this.#options.store, project.id, view.id, whole);
+    const beside = { tip: { ...whole, ...seals }, commits, uploads };
     return {
       files: { ...files, ...contents, 'events.jsonl': log, 'context.json': withBeside(files['context.json'], beside) },
       commits,

@@ -45,10 +45,11 @@ export async function inspectRemote(
 
 /**
  * Checks that a folder is a whole repository; it need not be writable.
- * @returns the address that it was cloned from; `null` where it names none
+ * @returns where its projects are: a bare repository is a remote itself, a clone or mirror has `origin`; `null` where that has no
+ *   address that may be a project
  * @throws {Unprocessable} naming what is wrong and the way out
  */
-export async function inspectClone(mirrors: GitMirrors, folder: string): Promise<{ readonly origin: string | null }> {
+export async function inspectClone(mirrors: GitMirrors, folder: string): Promise<{ readonly address: string | null }> {
   await mkdir(mirrors.home, { recursive: true });
   await assertFolder(folder);
   const gitDir = await gitFolderOf(folder);
@@ -61,7 +62,9 @@ export async function inspectClone(mirrors: GitMirrors, folder: string): Promise
     throw new Unprocessable(
       `${folder} is a shallow clone, which lacks commits. Complete it with "git -C ${folder} fetch --unshallow", or give a complete clone`,
     );
-  return { origin: await clonedFrom(place) };
+  const isMirror = (await ask(place, 'config', '--get', 'remote.origin.mirror')) === 'true';
+  const isRemote = gitDir === folder && !isMirror;
+  return { address: isRemote ? parseRemoteAddress(folder).url : await addressOf(place, 'origin') };
 }
 
 /** Lists the remote's branches from an empty repository that is removed afterwards. */
@@ -146,7 +149,12 @@ async function isShallow(place: GitPlace): Promise<boolean> {
 async function clonedFrom(place: GitPlace): Promise<string | null> {
   const names = (await ask(place, 'remote'))?.split('\n').filter((name) => name !== '') ?? [];
   const name = names.includes('origin') ? 'origin' : names[0];
-  const given = name === undefined ? null : await ask(place, 'config', '--get', `remote.${name}.url`);
+  return name === undefined ? null : addressOf(place, name);
+}
+
+/** @returns `null` where there is no such remote, or its address may not be a project */
+async function addressOf(place: GitPlace, name: string): Promise<string | null> {
+  const given = await ask(place, 'config', '--get', `remote.${name}.url`);
   if (given === null) return null;
   try {
     return parseRemoteAddress(/^https?:/i.test(given) ? withoutCredentials(given) : given).url;

@@ -322,10 +322,11 @@ export interface Repository {
   /**
    * Checks that a folder is a whole repository.
    * @param folder absolute
-   * @returns the address of the remote from which it was cloned, without credentials; `null` if it names none
+   * @returns the address of its project, without credentials: of a bare repository its own, of a clone or mirror that of its
+   *   `origin`; `null` if it has none that can be used
    * @throws {Unprocessable} when it is no repository or a shallow clone, naming the way out
    */
-  inspectClone(folder: string): Promise<{ readonly origin: string | null }>;
+  inspectClone(folder: string): Promise<{ readonly address: string | null }>;
   /**
    * Makes a commit that leads to those of these commits and trees that the mirror has, so that a branch can bring them along. The
    * same objects give the same commit; no ref is moved.

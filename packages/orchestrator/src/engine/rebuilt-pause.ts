@@ -1,0 +1,100 @@
+/**
+ * The pause of a run that comes from its record in git. Whoever can push there could have written all of it, so it says what applies
+ * when the run goes on. Values of the record are shown as plain text of bounded length.
+ */
+import { type JsonObject, type Project, type RunConfig, type RunView, showHiddenInLine } from '@autonomous/shared';
+
+/** What the pause of a run says. */
+export interface PauseText {
+  readonly reason: 'rebuilt' | 'poisoned';
+  /** One line. */
+  readonly message: string;
+  /** As a gate of kind `pause` shows them. */
+  readonly details: JsonObject;
+}
+
+/** Most characters that are shown of a value. */
+const MOST_SHOWN = 300;
+/** Decisions that are shown, the newest. */
+const DECISIONS_SHOWN = 20;
+
+/** @param project as it was stored; `null` where the workflow needs none */
+export function rebuiltPause(view: RunView, project: Project | null): PauseText {
+  const { lastSequence, currentStage, gate } = view;
+  const stage = currentStage === null ? '' : `, in stage ${shown(currentStage)}`;
+  const open = gate === null ? '' : `, at its gate '${shown(gate.kind)}'`;
+  return {
+    reason: 'rebuilt',
+    message: `The run was rebuilt from its record in git at event ${lastSequence}${stage}${open}, and whoever can push there could have written it. Look at what applies and was decided, then retry to go on from there, or cancel the run.`,
+    details: { applies: applying(view, project), decided: decidedIn(view) },
+  };
+}
+
+function applying(view: RunView, project: Project | null): JsonObject[] {
+  // A record of others may lack any of it.
+  const config: Partial<RunConfig> = view.config;
+  const { git, commands } = config;
+  return [
+    ['request', view.originalRequest],
+    ['project', project === null ? 'none' : `${project.name}, ${project.repository}`],
+    ['base branch', git?.baseBranch ?? project?.baseBranch],
+    ['branch', view.branch === '' ? 'none' : view.branch],
+    ['trust', pairs(config.trustMode)],
+    ['autoMerge', onOff(git?.autoMerge)],
+    ['mergeStrategy', git?.mergeStrategy],
+    ['createPR', onOff(git?.createPR)],
+    ['push', whatIsPushed(view)],
+    ['install command', commandOf(commands?.setup)],
+    ['install scripts', onOff(commands?.installScripts)],
+    ['check command', commandOf(commands?.test)],
+    ['lint command', commandOf(commands?.lint)],
+    ['network', config.egress === undefined ? 'all hosts that the server allows' : pairs(config.egress)],
+    ['budgets', budgetsOf(config)],
+    ['models', pairs(config.modelRouting)],
+  ].map(([what = '', value]) => ({ what, value: shown(value ?? 'not said') }));
+}
+
+function decidedIn({ gates }: RunView): JsonObject[] {
+  const newest = gates.slice(-DECISIONS_SHOWN).map(({ kind, decision, by, at }) => ({
+    what: shown(kind),
+    decision: shown(decision),
+    by: shown(`by ${by}`),
+    at: shown(at),
+  }));
+  if (newest.length === 0) return [{ what: 'The record has no decisions of people' }];
+  const before = gates.length - newest.length;
+  return before === 0 ? newest : [{ what: `${before} decisions before these` }, ...newest];
+}
+
+function whatIsPushed({ branch, config }: RunView): string {
+  if (branch === '') return 'nothing';
+  const { git }: Partial<RunConfig> = config;
+  return git?.autoMerge ? 'its branch, and the base branch by the merge' : 'its branch';
+}
+
+function commandOf(command: string | null | undefined): string {
+  if (command === undefined) return "found in the project's files";
+  return command ?? 'none';
+}
+
+function budgetsOf(config: Partial<RunConfig>): string {
+  const { maxCostUsd, maxTokens, maxToolCalls, maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls } = config;
+  const budgets = { maxCostUsd, maxTokens, maxToolCalls, maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls };
+  const set = Object.fromEntries(Object.entries(budgets).filter(([, budget]) => budget !== undefined));
+  return Object.keys(set).length === 0 ? 'no limit' : pairs(set);
+}
+
+function pairs(values: Readonly<Record<string, unknown>> | undefined): string {
+  return Object.entries(values ?? {})
+    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') || 'none' : String(value)}`)
+    .join(', ');
+}
+
+function onOff(value: boolean | undefined): string {
+  return value === true ? 'on' : 'off';
+}
+
+function shown(value: unknown): string {
+  const text = String(value);
+  return showHiddenInLine(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+}
