@@ -31,6 +31,9 @@ async function aLostRun(request = 'Plan it') {
   return { server, run };
 }
 
+/** As little of a configuration as a rebuild needs. */
+const CONFIG = { trustMode: {}, modelRouting: {}, timeoutMinutes: {}, git: {}, commands: {} };
+
 const from = (...places: readonly string[]): string[] => places.flatMap((place) => ['--from', place]);
 
 /** Adds a run to a record: a first event and a context that names it. */
@@ -119,10 +122,11 @@ describe('a rebuild from a record with forged contents', { timeout: 240_000 }, (
       expect(await rebuiltBy(folder, from(`file://${copy}`))).toMatchObject({ code: 0, err: '' });
       expect(await projectsIn(folder)).toEqual([[id, 'notes', copy]]);
     }
-    const clone = await aClone(server);
-    const folder = await aFolder(server);
-    expect((await rebuiltBy(folder, from(clone))).code).toBe(0);
-    expect(await projectsIn(folder)).toEqual([[id, 'notes', server.remote]]);
+    for (const clone of [await aClone(server), await aClone(server, '--mirror')]) {
+      const folder = await aFolder(server);
+      expect((await rebuiltBy(folder, from(clone))).code).toBe(0);
+      expect(await projectsIn(folder)).toEqual([[id, 'notes', server.remote]]);
+    }
   });
 
   it('asks for the address of a clone without origin, and takes it from --remote', async () => {
@@ -179,7 +183,7 @@ describe('a rebuild from several records', { timeout: 240_000 }, () => {
         workflow: { name: 'build', version: 1 },
         request: '',
         branch: '',
-        config: {},
+        config: CONFIG,
       };
       await addRun(folder, 'r-claim', { 'events.jsonl': line('r-claim', JSON.stringify(start)) });
       const child = {
@@ -235,7 +239,7 @@ describe('a file of the record that is not what it says', { timeout: 240_000 }, 
       workflow: { name: 'build', version: 1 },
       request: '',
       branch: '',
-      config: {},
+      config: CONFIG,
     };
     const copy = await aForgedCopy(server, async (folder) => {
       const deep = `{"a":${nested(100_000)}}`;
@@ -245,9 +249,13 @@ describe('a file of the record that is not what it says', { timeout: 240_000 }, 
       await addRun(folder, '__proto__', { 'events.jsonl': line('__proto__', JSON.stringify(start)) });
       await addRun(folder, 'r-utf16', { 'events.jsonl': Buffer.from(line('r-utf16', '{}'), 'utf16le') });
       await addRun(folder, 'r-big', { 'context.json': Buffer.alloc(5 * 1024 * 1024, ' ') });
-      const typed = { ...start, userId: 'local', request: 'x', config: { trustMode: 7 } };
+      const typed = { ...start, userId: 'local' };
       const empty = await readFile(path.join(folder, 'runs', run.id, 'context.json'), 'utf8');
       await addRun(folder, 'r-none', { 'context.json': empty });
+      const odd = { ...typed, config: { ...CONFIG, trustMode: 7 } };
+      await addRun(folder, 'r-config', { 'events.jsonl': line('r-config', JSON.stringify(odd)) });
+      const nowhere = { ...typed, projectId: 'p-nowhere' };
+      await addRun(folder, 'r-git', { 'events.jsonl': line('r-git', JSON.stringify(nowhere)) });
       await addRun(folder, 'r-time', {
         'events.jsonl': line('r-time', JSON.stringify({ ...typed, workflow: 'build' })),
       });
@@ -263,11 +271,13 @@ describe('a file of the record that is not what it says', { timeout: 240_000 }, 
       'run r-big was left out: its context.json has more than 4 MB',
       'run r-none was left out: it has no events.jsonl in the record',
       'run r-time was left out: line 1 of its events.jsonl does not start a run: workflow.name is missing',
+      'run r-config was left out: line 1 of its events.jsonl does not start a run: config.trustMode is missing',
+      'run r-git was left out: its history has contents that no server writes, and cannot be stored',
       'put a whole version of its files on the branch autonomous/record',
     ])
       expect(err).toContain(said);
     expect(err).not.toMatch(/constraint|SQLITE|RangeError|call stack/i);
-    expect(out).toContain('1 project, 1 run: 0 ended, 1 paused, 0 quarantined; 7 left out');
+    expect(out).toContain('1 project, 1 run: 0 ended, 1 paused, 0 quarantined; 9 left out');
     expect(Object.keys(await storedIn(path.join(folder, 'data')))).toEqual([run.id]);
     const whole = await startedOn(folder);
     expect((await whole.client.listRuns({})).items.map(({ id }) => id)).toEqual([run.id]);

@@ -8,7 +8,6 @@ import {
   NeedsHuman,
   NotFound,
   type Project,
-  type RunConfig,
   type RunStart,
   type RunView,
   StorageFull,
@@ -185,6 +184,8 @@ class Rebuild {
     const { adapters, remotes } = this.#parts;
     const address = remotes.get(recorded.id) ?? source.address;
     if (address === null) throw new Unprocessable(noAddress(source.place, [recorded.id]));
+    const before = await adapters.store.getProject(recorded.id);
+    if (before !== null && before.repository !== address) throw new Unprocessable(otherPlace(before.repository));
     const name = await freeName(adapters.store, address, recorded);
     const project = { ...recorded, repository: address, name };
     await adapters.repository.fetchCopy(project, source.folder);
@@ -220,7 +221,8 @@ class Rebuild {
       return;
     }
     const view = await store.loadView(runId);
-    if (view !== null) this.#runs.push({ view, fault: view.gate?.reason === 'poisoned' ? view.gate.summary : null });
+    if (view?.projectId !== project.id) throw new Unprocessable(otherPlace(`project ${view?.projectId ?? ''}`));
+    this.#runs.push({ view, fault: view.gate?.reason === 'poisoned' ? view.gate.summary : null });
   }
 
   /** A run waits for its child runs and shares budgets with them: those of another source are not its own. */
@@ -239,9 +241,7 @@ class Rebuild {
     if (known !== undefined) throw new Unprocessable(`its project ${id} came back from ${known.source.place}`);
     const isDescribed = source.record.projects.some((project) => project.id === id);
     if (isDescribed) throw new Unprocessable(`its project ${id} was left out`);
-    // A record of others may lack it.
-    const { git }: { readonly git?: Partial<RunConfig['git']> } = config;
-    const baseBranch = git?.baseBranch ?? 'main';
+    const { baseBranch } = config.git;
     return this.#addProject(source, {
       id,
       name: id.replace(/-[a-z0-9]{6}$/, ''),
@@ -290,6 +290,11 @@ function saidBy(error: unknown): string | null {
 
 function claimed(source: Source, owner: Source): string {
   return `${source.place} has one of the same id as ${owner.place}, which was named first`;
+}
+
+/** For what an interrupted rebuild has brought from another place. */
+function otherPlace(before: string): string {
+  return `the interrupted rebuild has brought it from ${before}; repeat the command with the same places in the same order, or rebuild into a new folder`;
 }
 
 /** Two servers may have used the same name for one repository. */

@@ -204,17 +204,26 @@ function fieldsOf(json: ForeignJson): Readonly<Record<string, unknown>> {
 function startOf(run: RecordedRun): RunStart | string {
   const [first] = eventsOf(run);
   const start = first?.type === 'RUN_QUEUED' ? first.payload['start'] : first?.payload;
+  const missing = missingIn(start);
+  if (missing !== null) return `line 1 of its events.jsonl does not start a run: ${missing} is missing`;
+  return start as unknown as RunStart; // Checked as far as those need it who do not replay the run.
+}
+
+/** Name of the first field that the start of a run needs and lacks; `null` when it has all. */
+function missingIn(start: unknown): string | null {
   const { projectId, userId, request, branch, workflow, config } = fieldsOf({ ok: true, value: start });
   const { name, version } = fieldsOf({ ok: true, value: workflow });
   const texts = { projectId, userId, request, branch, 'workflow.name': name };
-  const [wrong] = Object.entries(texts).find(([, value]) => typeof value !== 'string') ?? [];
-  if (wrong !== undefined) return `line 1 of its events.jsonl does not start a run: ${wrong} is missing`;
-  if (!Number.isSafeInteger(version))
-    return 'line 1 of its events.jsonl does not start a run: workflow.version is missing';
-  if (typeof config !== 'object' || config === null)
-    return 'line 1 of its events.jsonl does not start a run: config is missing';
-  return start as unknown as RunStart; // Checked above as far as the store needs it.
+  const [text] = Object.entries(texts).find(([, value]) => typeof value !== 'string') ?? [];
+  if (text !== undefined) return text;
+  if (!Number.isSafeInteger(version)) return 'workflow.version';
+  const parts = fieldsOf({ ok: true, value: config });
+  const part = CONFIG_PARTS.find((each) => typeof parts[each] !== 'object' || parts[each] === null);
+  return part === undefined ? null : `config.${part}`;
 }
+
+/** Parts that the configuration of each run has had since the first version. */
+const CONFIG_PARTS = ['trustMode', 'modelRouting', 'timeoutMinutes', 'git', 'commands'] as const;
 
 function isUpload(value: unknown): value is RecordedUpload {
   const { id, name } = (value ?? {}) as Partial<RecordedUpload>;
