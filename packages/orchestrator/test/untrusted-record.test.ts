@@ -99,11 +99,16 @@ describe('a rebuild from a record with forged contents', { timeout: 240_000 }, (
     expect((await whole.client.cancelRun(run.id)).status).toBe('cancelled');
   });
 
-  it('cancels a run from the pause itself', async () => {
+  it('records the pause, and cancels a run from there', async () => {
     const { server, run } = await aLostRun();
     const folder = await aFolder(server);
     expect((await rebuiltBy(folder, from(server.remote))).code).toBe(0);
     const whole = await startedOn(folder);
+    expect((await whole.client.getRun(run.id)).gate?.reason).toBe('rebuilt');
+    // The record of another server's run becomes that of this one.
+    const log = (): Promise<string | null> =>
+      server.file('autonomous/record', `.autonomous/runs/${run.id}/events.jsonl`);
+    await expect.poll(log, { timeout: 30_000 }).toContain('"reason":"rebuilt"');
     expect((await whole.client.cancelRun(run.id)).status).toBe('cancelled');
   });
 
