@@ -1,30 +1,37 @@
-/** Branches of finished runs are removed, and what people look at of these runs is still there. */
+/** Branches and records of finished runs are put away, and what people look at of these runs is still there. */
+import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { runCli } from '../src/cli/program.ts';
 import { BranchCleaner } from '../src/engine/branch-cleaner.ts';
+import { RecordMover } from '../src/engine/record-mover.ts';
 import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
 import { createGitRepository } from '../src/repository/git-repository.ts';
 import { aServer, type Fixture, startServer } from './orchestrator.fixture.ts';
+import { aClone, aFolder, approve, rebuiltBy, retry, startedOn, storedIn, until } from './rebuild.fixture.ts';
 
 const SIXTY_DAYS_MS = 60 * 24 * 60 * 60_000;
 
-/** What the cleaner does two months from now, while no server runs. */
-async function cleanLater({ dataFolder, project }: Fixture): Promise<readonly string[]> {
+interface Upkeep {
+  /** Branches that were removed. */
+  readonly removed: readonly string[];
+  /** Number of runs whose records were moved. */
+  readonly moved: number;
+}
+
+/** What the upkeep does two months from now, while no server runs. */
+async function keepUpLater({ dataFolder, project }: Fixture): Promise<Upkeep> {
   const store = openSqliteEventStore({ file: path.join(dataFolder, 'orchestrator.db'), writer: 'inline' });
   try {
-    const cleaner = new BranchCleaner({
-      store,
-      repository: createGitRepository({
-        folder: path.join(dataFolder, 'mirrors'),
-        author: { name: 'Autonomous', email: 'autonomous@example.test' },
-      }),
-      clock: { now: () => new Date(Date.now() + SIXTY_DAYS_MS) },
-      afterDays: 30,
+    const repository = createGitRepository({
+      folder: path.join(dataFolder, 'mirrors'),
+      author: { name: 'Autonomous', email: 'autonomous@example.test' },
     });
-    const cleaned = await cleaner.clean(project, {});
-    return cleaned.removed.map(({ branch }) => branch);
+    const clock = { now: () => new Date(Date.now() + SIXTY_DAYS_MS) };
+    const parts = { store, repository, clock, afterDays: 30 };
+    const { removed } = await new BranchCleaner(parts).clean(project, {});
+    return { removed: removed.map(({ branch }) => branch), moved: await new RecordMover(parts).move(project) };
   } finally {
     await store.close();
   }
@@ -63,8 +70,9 @@ it('a finished run loses its branch after its time, and nothing else', async () 
   await expect(server.client.cleanBranches(server.project.id, { afterDays: 0 })).rejects.toMatchObject({ status: 400 });
   await server.close();
 
-  expect(await cleanLater(server)).toEqual([done.branch]);
-  expect(await server.git('branch', '--list', '--format=%(refname:short)')).toBe('autonomous/record\nmain\n');
+  expect(await keepUpLater(server)).toEqual({ removed: [done.branch], moved: 1 });
+  const year = `autonomous/record-${done.updatedAt.slice(0, 4)}`;
+  expect(await server.git('branch', '--list', '--format=%(refname:short)')).toBe(`autonomous/record\n${year}\nmain\n`);
 
   const again = await startServer(server.folder);
   try {
@@ -75,4 +83,28 @@ it('a finished run loses its branch after its time, and nothing else', async () 
   } finally {
     await again.stop();
   }
+});
+
+it('a rebuild brings back the runs of the record and those of years', async () => {
+  const server = await aServer();
+  const done = await server.until(await server.launch(), { status: 'completed' });
+  const open = await server.until(await server.launch('Plan it', { trustMode: { planning: 'manual' } }), {
+    gate: 'plan',
+  });
+  await server.close();
+  const before = await storedIn(server.dataFolder);
+  expect((await keepUpLater(server)).moved).toBe(1);
+  const clone = await aClone(server);
+  await rm(server.dataFolder, { recursive: true });
+
+  const folder = await aFolder(server);
+  expect(await rebuiltBy(folder, ['--from', clone])).toMatchObject({ code: 0, err: '' });
+  const after = await storedIn(path.join(folder, 'data'));
+  expect(after[done.id]).toEqual(before[done.id]);
+  const again = await startedOn(folder);
+  await retry(again, open.id);
+  await approve(again, open.id);
+  await until(again, open.id, ({ status }) => status === 'completed');
+  await again.orchestrator.settled();
+  expect((await again.client.listProjects({})).items.flatMap(({ notices }) => notices ?? [])).toEqual([]);
 });

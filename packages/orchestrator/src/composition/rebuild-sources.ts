@@ -68,7 +68,7 @@ async function openSource(
     throw new Unprocessable(
       `${place} has no branch autonomous/record, so there is nothing to rebuild from. Give the repository of a project with runs, or a clone with all of its branches.`,
     );
-  const record = await listRecord(copies, copy, commit);
+  const record = await listRecord(copies, copy, await copies.recordHeads(copy));
   const nameless = record.projects.filter((project) => !remotes.has(project.id)).map((project) => project.id);
   if (address === null && (nameless.length > 0 || remotes.size === 0))
     throw new Unprocessable(noAddress(place, nameless));

@@ -159,7 +159,7 @@ describe('a record in git', () => {
       ]),
     );
     const { commit } = await fixture.repository.record(fixture.project, { files, message: 'Many' });
-    const { runs } = await listRecord(repository, fixture.project, commit);
+    const { runs } = await listRecord(repository, fixture.project, [commit]);
     expect(runs.map(({ runId }) => runId)).toEqual(Array.from({ length: 50 }, (_, index) => `r-${49 - index}`));
     expect(Math.max(...read)).toBeLessThanOrEqual(16);
   });

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import { type RecordedTip, tipOfContext } from '../artifacts/run-context.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
-import { RECORD_BRANCH, type RecordKeeper, type RemoteProject, type Repository } from '../repository/repository.ts';
+import type { RecordKeeper, RemoteProject, Repository } from '../repository/repository.ts';
 import { rechainedMark } from './import-run.ts';
 import { isOwnLog, isSealed } from './record-seal.ts';
 
@@ -133,19 +133,15 @@ export function recordKeeper(store: EventStore, repository: Repository, project:
   };
 }
 
-/** Commits of the record in the mirror: its own, and the remote's as last fetched where that is another one. */
+/** Commits of the record in the mirror: its own, the remote's as last fetched where that is another one, and those of years. */
 export async function knownRecords(repository: Repository, project: RemoteProject): Promise<readonly string[]> {
-  const heads = await Promise.all([
-    repository.branchHead(project, RECORD_BRANCH),
-    repository.remoteHead(project, RECORD_BRANCH),
-  ]);
-  return [...new Set(heads.filter((head) => head !== null))];
+  return repository.recordHeads(project);
 }
 
 /** Commits of a project's record of which the database is known to have everything. */
 const comparedMark = (projectId: string): string => `record.compared.${projectId}`;
-/** Of the mirror and of the remote, and those before them. */
-const COMPARED_KEPT = 4;
+/** Of the mirror, of the remote and of some years, and those before them. */
+const COMPARED_KEPT = 16;
 /** Set when all open runs of a project have records in the present form. */
 const renewedMark = (projectId: string): string => `record.renewed.${projectId}`;
 

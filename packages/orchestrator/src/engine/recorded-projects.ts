@@ -66,9 +66,18 @@ export async function listRecordFolders(
   return { projects, runs };
 }
 
-/** @param commit of the branch of the record */
-export async function listRecord(repository: Reader, project: RemoteProject, commit: string): Promise<RecordedFiles> {
-  const folders = await listRecordFolders(repository, project, commit);
+/** @param commits of the branches of the record; of a run or project that several have, that of the first is taken */
+export async function listRecord(
+  repository: Reader,
+  project: RemoteProject,
+  commits: readonly string[],
+): Promise<RecordedFiles> {
+  const folders = { projects: new Map<string, string>(), runs: new Map<string, RunFiles>() };
+  for (const commit of commits) {
+    const { projects, runs } = await listRecordFolders(repository, project, commit);
+    for (const [id, oid] of projects) if (!folders.projects.has(id)) folders.projects.set(id, oid);
+    for (const [id, files] of runs) if (!folders.runs.has(id)) folders.runs.set(id, files);
+  }
   const created = await createdAtOf(repository, project, folders.runs);
   const runs = [...folders.runs.values()].sort(
     (a, b) => order(created.get(a.runId) ?? '', created.get(b.runId) ?? '') || order(a.runId, b.runId),

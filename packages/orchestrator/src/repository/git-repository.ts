@@ -32,7 +32,7 @@ import { LfsObjects } from './lfs-objects.ts';
 import { lfsPointersOf } from './lfs-pointers.ts';
 import { packMirror } from './mirror-packing.ts';
 import { recordFiles } from './record-branch.ts';
-import { moveRecord } from './record-years.ts';
+import { listRecordHeads, moveRecord } from './record-years.ts';
 import type { LeftOut, RemoteProject, Repository } from './repository.ts';
 import { listRunBranches, removeRunBranch } from './run-branches.ts';
 import { type Submodule, Submodules } from './submodules.ts';
@@ -128,6 +128,7 @@ type HistoryMethods = Pick<
   | 'remoteHead'
   | 'branchHead'
   | 'runBranches'
+  | 'recordHeads'
   | 'missingCommits'
   | 'createBranch'
   | 'forwardBranch'
@@ -160,6 +161,10 @@ function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
     async branchHead(project, branch) {
       const ref = localRef(branch);
       return readRef(await mirrors.of(project), ref);
+    },
+
+    async recordHeads(project) {
+      return listRecordHeads(await mirrors.of(project));
     },
 
     async runBranches(project) {

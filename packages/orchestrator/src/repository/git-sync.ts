@@ -16,8 +16,8 @@ import {
 import { fetchBranches, fetchClonedBranches, listRemote, pushCommit } from './git-remote.ts';
 import type { KnownTrees } from './known-trees.ts';
 import type { RecordRefs } from './record-branch.ts';
-import type { YearRefs } from './record-years.ts';
-import { type PushResult, RECORD_BRANCH, recordBranchOf, type RemoteProject } from './repository.ts';
+import { recordsOfRemote, type YearRefs } from './record-years.ts';
+import { isRecordBranch, type PushResult, RECORD_BRANCH, recordBranchOf, type RemoteProject } from './repository.ts';
 import { assertObjectId } from './repository-paths.ts';
 
 /**
@@ -69,10 +69,13 @@ export async function fetchRecord(
   signal?: AbortSignal,
 ): Promise<string | null> {
   const remote = await mirrors.withRemote(project, signal);
-  const commit = (await listRemote(remote.place, remote.access)).branches.get(RECORD_BRANCH) ?? null;
+  const { branches } = await listRemote(remote.place, remote.access);
+  const commit = branches.get(RECORD_BRANCH) ?? null;
   if (commit === null) await forgetRecord(remote.place);
-  else if ((await readRef(remote.place, trackingRef(RECORD_BRANCH))) !== commit)
-    await fetchInTurn(mirrors, project, remote, RECORD_BRANCH, signal);
+  const known = await recordsOfRemote(remote.place);
+  const isNew = [...branches].some(([name, head]) => isRecordBranch(name) && known.get(name) !== head);
+  // Run branches of such a name come along.
+  if (isNew) await fetchInTurn(mirrors, project, remote, `${RECORD_BRANCH}*`, signal);
   return commit;
 }
 

@@ -1,7 +1,7 @@
 /** Moves what ended long ago from the record to branches of its own, one a year, so that the record's tree stays small. */
-import type { GitPlace } from './git.ts';
+import { type GitPlace, gitText } from './git.ts';
 import { editTree, listTree, type TreeEdit, type TreeEntry } from './git-trees.ts';
-import type { PushResult, RecordMove } from './repository.ts';
+import { isRecordBranch, type PushResult, RECORD_BRANCH, type RecordMove } from './repository.ts';
 import { atOrUnderAny, EMPTY_TREE } from './repository-paths.ts';
 
 /** Access to the mirror that moving needs. Commits are `null` where there is no such branch. */
@@ -14,6 +14,39 @@ export interface YearRefs {
   commitTree(tree: string, parents: readonly string[], message: string): Promise<string>;
   push(year: string | null, commit: string, expected: string | null): Promise<PushResult>;
   moveLocal(commit: string, before: string): Promise<void>;
+}
+
+const TRACKING = 'refs/remotes/origin/';
+
+/** Commits of the record by branch of the remote, as last fetched. */
+export async function recordsOfRemote(place: GitPlace): Promise<ReadonlyMap<string, string>> {
+  return refsOf(place, TRACKING);
+}
+
+/** The mirror's own record, the remote's, then those of years, the newest first; each commit once. */
+export async function listRecordHeads(place: GitPlace): Promise<readonly string[]> {
+  const [own, remote] = await Promise.all([refsOf(place, 'refs/heads/'), recordsOfRemote(place)]);
+  const years = [...remote].filter(([branch]) => branch !== RECORD_BRANCH).sort(([a], [b]) => (a < b ? 1 : -1));
+  const heads = [own.get(RECORD_BRANCH), remote.get(RECORD_BRANCH), ...years.map(([, commit]) => commit)];
+  return [...new Set(heads.filter((head) => head !== undefined))];
+}
+
+async function refsOf(place: GitPlace, folder: string): Promise<ReadonlyMap<string, string>> {
+  const text = await gitText(place, {
+    args: [
+      'for-each-ref',
+      '--format=%(objectname) %(refname)',
+      `${folder}${RECORD_BRANCH}`,
+      `${folder}${RECORD_BRANCH}-*`,
+    ],
+  });
+  const lines = text.split('\n').map((line) => line.split(' '));
+  return new Map(
+    lines.flatMap(([commit = '', ref = '']) => {
+      const branch = ref.slice(folder.length);
+      return isRecordBranch(branch) ? [[branch, commit] as const] : [];
+    }),
+  );
 }
 
 /** @returns false when a branch is not where it was expected: a later call goes on */

@@ -305,7 +305,12 @@ export interface Repository {
   removeRunBranch(project: RemoteProject, branch: RunBranch, signal?: AbortSignal): Promise<boolean>;
 
   /**
-   * Fetches the remote's branch `autonomous/record` into the mirror.
+   * Lists the commits of the record that the mirror knows, each once: its own, the remote's as last fetched, then those of
+   * years, the newest year first. Of a run that several have, the first is the newest.
+   */
+  recordHeads(project: RemoteProject): Promise<readonly string[]>;
+  /**
+   * Fetches the remote's branch `autonomous/record` and those of years into the mirror.
    * @param signal ends the git process; its reason is thrown
    * @returns the branch's commit; `null` if the remote has no such branch
    * @throws {NeedsHuman} `remote_unavailable` or `auth_expired`
