@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { ActivityTools } from './activities/tools.ts';
 import { removeAbandonedFolders } from './activities/work-folders.ts';
 import { createActivityTools } from './composition/activity-tools.ts';
+import type { LearningScrubber } from './artifacts/secrets.ts';
 import { type Adapters, openAdapters } from './composition/adapters.ts';
 import { type BackgroundWork, createBackgroundWork } from './composition/background-work.ts';
 import { UNFINISHED_REBUILD } from './composition/rebuild.ts';
@@ -37,6 +38,8 @@ import { createOrchestrator } from './server/orchestrator-service.ts';
 export interface ComposeOptions {
   readonly config: ServerConfig;
   readonly log: Logger;
+  /** Removes secrets from what is logged; it learns those that the configuration does not have. */
+  readonly scrubber?: LearningScrubber;
   /** Only the bundled demo gives one of its own; every other server uses the one that its configuration names. */
   readonly sandboxes?: SandboxProvider;
   /** Wraps a port to measure it. */
@@ -125,8 +128,9 @@ async function createParts(
   stops: StopList,
   onStopped: (reason: Error) => void,
 ): Promise<Parts> {
-  const { config, log, sandboxes, instrument, wrap } = options;
-  const adapters = await openAdapters({ config, log, dataFolder, stops, sandboxes, wrapStore: wrap?.store, onStopped });
+  const { config, log, sandboxes, instrument, wrap, scrubber } = options;
+  const wrapStore = wrap?.store;
+  const adapters = await openAdapters({ config, log, dataFolder, stops, sandboxes, wrapStore, onStopped, scrubber });
   await assertRebuilt(adapters.store);
   const { setup } = adapters;
   const workflows = await loadServerWorkflows(config, setup.models, () => setup.modelDefaults());

@@ -7,6 +7,7 @@ import { EXIT, UsageError } from './exit.ts';
 import { type CliIo, say } from './io.ts';
 import { modelStatus } from './model-status.ts';
 import { type RunningOrchestrator, startOrchestrator } from '../compose.ts';
+import { createLearningScrubber, type Scrubber } from '../artifacts/secrets.ts';
 import { readServerConfig, type ServerConfig } from '../config.ts';
 import { watchEventLoop } from '../engine/event-loop-watch.ts';
 import { printable } from './timeline.ts';
@@ -29,12 +30,13 @@ const STOP_WITHIN_MS = 9_000;
  */
 export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const config = configFrom(options, io);
-  const log = createLog(config, io);
+  const scrubber = createLearningScrubber(config.secrets);
+  const log = createLog(config, io, scrubber);
   const signal = stopSignal(log);
   dieOnBugs(log);
   await prepareDataFolder(config.dataFolder);
   const endWatch = watchEventLoop({ dataFolder: config.dataFolder, endAfterMs: config.blockedLimitMs });
-  const orchestrator = await startOrchestrator({ config, log });
+  const orchestrator = await startOrchestrator({ config, log, scrubber });
   try {
     if (!signal.aborted) say(io, await greeting(config, orchestrator));
     const failure = await Promise.race([aborted(signal), orchestrator.failed]);
@@ -142,10 +144,12 @@ function dieOnBugs(log: Logger): void {
   });
 }
 
-/** JSON lines on stderr; on a terminal one readable line each. */
-function createLog({ logLevel }: ServerConfig, { stderr }: CliIo): Logger {
-  if (stderr.isTTY !== true) return pino({ level: logLevel }, pino.destination({ dest: 2, sync: true }));
-  return pino({ level: logLevel }, { write: (line) => void stderr.write(`${readableLine(line)}\n`) });
+/** JSON lines on stderr; on a terminal one readable line each. No secret that the server knows is in them. */
+function createLog({ logLevel }: ServerConfig, { stderr }: CliIo, { scrub }: Scrubber): Logger {
+  if (stderr.isTTY === true)
+    return pino({ level: logLevel }, { write: (line) => void stderr.write(`${readableLine(scrub(line))}\n`) });
+  const lines = pino.destination({ dest: 2, sync: true });
+  return pino({ level: logLevel }, { write: (line) => void lines.write(scrub(line)) });
 }
 
 /**

@@ -5,7 +5,7 @@ import { createAgentRouter } from '../agents/agent-router.ts';
 import type { Agent } from '../agents/agent.ts';
 import { createToolLoopAgent } from '../agents/tool-loop/tool-loop.ts';
 import { createMermaidParser, type MermaidParser } from '../artifacts/mermaid.ts';
-import { createLearningScrubber, type Scrubber } from '../artifacts/secrets.ts';
+import { createLearningScrubber, type LearningScrubber, type Scrubber } from '../artifacts/secrets.ts';
 import type { ServerConfig } from '../config.ts';
 import type { DataFolder } from '../data-folder.ts';
 import { systemClock } from '../engine/clock.ts';
@@ -36,6 +36,8 @@ export interface AdapterOptions {
   readonly wrapStore: ((store: EventStore) => EventStore) | undefined;
   /** Called with the reason when nothing can be stored any more. */
   readonly onStopped: (reason: Error) => void;
+  /** Learns every secret of the server; default: one of its own. */
+  readonly scrubber: LearningScrubber | undefined;
 }
 
 export interface Adapters {
@@ -62,7 +64,8 @@ export async function openAdapters(options: AdapterOptions): Promise<Adapters> {
   stops.add(() => store.close());
   stops.add(watchDataFolder(dataFolder, opened, log));
   const token = config.token ?? (await openToken(config.dataFolder));
-  const scrubber = createLearningScrubber([...config.secrets, token]);
+  const scrubber = options.scrubber ?? createLearningScrubber(config.secrets);
+  scrubber.learn([token]);
   const repository = createGitRepository({
     folder: path.join(config.dataFolder, 'mirrors'),
     author: config.commitAuthor,

@@ -94,6 +94,7 @@ export async function rebuild({ config, log, from, remotes }: RebuildOptions): P
       stops,
       sandboxes: undefined,
       wrapStore: undefined,
+      scrubber: undefined,
       onStopped: (reason) => log.error(reason.message),
     });
     const { store } = adapters;
