@@ -44,6 +44,8 @@ export type GitReport = { readonly id: number } & (
 
 /** Time that local commands have left when the server ends: they are short and write to the mirror. */
 const LEFT_MS = 10_000;
+/** What is kept of what a command says on stderr: a remote may say anything, for ever. */
+const MAX_STDERR_BYTES = 1024 * 1024;
 /** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000;
 
@@ -104,6 +106,7 @@ function perform(order: GitOrder): Promise<GitReport> {
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   let bytes = 0;
+  let saidBytes = 0;
   let truncated = false;
   child.stdout.on('data', (chunk: Buffer) => {
     silence?.refresh();
@@ -118,6 +121,9 @@ function perform(order: GitOrder): Promise<GitReport> {
   child.stderr.on('data', (chunk: Buffer) => {
     silence?.refresh();
     stderr.push(chunk);
+    saidBytes += chunk.length;
+    // The end of it says why a command failed.
+    while (saidBytes > MAX_STDERR_BYTES && stderr.length > 1) saidBytes -= stderr.shift()?.length ?? 0;
   });
   child.stdin.on('error', () => {
     // A command that ends before it has read all of its input says why by its exit code.

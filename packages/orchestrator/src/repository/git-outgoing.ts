@@ -3,6 +3,7 @@
  * the new part of a commit's history.
  */
 import { type GitPlace, runGit, splitNul } from './git.ts';
+import { listTree, SYMLINK_MODE } from './git-trees.ts';
 import { type NewHistory, RECORD_BRANCH, type TreeChange } from './repository.ts';
 import { MAX_TARGET_BYTES } from './tree-links.ts';
 
@@ -56,13 +57,7 @@ function readChanges(parts: readonly string[]): TreeChange[] {
 
 /** Targets of a tree's symbolic links by path. */
 export async function symlinksOf(place: GitPlace, tree: string): Promise<Map<string, string>> {
-  const { stdout } = await runGit(place, { args: ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', tree] });
-  // `<mode> blob <oid>\t<path>`
-  const links = splitNul(stdout).flatMap((line) => {
-    if (line.toString('latin1', 0, 6) !== '120000') return [];
-    const tab = line.indexOf(9);
-    return [{ oid: line.toString('latin1', 0, tab).split(' ')[2] ?? '', path: line.toString('utf8', tab + 1) }];
-  });
+  const links = (await listTree(place, tree)).filter(({ mode }) => mode === SYMLINK_MODE);
   const targets = await readBlobs(place, [...new Set(links.map(({ oid }) => oid))], MAX_TARGET_BYTES);
   return new Map(
     links.flatMap(({ oid, path }) => {

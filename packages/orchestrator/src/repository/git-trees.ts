@@ -32,10 +32,24 @@ export function isFileMode(mode: string): boolean {
   return mode === FILE_MODE || mode === EXECUTABLE_MODE;
 }
 
-/** Everything in a tree that is not itself a tree, in git's order. */
+/** Half a million files of usual paths. A tree of a few objects can name any number of files: folders may share their contents. */
+const MAX_LISTING_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Everything in a tree that is not itself a tree, in git's order.
+ * @throws {NeedsHuman} `setup_failed` where the list of its paths has more than 64 MB
+ */
 export async function listTree(place: GitPlace, treeish: string): Promise<TreeEntry[]> {
-  const { stdout } = await runGit(place, { args: ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', treeish] });
-  return splitNul(stdout).map(parseEntry);
+  const { stdout, truncated } = await runGit(place, {
+    args: ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', treeish],
+    maxOutputBytes: MAX_LISTING_BYTES,
+  });
+  if (!truncated) return splitNul(stdout).map(parseEntry);
+  // Without the id: the record brings along each tree that the log names.
+  throw new NeedsHuman(
+    'setup_failed',
+    "The project's branch contains more files than the server reads: the list of their paths has more than 64 MB. Remove generated files from the branch, then start a new run",
+  );
 }
 
 /** `<mode> <type> <oid>\t<path>`, the line of ls-tree and mktree. */

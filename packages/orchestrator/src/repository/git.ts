@@ -4,7 +4,7 @@
  */
 import { stat, unlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NeedsHuman } from '@autonomous/shared';
+import { NeedsHuman, showHiddenInLine } from '@autonomous/shared';
 import { launchGit } from './git-launcher.ts';
 
 /** A repository that the server owns. */
@@ -62,6 +62,9 @@ const SETTINGS: readonly Setting[] = [
   ['core.askPass', ''],
   ['credential.helper', ''],
   ['safe.bareRepository', 'explicit'],
+  // Names that macOS or Windows take for .git are in no tree that the server writes, wherever it runs.
+  ['core.protectHFS', 'true'],
+  ['core.protectNTFS', 'true'],
   ['submodule.recurse', 'false'],
   ['gc.auto', '0'],
   ['maintenance.auto', 'false'],
@@ -81,6 +84,9 @@ const SETTINGS: readonly Setting[] = [
 const REMOTE_SILENCE_MS = 180_000;
 /** Nothing that the server asks of its own mirrors takes this long. */
 const LOCAL_LIMIT_MS = 600_000;
+
+/** Half a million branches. */
+const MAX_REMOTE_BYTES = 64 * 1024 * 1024;
 
 /** No change of a ref takes longer than this, so an older lock was left by a process that was killed. */
 const STALE_LOCK_MS = 10_000;
@@ -182,11 +188,13 @@ async function askRemote(
     input: '',
     silenceMs: REMOTE_SILENCE_MS,
     timeoutMs: limitMs,
+    maxOutputBytes: MAX_REMOTE_BYTES,
     isRemote: true,
   };
-  const { exitCode, stdout, stderr, ended } = await launchGit(order, signal).catch(explainLaunch);
+  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order, signal).catch(explainLaunch);
   signal?.throwIfAborted();
   if (ended !== undefined) return { silent: true };
+  if (truncated) return { silent: false, exitCode, stdout: '', stderr: 'fatal: it answered with more than 64 MB\n' };
   return { silent: false, exitCode, stdout: Buffer.from(stdout).toString('utf8'), stderr };
 }
 
@@ -249,6 +257,13 @@ function explainLaunch(cause: unknown): never {
 
 function localFailure(args: readonly string[], answer: GitAnswer): Error {
   const failure = new GitFailure(args, answer.exitCode, answer.stderr);
+  const refused = /^error: invalid path '(?<path>[^\n]*)'$/m.exec(answer.stderr)?.groups?.['path'];
+  if (refused !== undefined)
+    return new NeedsHuman(
+      'setup_failed',
+      `The project's branch contains the path '${showHiddenInLine(refused)}', which git never writes: it leads out of the project or stands for git's own files. Remove it from the branch, then start a new run`,
+      { cause: failure },
+    );
   if (!isStorageFull(answer.stderr)) return failure;
   return new NeedsHuman('storage_full', 'The disk with the project mirrors is full. Free some space, then retry', {
     cause: failure,
