@@ -44,6 +44,7 @@ export const SLOW_TESTS = {
   'packages/orchestrator/test/crash.test.ts': 250,
   'packages/orchestrator/test/e2b-runs.test.ts': 123,
   'packages/orchestrator/test/hostile-files.test.ts': 136,
+  'packages/orchestrator/test/hostile-git.test.ts': 50,
   'packages/orchestrator/test/hostile-work.test.ts': 122,
   'packages/orchestrator/test/custom-workflow.test.ts': 75,
   'packages/orchestrator/test/phased-plan.test.ts': 200,

@@ -42,7 +42,7 @@ describe('a decision', () => {
     await server.until(run, { gate: 'implementation' });
   });
 
-  it('that was made for an earlier gate is refused at the one that is open now, whatever it is', async () => {
+  it('H03: that was made for an earlier gate is refused at the one that is open now, whatever it is', async () => {
     const server = await aServer();
     const run = await server.launch('Add the feature', MANUAL);
     const plan = (await server.until(run, { gate: 'plan' })).gate;
@@ -76,7 +76,7 @@ describe('a decision', () => {
 });
 
 describe('the plan gate', () => {
-  it('refuses an approval of something else than what is there now, with what is', async () => {
+  it('H03: refuses an approval of something else than what is there now, with what is', async () => {
     const server = await aServer();
     const run = await server.launch('Add the feature', MANUAL_PLAN);
     const { gate } = await server.until(run, { gate: 'plan' });
@@ -202,6 +202,33 @@ describe('the plan gate', () => {
 });
 
 describe('the implementation gate', () => {
+  it('H03: refuses an approval after the code was made anew, and one after the run was cancelled', async () => {
+    const louder = when('louder', writes({ 'feature.sh': 'echo FEATURE\n' }));
+    const server = await aServer({
+      script: aScript({ implementer: [louder, writes({ 'feature.sh': 'echo feature\n' })] }),
+    });
+    const run = await server.launch('Add the feature', { trustMode: { planning: 'auto', implementation: 'manual' } });
+    const shown = (await server.until(run, { gate: 'implementation' })).gate;
+    if (shown === null) throw new Error('the run has no gate');
+    await server.decide(run, { decision: 'reject', feedback: 'Make it louder.' });
+    const now = (await server.until(run, { gate: 'implementation' })).gate;
+    if (now === null) throw new Error('the run has no gate');
+    const refused = (gateId: string) =>
+      server.client
+        .decideGate(gateId, { decision: 'approve', ...shownAt(shown), gateId })
+        .catch((error: unknown) => error);
+    const { artifactHash, codeTree } = now;
+    expect(await refused(now.id)).toMatchObject({ status: 409, code: 'stale', problem: { artifactHash, codeTree } });
+    expect(await refused(shown.id)).toMatchObject({ status: 409 });
+    expect((await server.client.getRun(run.id)).gate).toEqual(now);
+    const { baseCommit } = await server.client.cancelRun(run.id);
+    const events = await server.events(run.id);
+    const late = server.client.decideGate(now.id, { decision: 'approve', ...shownAt(now), gateId: now.id });
+    await expect(late).rejects.toMatchObject({ status: 409 });
+    expect(await server.events(run.id)).toEqual(events);
+    expect((await server.git('rev-parse', 'main')).trim()).toBe(baseCommit);
+  });
+
   it('shows report and code tree, and sends what a person says back to the implementer', async () => {
     const second = when('say it louder', writes({ 'feature.sh': 'echo FEATURE\n' }));
     const server = await aServer({

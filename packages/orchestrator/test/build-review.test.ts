@@ -55,7 +55,7 @@ it.each([
 });
 
 it.each(['"user⟨U+202E⟩ ⟨U+2066⟩// admin⟨U+2069⟩"', 'lib.js: 4 hidden characters in added lines'])(
-  'the validator is shown hidden characters as escapes, and how many there are: %s',
+  'C07: the validator is shown hidden characters as escapes, and how many there are: %s',
   async (text) => {
     const server = await aServer({
       files: FILES,
@@ -99,7 +99,7 @@ async function printed(server: Fixture, ...args: readonly string[]): Promise<str
 const EVIL = 'A\u001b]52;c;eA==\u0007B\u009b2JC\rD\u202eE\u200bF\u{E0041}G\u2028H';
 const SHOWN = 'A⟨U+001B⟩]52;c;eA==⟨U+0007⟩B⟨U+009B⟩2JC⟨U+000D⟩D⟨U+202E⟩E⟨U+200B⟩F⟨U+E0041⟩G⟨U+2028⟩H';
 
-it('a terminal is given escapes for what it would obey or not show, and the same content as JSON', async () => {
+it('C07: a terminal is given escapes for what it would obey or not show, and the same content as JSON', async () => {
   const plan = `# Plan\n\n${EVIL.replace('\r', '')}\n\n\`\`\`mermaid\nflowchart TD\n  a["Start"] --> b["Feature"]\n\`\`\`\n`;
   const server = await aServer({
     files: FILES,

@@ -20,7 +20,7 @@ async function hasLeaked(server: Fixture): Promise<boolean> {
   return false;
 }
 
-it('a result with a secret is not pushed; the pause names file, line and rule, and a person may accept it', async () => {
+it('G04: a result with a secret is not pushed; the pause names file, line and rule, and a person may accept it', async () => {
   const server = await aServer({ script: aScript({ implementer: [writes({ 'src/key.sh': `# a\nT=${TOKEN}\n` })] }) });
   const run = await server.until(await server.launch('Add the feature', trusted), { gate: 'pause' });
   expect(run.gate).toMatchObject({
@@ -56,7 +56,7 @@ it.each(['squash', 'merge', 'ff'] as const)(
   },
 );
 
-it('names of files, commit messages and plans are looked through as well', async () => {
+it('G04: names of files, commit messages and plans are looked through as well', async () => {
   const named = await aServer({ script: aScript({ implementer: [writes({ [`src/${TOKEN}.sh`]: 'true\n' })] }) });
   const run = await named.until(await named.launch('Add the feature', trusted), { gate: 'pause' });
   expect(run.gate).toMatchObject({
@@ -91,7 +91,7 @@ it('what the base commit holds already is not asked about', async () => {
   expect(run.acceptedConcerns).toBeUndefined();
 });
 
-it('the record on the remote has a mark in place of each secret that stopped the run, in any dress', async () => {
+it('G04 G05: the record on the remote has a mark in place of each secret that stopped the run, in any dress', async () => {
   const secrets = [
     ['https://discord.com/api/webhooks', '123456789012345678', 'aB3'.repeat(22)].join('/'),
     ['GOCSPX', 'aB3dE5fG7hI9jK1lM3nO5pQ7'].join('-'),

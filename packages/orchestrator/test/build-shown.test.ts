@@ -47,7 +47,7 @@ async function atPlanGate(config: RunConfigRequest = ASKED) {
   return { server, run, gate };
 }
 
-it('the plan gate at a terminal shows what the run adds to the memory before it is accepted', async () => {
+it('F04: the plan gate at a terminal shows what the run adds to the memory before it is accepted', async () => {
   const { server, run } = await atPlanGate();
   const { text } = await cli(server, ['approve', run.id], 'yes\n');
   const asked = text.indexOf('approve this?');

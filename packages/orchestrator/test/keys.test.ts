@@ -20,7 +20,7 @@ async function aProvider(): Promise<string> {
   return provider.baseUrl;
 }
 
-it('lets a run that waits for a key go on, and shows up in nothing that is stored or told', async () => {
+it('G03: lets a run that waits for a key go on, and shows up in nothing that is stored or told', async () => {
   const baseUrl = await aProvider();
   const server = await aServer({ env: NO_SCRIPT });
   const { client } = server;

@@ -22,7 +22,7 @@ it.each([
   ['private use', 'a\ue000b\u{F0000}', 'a⟨U+E000⟩b⟨U+F0000⟩'],
   ['a flag with another message', '🏴\u{E0061}\u{E007F}', '🏴⟨U+E0061⟩⟨U+E007F⟩'],
   ['joiners between Latin letters', 'pay\u200dload \u200cx', 'pay⟨U+200D⟩load ⟨U+200C⟩x'],
-])('%s are seen', (_name, text, shown) => {
+])('C07: %s are seen', (_name, text, shown) => {
   expect(showHidden(text)).toBe(shown);
 });
 

@@ -135,7 +135,7 @@ it.each(CONFIGS)('starts no program that a repository names: %s', async (_, conf
   expect(started()).toEqual([]);
 });
 
-it.each(CONFIGS)('starts none in a folder that is shaped like a bare repository: %s', async (_, config) => {
+it.each(CONFIGS)('B03: starts none in a folder that is shaped like a bare repository: %s', async (_, config) => {
   const url = await startServer();
   const bare = path.join(clone, 'sub', 'bare');
   mkdirSync(path.join(bare, 'objects'), { recursive: true });

@@ -56,7 +56,7 @@ const SECRETS: Readonly<Record<string, readonly [name: string, text: string]>> =
   'a file name': [`src/ghp_${random(36)}.mjs`, ''],
 };
 
-describe('the search for secrets', () => {
+describe('G04: the search for secrets', () => {
   it.each(Object.entries(SECRETS))('finds %s', async (_what, [name, text]) => {
     const found = await scanForSecrets([{ name, content: `first line\n${text}\n` }]);
     expect(found.map(({ line }) => line)).toEqual([text === '' ? 0 : 2]);

@@ -62,7 +62,7 @@ describe('a scrubber that knows nothing', () => {
   });
 });
 
-describe('a scrubber that knows values', () => {
+describe('G05: a scrubber that knows values', () => {
   const secret = 'canary/Value+with "quotes" & ümlaut?';
   const { scrub, scrubJson } = createScrubber([secret, 'plain-canary-42', 'short', '']);
 
@@ -195,7 +195,7 @@ describe('secrets in a file', () => {
   });
 });
 
-describe('a known value in other dress', () => {
+describe('G05: a known value in other dress', () => {
   const value = `0f3a${letters.toLowerCase()}9c1e7b5d2a8f4e6c0b1d3f5a7c9e8b6d4f2a`;
   const { scrub } = createScrubber([value]);
   const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -253,7 +253,7 @@ describe('Taking files back', () => {
     expect(await takeBack([], ['ai/backlog.md', 'ai/diary.md'])).toMatchObject({ changes: [], refused: [] });
   });
 
-  it('keeps what agents write under .autonomous out and reports it', async () => {
+  it('B10: keeps what agents write under .autonomous out and reports it', async () => {
     await checkOut({
       '.autonomous/config.json': '{}',
       '.autonomous/specs/001-a.md': 'plan',
@@ -277,7 +277,7 @@ describe('Taking files back', () => {
     ]);
   });
 
-  it('leaves out links that lead out of the project, and submodules that cannot be had, and says why', async () => {
+  it('B05 C02: leaves out links that lead out of the project, and submodules that cannot be had, and says why', async () => {
     const seed = makeProjectFolder(join(folder.path, 'seed'));
     symlinkSync('/etc', join(seed, 'link'));
     git(seed, 'add', 'link');
@@ -363,7 +363,7 @@ describe('Taking files back', () => {
     });
   });
 
-  it('refuses links that lead out through another one, and keeps what stood there', async () => {
+  it('C02 C03: refuses links that lead out through another one, and keeps what stood there', async () => {
     const { takeLinksBack } = await checkOutLinks({ inner: 'src/deep', keeps: 'README.md' });
     rmSync(join(work, 'inner'));
     rmSync(join(work, 'keeps'));
@@ -457,7 +457,7 @@ describe('Taking files back', () => {
 });
 
 describe('A hostile folder', () => {
-  it('runs nothing that was planted in a git repository, and takes nothing of it', async () => {
+  it('B01 B02 B04: runs nothing that was planted in a git repository, and takes nothing of it', async () => {
     await checkOut();
     git(work, 'init', '--quiet');
     const pwn = `touch ${planted()}`;
@@ -505,7 +505,7 @@ describe('A hostile folder', () => {
     expect(existsSync(planted())).toBe(false);
   });
 
-  it('brings no content of the host along: symlinks, pipes and sockets are refused and what stood there stays', async () => {
+  it('C03: brings no content of the host along: symlinks, pipes and sockets are refused and what stood there stays', async () => {
     await checkOut({ 'docs/a.md': 'a', 'docs/b.md': 'b', 'config.json': '{}' });
     rmSync(join(work, 'docs'), { recursive: true });
     rmSync(join(work, 'config.json'));
@@ -537,7 +537,7 @@ describe('A hostile folder', () => {
     }
   });
 
-  it('refuses names that no tree may hold and takes the rest', async () => {
+  it('B06 B11: refuses names that no tree may hold and takes the rest', async () => {
     await checkOut();
     for (const name of ['a\nb', 'back\\slash', 'git~1', '.git ', 'bell\u0007']) writeFileSync(join(work, name), 'x');
     writeFileSync(Buffer.concat([Buffer.from(`${work}/`), Buffer.of(0xff)]), 'x');
@@ -549,7 +549,7 @@ describe('A hostile folder', () => {
     );
   });
 
-  it('refuses a file over the limit, and leaves a large one of the project alone', async () => {
+  it('B12: refuses a file over the limit, and leaves a large one of the project alone', async () => {
     const { repository, project } = fixture;
     const seed = makeProjectFolder(join(folder.path, 'seed'), {
       'large.bin': 'x'.repeat(MAX_FILE_BYTES + 1),
@@ -573,7 +573,7 @@ describe('A hostile folder', () => {
     expect(await repository.readFile(other, tree, 'grown.bin')).toBe('g');
   });
 
-  it('refuses names that mean another file elsewhere, and leaves what the project has', async () => {
+  it('B11: refuses names that mean another file elsewhere, and leaves what the project has', async () => {
     await checkOut({ 'README.md': 'read\n', 'aux.c': 'old\n', 'src/a.js': 'a\n', 'caf\u00e9.txt': 'x\n' });
     write(work, {
       'aux.c': 'new\n',
@@ -628,7 +628,7 @@ describe('A hostile folder', () => {
     expect(refused.at(-1)).toEqual({ path: '…', reason: '10 more were refused' });
   });
 
-  it('is never left by a file or folder that turns into a symlink meanwhile', async () => {
+  it('C02 C03: is never left by a file or folder that turns into a symlink meanwhile', async () => {
     const host = mkdtempSync(join(tmpdir(), 'autonomous-host-'));
     write(host, { 'canary.txt': 'CANARY' });
     await checkOut({ 'swap/canary.txt': 'base', 'file.txt': 'base' });

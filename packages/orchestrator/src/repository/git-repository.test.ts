@@ -98,7 +98,7 @@ describe('Inspecting a remote', () => {
     await expect(repository.inspectRemote(path, '--upload-pack=x')).rejects.toThrow(InvalidRequest);
   });
 
-  it('notices changes that are in no commit, without running what the folder planted', async () => {
+  it('B01: notices changes that are in no commit, without running what the folder planted', async () => {
     const repository = plainRepository();
     const path = makeProjectFolder(join(root, 'shop'));
     git(path, 'config', 'core.fsmonitor', `touch ${join(root, 'PWN')}`);
@@ -260,7 +260,7 @@ describe('A remote over smart HTTP', () => {
     }
   });
 
-  it('keeps the token out of everything that lies on the disk', async () => {
+  it('G02: keeps the token out of everything that lies on the disk', async () => {
     const fixture = await open('good-token-1');
     const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
     await fixture.repository.push(fixture.project, BRANCH, commit, null);
@@ -277,7 +277,7 @@ describe('A remote over smart HTTP', () => {
 });
 
 describe('A remote that refuses a push', () => {
-  it("gives the hook's words, without credentials, and changes nothing", async () => {
+  it("G02: gives the hook's words, without credentials, and changes nothing", async () => {
     const fixture = await openFixture(root);
     const { repository, project, remote } = fixture;
     const hook = join(remote, 'hooks', 'pre-receive');
@@ -385,7 +385,7 @@ describe('A mirror', () => {
     expect(await fixture.reopen().remoteHead(fixture.project, 'main')).toBe(before);
   });
 
-  it('runs no hook of its own, whoever put it there', async () => {
+  it('B04: runs no hook of its own, whoever put it there', async () => {
     const fixture = await openFixture(root);
     mkdirSync(join(fixture.gitDir, 'hooks'), { recursive: true });
     for (const name of ['reference-transaction', 'pre-push', 'post-index-change', 'post-checkout']) {
@@ -397,7 +397,7 @@ describe('A mirror', () => {
     expect(existsSync(join(root, 'PWN'))).toBe(false);
   });
 
-  it("uses no settings of the server's user or machine", async () => {
+  it("B02: uses no settings of the server's user or machine", async () => {
     vi.stubEnv('GIT_DIR', '/nonexistent');
     vi.stubEnv('GIT_INDEX_FILE', '/nonexistent/index');
     vi.stubEnv('GIT_AUTHOR_NAME', 'Somebody');
@@ -422,7 +422,7 @@ describe('A mirror', () => {
     }
   });
 
-  it('refuses addresses and names that are not allowed before it starts anything', async () => {
+  it('B06 B07 B09: refuses addresses and names that are not allowed before it starts anything', async () => {
     const repository = plainRepository();
     for (const address of [
       'ext::sh -c "touch PWN"',
@@ -439,14 +439,17 @@ describe('A mirror', () => {
       InvalidRequest,
     );
     const project = { id: 'p-1', repository: '/x', baseBranch: 'main' };
-    for (const branch of ['main:evil', '--force', 'refs/tags/v1', '@{-1}']) {
+    const commitish = ['--upload-pack=x', '-ux', '--receive-p=x', '--exec=x', '--output=/tmp/x', '-c core.x=y', ':/x'];
+    const odd = ['@{-1}', 'a..b', 'a\0', 'a\nb', 'x'.repeat(300), ...commitish];
+    for (const branch of ['main:evil', '--force', 'refs/heads/main:evil', 'refs/tags/v1', 'refs/pull/1/head', ...odd]) {
+      await expect(repository.inspectRemote('/x', branch)).rejects.toThrow(InvalidRequest);
       await expect(repository.push(project, branch, 'a'.repeat(40), null)).rejects.toThrow(InvalidRequest);
       await expect(repository.branchHead(project, branch)).rejects.toThrow(InvalidRequest);
     }
     expect(existsSync(join(root, 'mirrors'))).toBe(false);
   });
 
-  it('reads and writes a tree whose own folder is a symlink without following it', async () => {
+  it('C02 C03: reads and writes a tree whose own folder is a symlink without following it', async () => {
     const seed = join(root, 'seed');
     makeProjectFolder(seed);
     symlinkSync('/etc', join(seed, '.autonomous'));

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
 import { collidingPaths, nameFault } from './portable-names.ts';
 
-describe('A new name', () => {
+describe('B11: a new name', () => {
   it.each([
     ['CON', 'Windows opens a device'],
     ['NUL.js', 'Windows opens a device'],
@@ -41,7 +41,7 @@ describe('A new name', () => {
   });
 });
 
-describe('Names that some file system takes for one', () => {
+describe('B11: names that some file system takes for one', () => {
   const colliding = (before: readonly string[], added: readonly string[]): readonly string[] => [
     ...collidingPaths([...before, ...added], added, (path) =>
       before.some((known) => known === path || known.startsWith(`${path}/`)),

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseRemoteAddress, takesToken, withoutCredentials } from './remote-url.ts';
 
-describe('The address of a remote', () => {
+describe('B07: the address of a remote', () => {
   it.each([
     ['/srv/git/shop.git/', 'local', '/srv/git/shop.git'],
     ['file:///srv/my%20shop', 'local', '/srv/my shop'],

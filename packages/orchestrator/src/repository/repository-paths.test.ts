@@ -104,7 +104,7 @@ const nearNames = fc
   )
   .map((parts) => parts.join(''));
 
-describe('The grammar of branches', () => {
+describe('B06: the grammar of branches', () => {
   it.each([
     'main',
     'feature/login-2',
@@ -134,7 +134,7 @@ describe('The grammar of branches', () => {
   });
 });
 
-describe('The grammar of files', () => {
+describe('B11 C01: the grammar of files', () => {
   it.each([
     'a',
     'src/größe.ts',

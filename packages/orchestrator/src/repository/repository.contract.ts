@@ -533,7 +533,7 @@ export function describeRepository(
       expect(await repository.changesOfTrees(project, [])).toEqual([]);
     });
 
-    it('warns of hidden characters and of names that look like others', async () => {
+    it('C07: warns of hidden characters and of names that look like others', async () => {
       const { repository, project } = fixture;
       const from = await mainHead(fixture);
       const to = await commitFiles(fixture, BRANCH, {
@@ -648,7 +648,7 @@ export function describeRepository(
       expect(git(remote, 'rev-parse', BRANCH)).toBe(second);
     });
 
-    it('never pushes over work that it does not know', async () => {
+    it('B09: never pushes over work that it does not know', async () => {
       const { repository, project, remote } = fixture;
       const first = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
       await repository.push(project, BRANCH, first, null);
@@ -660,7 +660,7 @@ export function describeRepository(
       expect(git(remote, 'rev-parse', BRANCH)).toBe(theirs);
     });
 
-    it('refuses to push over a branch that was removed or never there', async () => {
+    it('B09: refuses to push over a branch that was removed or never there', async () => {
       const { repository, project } = fixture;
       const main = await mainHead(fixture);
       const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });

@@ -112,7 +112,8 @@ describe('Submodules', () => {
     ['https://metadata.google.internal./x', 'only https, and no host of a private network'],
     ['git@example.test:x', "over ssh only the project's own host is used"],
     ['-u', 'is not an allowed address'],
-  ])('are not fetched from %s', async (url, why) => {
+    ['-u./payload', 'is not an allowed address'],
+  ])('B05: are not fetched from %s', async (url, why) => {
     const beside = makeProjectFolder(join(folder.path, 'lib'));
     const seed = makeProjectFolder(join(folder.path, 'seed'));
     symlinkSync(beside, join(seed, 'link'));
@@ -124,7 +125,7 @@ describe('Submodules', () => {
     expect(existsSync(join(work, 'lib'))).toBe(false);
   });
 
-  it('keep their addresses, which an agent could use to send something to any host', async () => {
+  it('B05: keep their addresses, which an agent could use to send something to any host', async () => {
     const lib = makeProjectFolder(join(folder.path, 'lib'), { 'lib.js': 'lib' });
     const seed = makeProjectFolder(join(folder.path, 'seed'));
     addSubmodules(seed, { 'vendor/lib': { url: '../lib', commit: git(lib, 'rev-parse', 'HEAD') } });

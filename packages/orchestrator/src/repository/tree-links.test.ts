@@ -5,7 +5,7 @@ function faults(links: Readonly<Record<string, string>>): Readonly<Record<string
   return Object.fromEntries(linkFaults(new Map(Object.entries(links))));
 }
 
-describe('Links of a tree', () => {
+describe('C02 C03: links of a tree', () => {
   it('may lead to files, folders and names that do not exist, within the tree', () => {
     expect(
       faults({

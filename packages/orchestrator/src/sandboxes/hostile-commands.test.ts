@@ -227,7 +227,7 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
     expect((await run('cat ../other-run/secret.txt ../orchestrator.db; ls ..')).stdout).not.toContain('canary');
   });
 
-  it('D04: makes no file on the host by a link that it leaves where a later sandbox mounts something', async () => {
+  it('C02 D04: makes no file on the host by a link that it leaves where a later sandbox mounts something', async () => {
     const home = join(root, 'home');
     await mkdir(home);
     const files = ['.npmrc', '.yarnrc', '.config'];

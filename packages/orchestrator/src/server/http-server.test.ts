@@ -39,7 +39,7 @@ describe('the server', () => {
     expect((await server.fetch('/ws')).status).toBe(404);
   });
 
-  it('logs a bug with its stack and tells the caller nothing of it', async () => {
+  it('G02: logs a bug with its stack and tells the caller nothing of it', async () => {
     const broken = await startTestServer({
       orchestrator: stubOrchestrator({ getRun: async () => Promise.reject(new TypeError('secret detail')) }),
     });

@@ -8,7 +8,7 @@ import { Faults, FileWarnings } from './review-warnings.tsx';
 const PATCH = 'diff --git a/a.js b/a.js\n--- a/a.js\n+++ b/a.js\n@@ -0,0 +1 @@\n+if (a\u202e) {}\n';
 const FILE = { path: 'a.js', status: 'modified', additions: 1, deletions: 0 } as const;
 
-it('a line shows what it holds, and what is left out is said below it', () => {
+it('C07: a line shows what it holds, and what is left out is said below it', () => {
   const { files } = reviewDiff({
     files: [{ ...FILE, additions: 9, leftOut: { additions: 8, deletions: 0 } }],
     patch: PATCH,

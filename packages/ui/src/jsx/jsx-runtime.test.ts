@@ -5,7 +5,7 @@ import { AnElement } from './an-element.fixture.tsx';
 
 const html = (text: string): string => renderToStaticMarkup(createElement(AnElement, { text }));
 
-it('shows hidden characters as escapes, set apart, in text and in what is read out', () => {
+it('C07: shows hidden characters as escapes, set apart, in text and in what is read out', () => {
   const escape = '<span class="hidden-character" title="A character that is not seen">⟨U+202E⟩</span>';
   const shown = `a${escape}b`;
   expect(html('a\u202eb')).toBe(

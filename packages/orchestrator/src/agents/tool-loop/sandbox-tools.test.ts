@@ -20,7 +20,7 @@ describe('read', () => {
     );
   });
 
-  it('says what is wrong with a path or an offset', async () => {
+  it('C01: says what is wrong with a path or an offset', async () => {
     const { sandbox, put } = await aWorkplace();
     await put('a.txt', 'one\n');
     await put('empty.txt', '');

@@ -76,7 +76,7 @@ async function expectUntouchedOutside(): Promise<void> {
   expect(await readFile(join(outside, 'secret.txt'), 'utf8')).toBe('untouched');
 }
 
-describe('an archive that comes back', () => {
+describe('C05: an archive that comes back', () => {
   it('gives the files that were asked for', async () => {
     const archive = tarOf({ name: './a.txt', content: 'aaaa' }, { name: 'deep/er/b.txt', content: 'bbbb' });
     await unpack(archive, 'a.txt', 'deep/er/b.txt');
@@ -100,6 +100,15 @@ describe('an archive that comes back', () => {
       ],
       ['a.txt'],
     ],
+    [
+      'a path of pax that leads out',
+      [
+        { name: 'pax', type: 'x', content: '30 path=../outside/secret.txt\n' },
+        { name: 'a.txt', content: 'evil' },
+      ],
+      ['a.txt'],
+    ],
+    ['a symlink to an absolute path', [{ name: 'a.txt', type: '2', link: '/etc/passwd' }], ['a.txt']],
     [
       'a long name that leads out',
       [

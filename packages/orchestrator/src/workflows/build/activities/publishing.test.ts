@@ -321,7 +321,7 @@ describe('publishing', () => {
     });
   });
 
-  describe('pushes to the run’s own branch', () => {
+  describe('B09: pushes to the run’s own branch', () => {
     const pushed = (run: Run) =>
       carryOut(pushBranch, { ...header(run.runId), commit: run.head }, contextOf(run.runId, 12, 'pushBranch'));
 
