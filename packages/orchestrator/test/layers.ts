@@ -53,7 +53,7 @@ const LAYERS: readonly Layer[] = [
   {
     row: 2,
     apart: 'ports only',
-    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository'],
+    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository', 'forges'],
   },
   { row: 1, apart: 'freely', members: ['core', 'run-config', 'roles', 'artifacts'] },
 ];

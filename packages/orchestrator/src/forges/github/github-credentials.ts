@@ -1,0 +1,90 @@
+/** How the server signs in at GitHub: a personal token that may be replaced at any time, or the installation of an App. */
+import { readFile } from 'node:fs/promises';
+import { createAppAuth } from '@octokit/auth-app';
+import { NeedsHuman } from '@autonomous/shared';
+
+export type GitHubCredentials =
+  | {
+      readonly kind: 'token';
+      /** Environment variable that the token comes from, for messages. */
+      readonly variable: string;
+      /** Asked before each request, so that a new token is used at once. */
+      readonly token: () => string | Promise<string>;
+    }
+  | {
+      readonly kind: 'app';
+      readonly appId: number;
+      /** PEM. */
+      readonly privateKey: string;
+      readonly installationId: number;
+    };
+
+/**
+ * Token in a file, which is read at each use.
+ * @param learn called with each token before it is used, so that it appears in no message
+ */
+export function tokenInFile(file: string, variable: string, learn: (token: string) => void): GitHubCredentials {
+  const token = async (): Promise<string> => {
+    const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+      const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+      throw new NeedsHuman(
+        'auth_expired',
+        `The file ${file}, which ${variable} names, cannot be read (${why}). Write a token to it.`,
+        { cause },
+      );
+    });
+    const found = text.trim();
+    if (!/^[\x21-\x7e]+$/.test(found))
+      throw new NeedsHuman(
+        'auth_expired',
+        `The file ${file}, which ${variable} names, holds no token in one line. Write one to it.`,
+      );
+    learn(found);
+    return found;
+  };
+  return { kind: 'token', variable, token };
+}
+
+/** As messages name them, to be read after "refuses" or "needs". */
+export function nameOfCredentials(credentials: GitHubCredentials): string {
+  return credentials.kind === 'app'
+    ? `the key of the GitHub App ${credentials.appId}`
+    : `the token of ${credentials.variable}`;
+}
+
+/** The way out where they are refused; a whole sentence. */
+export function renewalOf(credentials: GitHubCredentials): string {
+  if (credentials.kind === 'app')
+    return 'Check GITHUB_APP_ID, GITHUB_APP_INSTALLATION_ID and the private key, and that the App is installed and not suspended.';
+  return credentials.variable.endsWith('_FILE')
+    ? `Write a valid token to the file that ${credentials.variable} names; no restart is needed.`
+    : `Set a valid ${credentials.variable} and restart the server.`;
+}
+
+/** Octokit's options for signing in. */
+export function signInOptions(credentials: GitHubCredentials): { authStrategy: unknown; auth: unknown } {
+  if (credentials.kind === 'token') return { authStrategy: createCurrentTokenAuth, auth: { credentials } };
+  const { appId, privateKey, installationId } = credentials;
+  return { authStrategy: createAppAuth, auth: { appId, privateKey, installationId } };
+}
+
+type TokenCredentials = Extract<GitHubCredentials, { kind: 'token' }>;
+interface Endpoint {
+  readonly headers: Record<string, unknown>;
+}
+/** The part of Octokit's request function that a way to sign in uses. */
+interface SentRequest {
+  (endpoint: Endpoint): Promise<unknown>;
+  readonly endpoint: { merge(route: unknown, parameters: unknown): Endpoint };
+}
+
+/** Octokit's own strategy keeps the first token for ever. */
+function createCurrentTokenAuth({ credentials }: { readonly credentials: TokenCredentials }): object {
+  const auth = async (): Promise<object> => ({ type: 'token', token: await credentials.token() });
+  const hook = async (request: SentRequest, route: unknown, parameters: unknown): Promise<unknown> => {
+    const endpoint = request.endpoint.merge(route, parameters);
+    endpoint.headers['authorization'] = `Bearer ${await credentials.token()}`;
+    return request(endpoint);
+  };
+  return Object.assign(auth, { hook });
+}
