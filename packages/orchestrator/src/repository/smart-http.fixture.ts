@@ -48,21 +48,37 @@ export async function startSmartHttp(options: SmartHttpOptions): Promise<SmartHt
   };
 }
 
+/** Paths that `git http-backend` answers, with owner and name of the repository. */
+export const GIT_PATH = /^\/(?<owner>[\w.-]+)\/(?<name>[\w.-]+)\.git\/(?:info\/refs|git-upload-pack|git-receive-pack)$/;
+
+/** Password of a request's basic authorization; empty without one. */
+export function passwordOf(request: IncomingMessage): string {
+  const encoded = /^Basic (?<pair>.+)$/i.exec(request.headers.authorization ?? '')?.groups?.['pair'] ?? '';
+  return Buffer.from(encoded, 'base64').toString().split(':')[1] ?? '';
+}
+
+/** Whether a request to git pushes, or asks what it could push to. */
+export function isPush(request: IncomingMessage): boolean {
+  const url = urlOf(request);
+  return url.pathname.endsWith('git-receive-pack') || url.searchParams.get('service') === 'git-receive-pack';
+}
+
 function urlOf(request: IncomingMessage): URL {
   return new URL(request.url ?? '/', 'http://localhost');
 }
 
 function refusalOf(request: IncomingMessage, tokens: SmartHttpOptions['tokens']): number | null {
-  const url = urlOf(request);
-  const encoded = /^Basic (?<pair>.+)$/.exec(request.headers.authorization ?? '')?.groups?.['pair'] ?? '';
-  const right = tokens[Buffer.from(encoded, 'base64').toString().split(':')[1] ?? ''];
+  const right = tokens[passwordOf(request)];
   if (right === undefined) return 401;
-  if (!/^\/[\w.-]+\/[\w.-]+\.git\/(?:info\/refs|git-upload-pack|git-receive-pack)$/.test(url.pathname)) return 404;
-  const isWrite = url.pathname.endsWith('git-receive-pack') || url.searchParams.get('service') === 'git-receive-pack';
-  return isWrite && right === 'read' ? 403 : null;
+  if (!GIT_PATH.test(urlOf(request).pathname)) return 404;
+  return isPush(request) && right === 'read' ? 403 : null;
 }
 
-function answerByGit(request: IncomingMessage, response: ServerResponse, root: string): void {
+/**
+ * Answers by `git http-backend`.
+ * @param root folder of the bare repositories
+ */
+export function answerByGit(request: IncomingMessage, response: ServerResponse, root: string): void {
   const url = urlOf(request);
   const protocol = request.headers['git-protocol'];
   const backend = spawn('git', ['http-backend'], {

@@ -3,7 +3,11 @@ import type { CheckResult, RepositoryName } from '../forge.ts';
 import { clip } from './bodies.ts';
 import { type Caller, readPages } from './github-client.ts';
 
-export async function readChecks(caller: Caller, name: RepositoryName, commit: string): Promise<readonly CheckResult[]> {
+export async function readChecks(
+  caller: Caller,
+  name: RepositoryName,
+  commit: string,
+): Promise<readonly CheckResult[]> {
   const place = { owner: name.owner, repo: name.name, ref: commit };
   return caller.do(`read the checks of ${commit.slice(0, 8)}`, async () => {
     const runs = await readPages(async (page) => {
@@ -27,15 +31,13 @@ export async function readChecks(caller: Caller, name: RepositoryName, commit: s
           summary: clip([title, summary].filter((each) => each !== null && each !== '').join('\n\n')).text,
         };
       }),
-      ...statuses.items.map(
-        ({ context, state, target_url: url, description }): CheckResult => ({
-          name: context,
-          state: state === 'pending' ? 'pending' : stateOf(state),
-          conclusion: state === 'pending' ? null : state,
-          url,
-          summary: clip(description ?? '').text,
-        }),
-      ),
+      ...statuses.items.map(({ context, state, target_url: url, description }): CheckResult => ({
+        name: context,
+        state: state === 'pending' ? 'pending' : stateOf(state),
+        conclusion: state === 'pending' ? null : state,
+        url,
+        summary: clip(description ?? '').text,
+      })),
     ];
   });
 }

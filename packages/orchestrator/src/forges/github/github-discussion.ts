@@ -1,16 +1,16 @@
 /** What people say at GitHub about a pull request or issue, and the server's own comments and answers. */
-import type {
-  Author,
-  Discussion,
-  LabelledIssue,
-  OwnComment,
-  Permission,
-  Remark,
-  RepositoryName,
-  Review,
-  ReviewThread,
+import {
+  type Author,
+  type Discussion,
+  ForgeRefusal,
+  type LabelledIssue,
+  type OwnComment,
+  type Permission,
+  type Remark,
+  type RepositoryName,
+  type Review,
+  type ReviewThread,
 } from '../forge.ts';
-import { ForgeRefusal } from '../forge.ts';
 import { clip, hasAnyMarker, hasMarker, markedBody } from './bodies.ts';
 import { type Caller, readPages } from './github-client.ts';
 import { isHttpError } from './github-failure.ts';
@@ -84,9 +84,7 @@ export async function readDiscussion(
   number: number,
   since?: string,
 ): Promise<Discussion> {
-  const found = await caller.do(`read the discussion of pull request ${number}`, () =>
-    readNodes(caller, name, number),
-  );
+  const found = await caller.do(`read the discussion of pull request ${number}`, () => readNodes(caller, name, number));
   const isNew = ({ updatedAt }: CommentNode): boolean =>
     since === undefined || Date.parse(updatedAt) >= Date.parse(since);
   const reviews = found.reviews.filter((each) => each.state in VERDICTS && isNew(each));
@@ -287,7 +285,7 @@ export async function putComment(
     const { data } =
       known === undefined
         ? await issues.createComment({ ...place, issue_number: number, body, ...caller.once })
-        : await issues.updateComment({ ...place, comment_id: Number(known.id), body, ...caller.settings });
+        : await issues.updateComment({ ...place, comment_id: known.id, body, ...caller.settings });
     return { url: data.html_url };
   });
 }
@@ -347,8 +345,7 @@ async function readLabeller(
       return { items: data, link: headers.link };
     });
     const last = items.findLast(
-      (each) =>
-        each.event === 'labeled' && 'label' in each && each.label.name?.toLowerCase() === label.toLowerCase(),
+      (each) => each.event === 'labeled' && 'label' in each && each.label.name?.toLowerCase() === label.toLowerCase(),
     );
     return last?.actor?.login ?? null;
   });

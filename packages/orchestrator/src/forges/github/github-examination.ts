@@ -1,8 +1,13 @@
 /** What the server's credentials allow at GitHub, without writing anything. */
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
-import type { ForgeExamination, ForgeFinding, RepositoryFacts, RepositoryName } from '../forge.ts';
-import { ForgeRefusal } from '../forge.ts';
-import { type Caller, type Connection } from './github-client.ts';
+import {
+  type ForgeExamination,
+  type ForgeFinding,
+  ForgeRefusal,
+  type RepositoryFacts,
+  type RepositoryName,
+} from '../forge.ts';
+import type { Caller, Connection } from './github-client.ts';
 import { nameOfCredentials, renewalOf } from './github-credentials.ts';
 import { isHttpError } from './github-failure.ts';
 import { readFacts } from './github-pull-requests.ts';
@@ -49,7 +54,9 @@ export async function examine(
 /** The last sentence of our messages is the way out. */
 function partsOf(message: string): { readonly text: string; readonly way: string } {
   const start = message.lastIndexOf('. ', message.length - 2);
-  return start < 0 ? { text: message, way: 'try again' } : { text: message.slice(0, start), way: message.slice(start + 2) };
+  return start < 0
+    ? { text: message, way: 'try again' }
+    : { text: message.slice(0, start), way: message.slice(start + 2) };
 }
 
 export async function readAccount(caller: Caller, kind: 'token' | 'app'): Promise<Account> {

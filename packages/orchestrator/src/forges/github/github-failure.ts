@@ -33,7 +33,8 @@ const MAX_WORDS = 500;
 
 /** @returns the error itself where GitHub has nothing to do with it */
 export function explainFailure(error: unknown, attempt: Attempt): unknown {
-  if (error instanceof NeedsHuman || error instanceof RetryableFailure || error instanceof TerminalFailure) return error;
+  if (error instanceof NeedsHuman || error instanceof RetryableFailure || error instanceof TerminalFailure)
+    return error;
   if (isGraphqlError(error)) return explainGraphql(error, attempt);
   if (!isHttpError(error)) return error;
   const { status } = error;

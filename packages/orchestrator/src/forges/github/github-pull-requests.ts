@@ -23,7 +23,11 @@ export async function readFacts(caller: Caller, name: RepositoryName): Promise<R
   return caller.do('read the repository', async () => {
     const { data } = await caller.client.rest.repos.get({ ...at(name), ...caller.settings });
     const asked = `${name.owner}/${name.name}`;
-    const allowed = { squash: data.allow_squash_merge, merge: data.allow_merge_commit, rebase: data.allow_rebase_merge };
+    const allowed = {
+      squash: data.allow_squash_merge,
+      merge: data.allow_merge_commit,
+      rebase: data.allow_rebase_merge,
+    };
     return {
       owner: data.owner.login,
       name: data.name,
@@ -125,7 +129,8 @@ interface Opened {
   readonly notices: readonly string[];
 }
 
-const NO_DRAFTS = 'The repository does not support draft pull requests, so that this one was opened as ready for review.';
+const NO_DRAFTS =
+  'The repository does not support draft pull requests, so that this one was opened as ready for review.';
 
 async function createOrFind(caller: Caller, name: RepositoryName, request: NewPullRequest): Promise<Opened> {
   const { head, base, title, body, isDraft } = request;
@@ -308,7 +313,7 @@ function outcomeOf(error: HttpError, found: PullRequest, head: string): MergeOut
   const words = wordsOf(error);
   if (error.status === 403 && !/protected branch|not authorized to push|rule violation/i.test(words)) return null;
   const refusal = mergeRefusalOf(words, found, head);
-  return { merged: false, refusal, message: `${sentenceOf(refusal, found, words)}` };
+  return { merged: false, refusal, message: sentenceOf(refusal, found, words) };
 }
 
 function mergeRefusalOf(words: string, found: PullRequest, head: string): MergeRefusal {

@@ -13,7 +13,14 @@ import {
   resolveThread,
 } from './github-discussion.ts';
 import { examine, readAccount } from './github-examination.ts';
-import { findPullRequest, mergePullRequest, openPullRequest, readFacts, readPullRequest, updatePullRequest } from './github-pull-requests.ts';
+import {
+  findPullRequest,
+  mergePullRequest,
+  openPullRequest,
+  readFacts,
+  readPullRequest,
+  updatePullRequest,
+} from './github-pull-requests.ts';
 
 /** A forge over GitHub; nothing is sent before its first call. */
 export function createGitHubForge(options: GitHubOptions): Forge {
@@ -53,5 +60,8 @@ async function gitPassword(connection: Connection): Promise<string> {
   // Octokit does not know which strategy it was given; both of ours return a token.
   const { token } = auth as { readonly token?: unknown };
   if (typeof token === 'string') return token;
-  throw new NeedsHuman('auth_expired', `GitHub (${connection.host}) gives the server no token for git. Check its credentials.`);
+  throw new NeedsHuman(
+    'auth_expired',
+    `GitHub (${connection.host}) gives the server no token for git. Check its credentials.`,
+  );
 }

@@ -13,7 +13,7 @@ export function createGuardedFetch(apiUrl: string, timeoutMs: number): typeof fe
   return async (input, init = {}) => {
     let url = new URL(input instanceof Request ? input.url : input);
     const signal = AbortSignal.any([AbortSignal.timeout(timeoutMs), ...(init.signal ? [init.signal] : [])]);
-    let sent: RequestInit = { ...init, redirect: 'manual', signal };
+    const sent: RequestInit = { ...init, redirect: 'manual', signal };
     for (let redirects = 0; ; redirects += 1) {
       if (url.origin !== origin || redirects > MAX_REDIRECTS) return misdirected(url);
       const answer = await fetch(url, sent);
@@ -22,7 +22,8 @@ export function createGuardedFetch(apiUrl: string, timeoutMs: number): typeof fe
       await answer.body?.cancel();
       url = new URL(location, url);
       // Repositories that were renamed answer 307 to writes; the others mean another page.
-      if (![307, 308].includes(answer.status) && sent.method !== 'GET') sent = { ...sent, method: 'GET', body: null };
+      if (![307, 308].includes(answer.status) && sent.method !== 'GET')
+        Object.assign(sent, { method: 'GET', body: null });
     }
   };
 }
