@@ -29,6 +29,7 @@ import { writeExport } from './engine/run-export.ts';
 import type { RunRecordWriter } from './engine/run-record-writer.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { quickCheck } from './event-store/sqlite/integrity/quick-check.ts';
+import { webOriginOfApi } from './forges/github/github-address.ts';
 import type { SandboxProvider } from './sandboxes/sandbox.ts';
 import type { FeedSource } from './server/feed.ts';
 import type { ServerSetup } from './server-setup/server-setup.ts';
@@ -274,7 +275,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   archiver.start();
   upkeep.start();
   mirrorKeeper.start();
-  await createDefaultProject(config, orchestrator, log);
+  await createDefaultProject(config, orchestrator, store, log);
   return server;
 }
 
@@ -384,16 +385,21 @@ async function endAbandonedSandboxes(provider: SandboxProvider, store: EventStor
     .catch((error: unknown) => log.warn({ err: error }, 'sandboxes of an earlier process could not be ended'));
 }
 
-/** GITHUB_REPO_OWNER and GITHUB_REPO_NAME make the first project. */
-async function createDefaultProject({ github }: ServerConfig, orchestrator: Orchestrator, log: Logger): Promise<void> {
-  if (github.repository === null) return;
+/** GITHUB_REPO_OWNER and GITHUB_REPO_NAME make the first project, where there is none. */
+async function createDefaultProject(
+  { github }: ServerConfig,
+  orchestrator: Orchestrator,
+  store: EventStore,
+  log: Logger,
+): Promise<void> {
+  if (github.repository === null || (await store.listProjects(undefined, 1)).items.length > 0) return;
   const { owner, name } = github.repository;
   try {
     await orchestrator.createProject(
       { userId: 'local' },
       {
         name,
-        repository: `https://github.com/${owner}/${name}.git`,
+        repository: `${webOriginOfApi(github.apiUrl)}/${owner}/${name}.git`,
         ...(github.defaultBranch === null ? {} : { baseBranch: github.defaultBranch }),
       },
     );

@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +33,7 @@ describe('without any variable', () => {
       dataFolder: '/home/somebody/.local/share/autonomous',
       databasePath: '/home/somebody/.local/share/autonomous/orchestrator.db',
       token: null,
-      github: { token: null, repository: null, defaultBranch: null },
+      github: { signIn: null, apiUrl: 'https://api.github.com', repository: null, defaultBranch: null },
       runDefaults: { maxClarifications: 3, git: { autoMerge: false } },
       runLimits: { autoStages: null, autoMerge: true, models: null },
       maxConcurrentRunsPerUser: 5,
@@ -102,6 +103,13 @@ it('takes every variable', () => {
     DATABASE_URL: 'sqlite:./db/orchestrator.db',
     LOG_LEVEL: 'debug',
     GITHUB_TOKEN: 'ghp_canary',
+    // The other ways to sign in exclude this one.
+    GITHUB_TOKEN_FILE: '',
+    GITHUB_APP_ID: '',
+    GITHUB_APP_INSTALLATION_ID: '',
+    GITHUB_APP_PRIVATE_KEY: '',
+    GITHUB_APP_PRIVATE_KEY_FILE: '',
+    GITHUB_API_URL: 'https://github.acme.test/api/v3/',
     GITHUB_REPO_OWNER: 'acme',
     GITHUB_REPO_NAME: 'shop.js',
     GITHUB_DEFAULT_BRANCH: 'develop',
@@ -179,7 +187,12 @@ it('takes every variable', () => {
     dataFolder: '/home/somebody/data',
     databasePath: join(folder, 'db/orchestrator.db'),
     token: 'a-token-of-our-own',
-    github: { token: 'ghp_canary', repository: { owner: 'acme', name: 'shop.js' }, defaultBranch: 'develop' },
+    github: {
+      signIn: { kind: 'token', token: 'ghp_canary' },
+      apiUrl: 'https://github.acme.test/api/v3',
+      repository: { owner: 'acme', name: 'shop.js' },
+      defaultBranch: 'develop',
+    },
     models: {
       keys: {
         anthropic: 'anthropic-canary',
@@ -385,6 +398,12 @@ describe('faults', () => {
     ['AUTONOMOUS_TOKEN', ['short']],
     ['DATABASE_URL', ['./x.db', 'sqlite:', 'sqlite::memory:', 'sqlite://host/x.db', 'sqlite:x.db?mode=ro']],
     ['GITHUB_REPO_NAME', ['a/b', '..', 'a b']],
+    [
+      'GITHUB_API_URL',
+      ['github.example.com', 'https://user:pass@github.example.com/api/v3', 'ssh://github.example.com'],
+    ],
+    ['GITHUB_APP_ID', ['0', 'Iv1.abc']],
+    ['GITHUB_APP_PRIVATE_KEY', ['-----BEGIN RSA PRIVATE KEY-----', 'SHA256:abc']],
     ['GITHUB_DEFAULT_BRANCH', ['--force', 'a b', 'refs/heads/main']],
     ['COMMIT_AUTHOR_NAME', ['A <a@b>', 'a\nb']],
     ['OPENAI_BASE_URL', ['localhost:1234', 'ftp://x', 'https://x?key=1', 'file:///etc/passwd']],
@@ -478,6 +497,55 @@ describe('faults', () => {
     ]);
     const faults = faultsOf({ AUTONOMOUS_SCRIPT: 'bad.yaml', ORCHESTRATOR_PORT: 'x' });
     expect(faults.map((fault) => fault.path)).toEqual(['ORCHESTRATOR_PORT', 'AUTONOMOUS_SCRIPT', 'AUTONOMOUS_SCRIPT']);
+  });
+});
+
+describe('the sign-in at GitHub', () => {
+  const { privateKey } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem' },
+  });
+  const key = privateKey.trim();
+  const ofApp = { GITHUB_APP_ID: '7', GITHUB_APP_INSTALLATION_ID: '42' };
+
+  it('is a token, a file with one, or the installation of an App', () => {
+    expect(read({ GITHUB_TOKEN: 'ghp_1' }).github.signIn).toEqual({ kind: 'token', token: 'ghp_1' });
+    const file = join(folder, 'github-token');
+    expect(read({ GITHUB_TOKEN_FILE: 'github-token' }).github.signIn).toEqual({ kind: 'tokenFile', file });
+    writeFileSync(join(folder, 'app.pem'), privateKey);
+    for (const each of [
+      { GITHUB_APP_PRIVATE_KEY: key },
+      { GITHUB_APP_PRIVATE_KEY: key.replaceAll('\n', String.raw`\n`) },
+      { GITHUB_APP_PRIVATE_KEY_FILE: 'app.pem' },
+    ]) {
+      const config = read({ ...ofApp, ...each });
+      expect(config.github.signIn).toEqual({ kind: 'app', appId: 7, privateKey: key, installationId: 42 });
+      expect(config.secrets).toContain(key);
+    }
+  });
+
+  it('is one of them and all of it', () => {
+    const paths = (env: Record<string, string>): readonly string[] => faultsOf(env).map(({ path }) => path);
+    expect(paths({ GITHUB_TOKEN: 'ghp_1', GITHUB_TOKEN_FILE: 'x' })).toEqual(['GITHUB_TOKEN_FILE']);
+    expect(paths({ GITHUB_TOKEN: 'ghp_1', ...ofApp, GITHUB_APP_PRIVATE_KEY: key })).toEqual(['GITHUB_APP_ID']);
+    expect(faultsOf(ofApp)).toEqual([
+      {
+        path: 'GITHUB_APP_PRIVATE_KEY',
+        message:
+          'GITHUB_APP_ID is set and GITHUB_APP_PRIVATE_KEY is not; set GITHUB_APP_ID, GITHUB_APP_INSTALLATION_ID, GITHUB_APP_PRIVATE_KEY (or GITHUB_APP_PRIVATE_KEY_FILE), or none of them.',
+      },
+    ]);
+    expect(paths({ GITHUB_APP_PRIVATE_KEY_FILE: 'app.pem' })).toEqual(['GITHUB_APP_ID', 'GITHUB_APP_INSTALLATION_ID']);
+    writeFileSync(join(folder, 'no.pem'), 'no key');
+    const faults = [
+      faultsOf({ ...ofApp, GITHUB_APP_PRIVATE_KEY_FILE: 'missing.pem' }),
+      faultsOf({ ...ofApp, GITHUB_APP_PRIVATE_KEY_FILE: 'no.pem' }),
+    ].flat();
+    expect(faults.map(({ message }) => message)).toEqual([
+      expect.stringContaining('missing.pem, which cannot be read (ENOENT)'),
+      expect.stringContaining('no.pem, which holds no private key'),
+    ]);
   });
 });
 

@@ -1,4 +1,5 @@
 /** The server's configuration: environment variables, read once at the start, all faults at once. */
+import { createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { homedir } from 'node:os';
@@ -17,6 +18,7 @@ import { type AcpAgentSettings, type AgentsFileContext, parseAcpAgents } from '.
 import { type McpServers, parseMcpServers } from './agents/mcp/mcp-servers.ts';
 import { STEP_TIMEOUTS, type StepTimeouts } from './agents/tool-loop/model-step.ts';
 import { createScrubber } from './artifacts/secrets.ts';
+import { GITHUB_API_URL } from './forges/github/github-address.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassettes/cassette.ts';
 import type { CustomPrice } from './models/model.ts';
 import { KEYED_PROVIDERS, PROVIDERS } from './models/provider-catalog.ts';
@@ -46,7 +48,10 @@ export interface ServerConfig {
   /** `null`: the server generates one and keeps it in the data folder. */
   readonly token: string | null;
   readonly github: {
-    readonly token: string | null;
+    /** How the server signs in; `null`: not at all. */
+    readonly signIn: GitHubSignIn | null;
+    /** Base of the REST API. */
+    readonly apiUrl: string;
     /** The default project at the first start. */
     readonly repository: { readonly owner: string; readonly name: string } | null;
     /** Base branch of that project; `null` takes the remote's HEAD. */
@@ -109,6 +114,12 @@ export interface ServerConfig {
   /** Every secret value above, for the scrubber. */
   readonly secrets: readonly string[];
 }
+
+/** The token itself, a file that has it whenever it is used, or the installation of an App. */
+export type GitHubSignIn =
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'tokenFile'; readonly file: string }
+  | { readonly kind: 'app'; readonly appId: number; readonly privateKey: string; readonly installationId: number };
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -242,6 +253,19 @@ export const SERVER_VARIABLES = {
   LOG_LEVEL: variable(z.enum(LOG_LEVELS), LOG_LEVELS.join(', ')),
 
   GITHUB_TOKEN: apiKey(),
+  GITHUB_TOKEN_FILE: variable(text, 'the path of a file with a token'),
+  GITHUB_APP_ID: whole(1, 999_999_999),
+  GITHUB_APP_INSTALLATION_ID: whole(1, 999_999_999),
+  GITHUB_APP_PRIVATE_KEY: secret(
+    z
+      .string()
+      .max(20_000)
+      .transform((value) => value.replaceAll(String.raw`\n`, '\n'))
+      .refine(isPrivateKey),
+    'the whole text of the private key file of the App, with \\n for its line breaks where it stands in one line',
+  ),
+  GITHUB_APP_PRIVATE_KEY_FILE: variable(text, 'the path of the private key file of the App'),
+  GITHUB_API_URL: baseUrl(),
   GITHUB_REPO_OWNER: variable(
     text.regex(/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38})$/),
     'the name of a GitHub user or organisation',
@@ -402,6 +426,7 @@ export function readServerConfig(
     values.AUTONOMOUS_AGENTS === undefined
       ? []
       : readAgents(pathOf(values.AUTONOMOUS_AGENTS), { env, dataFolder }, faults);
+  const github = gitHubSignIn(values, pathOf, faults);
   if (faults.length > 0) throw refusal(faults);
 
   const owner = values.GITHUB_REPO_OWNER;
@@ -419,7 +444,8 @@ export function readServerConfig(
         : pathOf(values.DATABASE_URL.replace(/^sqlite:(?:\/\/)?/, '')),
     token: values.AUTONOMOUS_TOKEN ?? null,
     github: {
-      token: values.GITHUB_TOKEN ?? null,
+      signIn: github.signIn,
+      apiUrl: values.GITHUB_API_URL?.replace(/\/$/, '') ?? GITHUB_API_URL,
       repository: owner === undefined || name === undefined ? null : { owner, name },
       defaultBranch: values.GITHUB_DEFAULT_BRANCH ?? null,
     },
@@ -502,6 +528,7 @@ export function readServerConfig(
         return value instanceof Map ? [...value.values()].map(String) : typeof value === 'string' ? [value] : [];
       }),
       ...(mcp?.secrets ?? []),
+      ...github.secrets,
       ...agents.flatMap((agent) => agent.secrets),
     ],
   };
@@ -582,6 +609,7 @@ function contradictions(values: Values): readonly Fault[] {
       message: `GITHUB_REPO_${set} is set and GITHUB_REPO_${missing} is not; set both or none.`,
     });
   }
+  faults.push(...gitHubContradictions(values));
   if (values.OPENAI_COMPATIBLE_API_KEY !== undefined && values.OPENAI_COMPATIBLE_BASE_URL === undefined) {
     faults.push({
       path: 'OPENAI_COMPATIBLE_BASE_URL',
@@ -648,6 +676,75 @@ function contradictions(values: Values): readonly Fault[] {
     modelDefaults: modelDefaultsFrom(values, null),
   };
   return [...faults, ...unknownNames(named, workflows)];
+}
+
+const APP_VARIABLES = ['GITHUB_APP_ID', 'GITHUB_APP_INSTALLATION_ID', 'GITHUB_APP_PRIVATE_KEY'] as const;
+
+/** One way to sign in at GitHub, and all of it. */
+function gitHubContradictions(values: Values): readonly Fault[] {
+  const faults: Fault[] = [];
+  const isSet = (name: VariableName): boolean =>
+    values[name] !== undefined ||
+    (name === 'GITHUB_APP_PRIVATE_KEY' && values.GITHUB_APP_PRIVATE_KEY_FILE !== undefined);
+  const ofApp = APP_VARIABLES.filter(isSet);
+  for (const name of ofApp.length === 0 ? [] : APP_VARIABLES.filter((each) => !isSet(each))) {
+    const message = `${ofApp[0]} is set and ${name} is not; set ${APP_VARIABLES.join(', ')} (or GITHUB_APP_PRIVATE_KEY_FILE), or none of them.`;
+    faults.push({ path: name, message });
+  }
+  const [first, second] = [
+    ...(['GITHUB_TOKEN', 'GITHUB_TOKEN_FILE'] as const).filter(isSet),
+    ...(ofApp.length === 0 ? [] : (['GITHUB_APP_ID'] as const)),
+  ];
+  if (second !== undefined)
+    faults.push({
+      path: second,
+      message: `${first} and ${second} are both set, and the server signs in at GitHub in one way; leave one of the two out.`,
+    });
+  if (values.GITHUB_APP_PRIVATE_KEY !== undefined && values.GITHUB_APP_PRIVATE_KEY_FILE !== undefined)
+    faults.push({
+      path: 'GITHUB_APP_PRIVATE_KEY_FILE',
+      message: 'GITHUB_APP_PRIVATE_KEY and GITHUB_APP_PRIVATE_KEY_FILE are both set; leave one of the two out.',
+    });
+  return faults;
+}
+
+function gitHubSignIn(
+  values: Values,
+  pathOf: (path: string) => string,
+  faults: Fault[],
+): { readonly signIn: GitHubSignIn | null; readonly secrets: readonly string[] } {
+  const { GITHUB_TOKEN: token, GITHUB_TOKEN_FILE: tokenFile } = values;
+  const { GITHUB_APP_ID: appId, GITHUB_APP_INSTALLATION_ID: installationId } = values;
+  const { GITHUB_APP_PRIVATE_KEY: inline, GITHUB_APP_PRIVATE_KEY_FILE: keyFile } = values;
+  if (token !== undefined) return { signIn: { kind: 'token', token }, secrets: [] };
+  if (tokenFile !== undefined) return { signIn: { kind: 'tokenFile', file: pathOf(tokenFile) }, secrets: [] };
+  if (appId === undefined || installationId === undefined) return { signIn: null, secrets: [] };
+  const privateKey = inline ?? (keyFile === undefined ? null : readPrivateKey(pathOf(keyFile), faults));
+  if (privateKey === null) return { signIn: null, secrets: [] };
+  return { signIn: { kind: 'app', appId, privateKey, installationId }, secrets: [privateKey] };
+}
+
+function readPrivateKey(path: string, faults: Fault[]): string | null {
+  const allowed = 'allowed is the path of the private key file of the App';
+  try {
+    const key = readFileSync(path, 'utf8').trim();
+    if (isPrivateKey(key)) return key;
+    const message = `GITHUB_APP_PRIVATE_KEY_FILE names ${path}, which holds no private key; ${allowed}.`;
+    faults.push({ path: 'GITHUB_APP_PRIVATE_KEY_FILE', message });
+  } catch (error) {
+    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const message = `GITHUB_APP_PRIVATE_KEY_FILE names ${path}, which cannot be read (${why}); ${allowed}.`;
+    faults.push({ path: 'GITHUB_APP_PRIVATE_KEY_FILE', message });
+  }
+  return null;
+}
+
+function isPrivateKey(value: string): boolean {
+  try {
+    return createPrivateKey(value).asymmetricKeyType === 'rsa';
+  } catch {
+    return false;
+  }
 }
 
 function readScript(path: string, known: KnownRoles, faults: Fault[]): Script | Cassette | null {

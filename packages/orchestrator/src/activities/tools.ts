@@ -3,6 +3,7 @@ import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Agent } from '../agents/agent.ts';
 import type { ChainedStep } from '../artifacts/event-log.ts';
 import type { MermaidParser } from '../artifacts/mermaid.ts';
+import type { Forge } from '../forges/forge.ts';
 import type { Prices } from '../models/model.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
@@ -15,6 +16,8 @@ export interface ActivityTools {
   /** Names of the roles of all workflows of this server: a project's files may change each of them. */
   readonly roleNames: readonly string[];
   readonly repository: Repository;
+  /** Pull requests, reviews and checks of projects that lie there; `null`: none is configured. */
+  readonly forge: Forge | null;
   readonly agent: Agent;
   readonly prices: Prices;
   readonly sandboxes: SandboxProvider;

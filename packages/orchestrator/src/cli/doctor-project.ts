@@ -13,13 +13,16 @@ import {
 import { networkOf } from '../activities/egress.ts';
 import { CONFIG_PATH } from '../activities/prepare.ts';
 import { examineProject, type Finding } from '../activities/project-examination.ts';
+import { openForge } from '../composition/forge.ts';
 import type { ServerConfig } from '../config.ts';
+import type { Forge } from '../forges/forge.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import { packageRegistries } from '../sandboxes/package-registries.ts';
 import { createSandboxProvider } from '../sandboxes/provider-choice.ts';
 import type { Check } from './doctor-check.ts';
+import { checksOfForge, FORGE_TIMEOUT_MS } from './doctor-forge.ts';
 
 export interface RepositoryExamination {
   readonly config: ServerConfig;
@@ -47,12 +50,8 @@ export async function examineRepository(request: RepositoryExamination): Promise
 }
 
 async function examineIn(scratch: string, { config, repository, branch }: RepositoryExamination): Promise<Check[]> {
-  const { token } = config.github;
-  const git = createGitRepository({
-    folder: join(scratch, 'mirrors'),
-    author: config.commitAuthor,
-    ...(token === null ? {} : { token }),
-  });
+  const { forge, git: access } = await openForge(config.github, { learn: () => {}, timeoutMs: FORGE_TIMEOUT_MS });
+  const git = createGitRepository({ folder: join(scratch, 'mirrors'), author: config.commitAuthor, ...access });
   const inspected = await git.inspectRemote(repository, branch);
   const project = { id: 'doctor', repository, baseBranch: inspected.baseBranch };
   await git.fetch(project);
@@ -70,6 +69,7 @@ async function examineIn(scratch: string, { config, repository, branch }: Reposi
   return [
     present('repository', `${repository}, branch ${project.baseBranch} at ${commit.slice(0, 8)}`),
     ...inspected.notices.map((detail) => optional('repository', detail)),
+    ...(await examineAtForge(forge, repository)),
     ...(parsed !== null && !parsed.ok ? [optional('configuration', `${CONFIG_PATH} is not valid and is ignored`)] : []),
     ...(parsed?.ok === true ? parsed.notices : []).map((text) =>
       checkOf({ about: 'configuration', weight: 'warns', text }),
@@ -89,6 +89,12 @@ function checkOf({ about, weight, text }: Finding): Check {
   const way = text.slice(end + 2);
   const status = weight === 'stops' ? 'missing' : 'optional';
   return { name: about, status, detail: text.slice(0, end), ...(way === '' ? {} : { way }) };
+}
+
+/** What the server may do with the repository at its forge; nothing where it lies elsewhere. */
+async function examineAtForge(forge: Forge | null, repository: string): Promise<readonly Check[]> {
+  const name = forge?.repositoryAt(repository) ?? null;
+  return forge === null || name === null ? [] : checksOfForge(forge, name);
 }
 
 /** One check a kind: what sandbox and checks do not have as git would. */

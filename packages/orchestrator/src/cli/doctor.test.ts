@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { makePlace, type Place, SCRIPT } from './program.fixture.ts';
 import type { Check } from './doctor-check.ts';
+import { openGitHubGround, SERVER_TOKEN } from '../forges/github/github.fixture.ts';
 import { knownMigrations } from '../event-store/sqlite/migrate.ts';
 import { API_KEY, startE2bServer } from '../sandboxes/e2b/e2b-server.fixture.ts';
 
@@ -53,14 +54,44 @@ describe('doctor', () => {
       ANTHROPIC_API_KEY: 'sk-ant-1234567890',
       DEFAULT_PLANNER_MODEL: 'deepseek:deepseek-reasoner',
       GITHUB_TOKEN: 'ghp_1234567890',
+      // Nothing listens there.
+      GITHUB_API_URL: 'http://127.0.0.1:9/api/v3',
     });
     expect(check('models')).toMatchObject({
       status: 'missing',
       detail: expect.stringMatching(/planner: .*there is no key for it.*DEEPSEEK_API_KEY/),
       way: expect.stringContaining('DEFAULT_MODELS'),
     });
-    expect(check('GitHub')).toEqual({ name: 'GitHub', status: 'ok', detail: 'GITHUB_TOKEN is set' });
+    expect(check('GitHub')).toMatchObject({ status: 'optional', detail: expect.stringContaining('cannot be reached') });
     expect(stdout).not.toMatch(/1234567890/);
+  });
+
+  it('signs in at GitHub, and tells what the token may do in the repository of the default project', async () => {
+    const ground = await openGitHubGround();
+    onTestFinished(() => ground.close());
+    const { server } = ground;
+    const env = {
+      GITHUB_TOKEN: SERVER_TOKEN,
+      GITHUB_API_URL: server.apiUrl,
+      GITHUB_REPO_OWNER: 'acme',
+      GITHUB_REPO_NAME: 'shop',
+    };
+    const good = await examine(env);
+    expect(good.checks.filter(({ name }) => name === 'GitHub')).toEqual([
+      { name: 'GitHub', status: 'ok', detail: `signed in at ${server.host} as octo-server, acme/shop can be read` },
+    ]);
+    server.tokens.set(SERVER_TOKEN, { login: 'octo-server', scopes: ['gist'] });
+    expect((await examine(env)).check('GitHub')).toMatchObject({ status: 'ok' });
+    const lacking = (await examine(env)).checks.filter(({ name, status }) => name === 'GitHub' && status === 'missing');
+    expect(lacking[0]).toMatchObject({ detail: expect.stringContaining('lacks contents=write') });
+    server.tokens.delete(SERVER_TOKEN);
+    const refused = await examine(env);
+    expect(refused.check('GitHub')).toMatchObject({
+      status: 'missing',
+      detail: expect.stringContaining('refuses the token of GITHUB_TOKEN (401: Bad credentials)'),
+      way: 'Set a valid GITHUB_TOKEN and restart the server.',
+    });
+    expect(refused.stdout).not.toContain(SERVER_TOKEN);
   });
 
   it('starts a sandbox of the provider that is configured', async () => {

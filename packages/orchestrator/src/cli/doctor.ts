@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import { promisify, styleText } from 'node:util';
 import { InvalidRequest, type Page, type Project, type Setup, Unavailable } from '@autonomous/shared';
 import type { Check } from './doctor-check.ts';
+import { checkForge } from './doctor-forge.ts';
 import { examineRepository } from './doctor-project.ts';
 import { EXIT } from './exit.ts';
 import { type CliIo, hasColor, sayJson } from './io.ts';
@@ -55,7 +56,7 @@ async function examine(io: CliIo): Promise<{ readonly config: ServerConfig; read
   ]);
   const here = [checkNode(), git, sandbox, ...faults, dataFolder, disk, checkDatabase(config), address];
   const record = await checkRecord(config);
-  return { config, checks: [...here, ...record, await checkModels(config), checkGitHub(config)] };
+  return { config, checks: [...here, ...record, await checkModels(config), ...(await checkForge(config))] };
 }
 
 /** The repository of a project of the running server, else what was given. */
@@ -233,16 +234,6 @@ async function checkModels(config: ServerConfig): Promise<Check> {
     if (!(error instanceof Unavailable)) throw error;
     return missing('models', error.message, 'fix the file, then call doctor again');
   }
-}
-
-function checkGitHub({ github }: ServerConfig): Check {
-  if (github.token !== null) return present('GitHub', 'GITHUB_TOKEN is set');
-  return {
-    name: 'GitHub',
-    status: 'optional',
-    detail: 'GITHUB_TOKEN is not set',
-    way: 'set it to push to https://github.com; ssh addresses and local repositories need none',
-  };
 }
 
 async function nearestFolder(folder: string): Promise<string> {

@@ -28,10 +28,11 @@ const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_0
 
 export function createActivityTools(options: ActivityToolsOptions): ActivityTools {
   const { config, log, adapters, workflows, assertRecordKnown } = options;
-  const { store, repository, agent, prices, sandboxes, parser, uploads, models, scrubber } = adapters;
+  const { store, repository, forge, agent, prices, sandboxes, parser, uploads, models, scrubber } = adapters;
   return {
     roleNames: [...new Set(workflows.all.flatMap(({ roles }) => roles.map(({ role }) => role.name)))],
     repository,
+    forge,
     agent,
     prices,
     sandboxes,

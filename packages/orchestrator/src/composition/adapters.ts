@@ -13,6 +13,7 @@ import { Transcripts } from '../engine/transcripts.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { openSqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { type CassetteRecorder, createCassetteRecorder } from '../models/cassettes/cassette-recorder.ts';
+import type { Forge } from '../forges/forge.ts';
 import type { Models, Prices } from '../models/model.ts';
 import { createPrices } from '../models/prices.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
@@ -24,6 +25,7 @@ import { openToken } from '../server/token.ts';
 import { openUploads, type Uploads } from '../server/uploads.ts';
 import type { StopList } from './stop-list.ts';
 import { watchDataFolder } from './storage-health.ts';
+import { openForge } from './forge.ts';
 
 export interface AdapterOptions {
   readonly config: ServerConfig;
@@ -45,6 +47,8 @@ export interface Adapters {
   readonly token: string;
   readonly scrubber: Scrubber;
   readonly repository: Repository;
+  /** `null` where the configuration has no credentials for one. */
+  readonly forge: Forge | null;
   /** Keys, agents and default models, as they are while the server runs. */
   readonly setup: ServerSetup;
   readonly models: Models;
@@ -66,10 +70,11 @@ export async function openAdapters(options: AdapterOptions): Promise<Adapters> {
   const token = config.token ?? (await openToken(config.dataFolder));
   const scrubber = options.scrubber ?? createLearningScrubber(config.secrets);
   scrubber.learn([token]);
+  const { forge, git } = await openForge(config.github, { learn: (secrets) => scrubber.learn(secrets) });
   const repository = createGitRepository({
     folder: path.join(config.dataFolder, 'mirrors'),
     author: config.commitAuthor,
-    ...(config.github.token === null ? {} : { token: config.github.token }),
+    ...git,
   });
   const cassettes = createCassettes(config, scrubber, log);
   if (cassettes) stops.add(() => cassettes.flush());
@@ -90,7 +95,21 @@ export async function openAdapters(options: AdapterOptions): Promise<Adapters> {
   });
   const { models } = setup;
   const agent = createAgent(config, setup, cassettes);
-  return { store, token, scrubber, repository, setup, models, prices, agent, transcripts, parser, uploads, sandboxes };
+  return {
+    store,
+    token,
+    scrubber,
+    repository,
+    forge,
+    setup,
+    models,
+    prices,
+    agent,
+    transcripts,
+    parser,
+    uploads,
+    sandboxes,
+  };
 }
 
 /** `null` where no answers of models are recorded. */

@@ -68,8 +68,12 @@ export function createBackgroundWork(options: BackgroundWorkOptions): Background
     clock,
     log,
     firstWaitMs: config.resumeProbeMs,
-    probeOf: (view, gate) =>
-      probeOf(view, gate, models, adapters.setup.settings(), options.workflows, () => whyNotStorable(config, store)),
+    probeOf: async (view, gate) =>
+      gate.reason === 'auth_expired'
+        ? forgeProbe(view, adapters)
+        : probeOf(view, gate, models, adapters.setup.settings(), options.workflows, () =>
+            whyNotStorable(config, store),
+          ),
     retry: (runId, gateId) => engine.signal(runId, 'RETRY_REQUESTED', { by: SERVER, gateId }, { gateId }),
   });
   const probation = new CrashProbation({
@@ -176,6 +180,17 @@ function probeOf(
   if (checked?.ok !== true) return null;
   const provider = checked.id.split(':', 1)[0] ?? '';
   return { key: `provider ${provider}`, ask: () => probeProvider(settings, provider) };
+}
+
+/** Probe for the token of a project's forge: it is back when the repository can be read. `null` where there is no forge. */
+async function forgeProbe({ projectId }: RunView, { store, forge }: Adapters): Promise<Probe | null> {
+  const project = await store.getProject(projectId);
+  const name = forge === null || project === null ? null : forge.repositoryAt(project.repository);
+  if (forge === null || name === null) return null;
+  return {
+    key: `${name.owner}/${name.name} at ${forge.host}`,
+    ask: async () => ((await forge.repository(name).facts()).mayWrite ? 'back' : 'away'),
+  };
 }
 
 /** Removes the files that agents and checks left behind. Everything that counts is in git. */

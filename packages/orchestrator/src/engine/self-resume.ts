@@ -1,6 +1,6 @@
 /**
  * Resumes runs that paused because something was missing that comes back by itself: a model provider that was down, a disk
- * that was full. Probes it with growing waits. When it is back, one run goes first, and the others follow once that run
+ * that was full, a token of the forge that is replaced while the server runs. Probes it with growing waits. When it is back, one run goes first, and the others follow once that run
  * gets further. Covers runs of every workflow and version: each gets the retry that a person would give it.
  */
 import type { Gate, RunView, WorkflowEvent } from '@autonomous/shared';
@@ -26,7 +26,7 @@ export interface SelfResumeOptions {
   /** The wait before the first probe; it doubles with each that finds nothing, up to 15 minutes. */
   readonly firstWaitMs: number;
   /** Probe for the thing that a paused run waits for; `null` when no probe can tell whether it is back. */
-  readonly probeOf: (view: RunView, gate: Gate) => Probe | null;
+  readonly probeOf: (view: RunView, gate: Gate) => Promise<Probe | null>;
   /** Retries at this gate, as the server. */
   readonly retry: (runId: string, gateId: string) => Promise<unknown>;
 }
@@ -38,7 +38,9 @@ const FURTHER_AFTER_MS = 45_000;
 const MOST_RETRIES = 40;
 /** Newest events of a run that are searched for the reason of its pause and for its retries. */
 const EVENTS_LOOKED_AT = 400;
-const REASONS: ReadonlySet<string> = new Set(['model_unavailable', 'rate_limited', 'storage_full']);
+const REASONS: ReadonlySet<string> = new Set(['model_unavailable', 'rate_limited', 'storage_full', 'auth_expired']);
+/** The reason of these pauses tells all; those of the others have more than one cause. */
+const PLAIN_REASONS: ReadonlySet<string> = new Set(['storage_full', 'auth_expired']);
 /** Value of `by` in retries that the server makes itself. */
 export const SERVER = 'server';
 
@@ -104,7 +106,7 @@ export class SelfResume {
   async #consider(view: RunView): Promise<void> {
     const { gate } = view;
     if (gate?.reason === undefined || !REASONS.has(gate.reason) || !gate.decisions.includes('retry')) return;
-    const probe = this.#options.probeOf(view, gate);
+    const probe = await this.#options.probeOf(view, gate);
     if (probe === null) return;
     const { isWorthIt, retries } = await this.#look(view, gate);
     if (!isWorthIt || this.#stopped) return;
@@ -133,7 +135,7 @@ export class SelfResume {
     const events = await store.readHistory(view.id, Math.max(0, view.lastSequence - EVENTS_LOOKED_AT));
     const since = events.slice(events.findLastIndex(({ type }) => type === 'ACTIVITY_COMPLETED') + 1);
     const retries = since.filter(({ type, payload }) => type === 'RETRY_REQUESTED' && byOf(payload) === SERVER).length;
-    if (gate.reason === 'storage_full') return { isWorthIt: true, retries };
+    if (PLAIN_REASONS.has(gate.reason ?? '')) return { isWorthIt: true, retries };
     const failure = events.findLast(({ type }) => type === 'ACTIVITY_FAILED');
     const error = failure === undefined ? null : errorOf(failure);
     // Only a person can renew a refused key or spent credit. A limit with a time has its own timer.

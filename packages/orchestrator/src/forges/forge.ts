@@ -204,7 +204,7 @@ export interface OwnComment {
 
 /** One fault of what the server may do at the forge. */
 export interface ForgeFinding {
-  /** `stops`: no pull request can be made. `warns`: something less is missing. */
+  /** `stops`: no pull request can be made. `warns`: something less is missing, or the forge cannot be asked now. */
   readonly weight: 'stops' | 'warns';
   readonly text: string;
   /** The way out. */

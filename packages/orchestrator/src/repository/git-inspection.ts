@@ -74,7 +74,7 @@ async function listBranches(mirrors: GitMirrors, address: RemoteAddress): Promis
   try {
     return await withScratch({ home }, async (gitDir) => {
       await initBare({ gitDir, home });
-      return listRemote({ gitDir, home }, mirrors.accessTo(address, { limitMs: INSPECTION_LIMIT_MS }));
+      return listRemote({ gitDir, home }, await mirrors.accessTo(address, { limitMs: INSPECTION_LIMIT_MS }));
     });
   } catch (error) {
     throw asUnprocessable(error);

@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { beyondGitBounds } from './git-bounds.ts';
 import { type GitPlace, type Patience, runGit } from './git.ts';
 import type { RemoteAccess } from './git-remote.ts';
-import { parseRemoteAddress, type RemoteAddress } from './remote-url.ts';
+import { parseRemoteAddress, type RemoteAddress, takesToken } from './remote-url.ts';
 import type { RemoteProject } from './repository.ts';
 import { assertProjectId } from './repository-paths.ts';
 import { SOURCE_AS_TEXT } from './text-files.ts';
@@ -17,8 +17,10 @@ import { Turns } from './turns.ts';
 export interface MirrorOptions {
   /** Absolute folder in which the mirrors lie; made when it is absent. */
   readonly folder: string;
-  /** Sent to http(s) remotes of `tokenHost` and to no other. */
-  readonly token?: string;
+  /** Sent to http(s) remotes of `tokenHost` and to no other. A function is asked at each use, since it may give another one. */
+  readonly token?: string | (() => Promise<string>);
+  /** Variable of the token, for messages; default `GITHUB_TOKEN`. */
+  readonly tokenVariable?: string;
   /** Host of the token, with its port where that is not the scheme's own; default `github.com`. */
   readonly tokenHost?: string;
 }
@@ -63,13 +65,15 @@ export class GitMirrors {
   }
 
   async withRemote(project: RemoteProject, signal?: AbortSignal): Promise<MirrorOfRemote> {
-    const access = this.accessTo(parseRemoteAddress(project.repository), { signal });
+    const access = await this.accessTo(parseRemoteAddress(project.repository), { signal });
     return { place: await this.of(project), access };
   }
 
-  accessTo(address: RemoteAddress, patience: Patience): RemoteAccess {
-    const { token, tokenHost = 'github.com' } = this.#options;
-    return { address, token, tokenHost, ...patience };
+  /** @throws {NeedsHuman} `auth_expired` where a token is needed and cannot be had */
+  async accessTo(address: RemoteAddress, patience: Patience): Promise<RemoteAccess> {
+    const { token, tokenHost = 'github.com', tokenVariable = 'GITHUB_TOKEN' } = this.#options;
+    const known = typeof token === 'function' ? (takesToken(address, tokenHost) ? await token() : undefined) : token;
+    return { address, token: known, tokenHost, tokenVariable, ...patience };
   }
 }
 

@@ -19,6 +19,8 @@ export interface RemoteAccess extends Patience {
   /** Absent where none is configured. It is sent to `tokenHost` alone. */
   readonly token: string | undefined;
   readonly tokenHost: string;
+  /** Environment variable of the token, for messages. */
+  readonly tokenVariable: string;
 }
 
 export interface RemoteRefs {
@@ -201,8 +203,8 @@ function failureOf(answer: RemoteAnswer, access: RemoteAccess): NeedsHuman {
   if (/could not read (?:Username|Password)|Authentication failed|returned error: 40[13]|Access denied/i.test(stderr)) {
     const sent = tokenSettings(access).length > 0;
     const why = sent
-      ? 'does not accept the token; it may have expired or not cover this repository: set a valid GITHUB_TOKEN, then retry'
-      : `asks for a sign-in and the server has no token for it: set GITHUB_TOKEN (it is sent to ${access.tokenHost} alone), then retry`;
+      ? `does not accept the token; it may have expired or not cover this repository: set a valid ${access.tokenVariable}, then retry`
+      : `asks for a sign-in and the server has no token for it: set ${access.tokenVariable} (it is sent to ${access.tokenHost} alone), then retry`;
     return new NeedsHuman('auth_expired', `${url} ${why}`);
   }
   if (kind === 'ssh' && /Permission denied|Host key verification failed/i.test(stderr)) {
@@ -236,7 +238,7 @@ function rejection(access: RemoteAccess, branch: string, reason: string | null, 
   if (reason === null) {
     return new NeedsHuman(
       'push_rejected',
-      `The token may read ${url} and not write to it: give GITHUB_TOKEN write access to its contents, then retry`,
+      `The token may read ${url} and not write to it: give ${access.tokenVariable} write access to its contents, then retry`,
     );
   }
   if (/unable to create temporary object directory/.test(stderr)) {

@@ -80,7 +80,7 @@ export class LfsObjects {
       else missing.push(pointer);
     }
     if (missing.length === 0) return { files, faults };
-    const access = this.#mirrors.accessTo(parseRemoteAddress(repository), {});
+    const access = await this.#mirrors.accessTo(parseRemoteAddress(repository), {});
     await this.#mirrors.turns.take(`lfs ${place.gitDir}`, async () => {
       for (const [oid, reason] of await this.#fetchAll(place, access, missing)) {
         if (reason === null) files.set(oid, storedAt(place, oid));

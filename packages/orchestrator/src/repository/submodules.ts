@@ -105,7 +105,7 @@ export class Submodules {
     const key = `${place.gitDir} ${commit}`;
     const failed = this.#failed.get(key);
     if (failed !== undefined && failed.until > Date.now()) throw new Unusable(failed.reason);
-    const { token, ...others } = this.#mirrors.accessTo(address, { limitMs: FETCH_LIMIT_MS });
+    const { token, ...others } = await this.#mirrors.accessTo(address, { limitMs: FETCH_LIMIT_MS });
     const access = { ...others, token: takesToken ? token : undefined };
     try {
       await fetchBranches(place, access);

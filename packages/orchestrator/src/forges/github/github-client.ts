@@ -8,8 +8,9 @@ import { Octokit } from '@octokit/rest';
 import type { RepositoryName } from '../forge.ts';
 import { AnswerCache } from './answer-cache.ts';
 import { hostOfApi } from './github-address.ts';
-import { type GitHubCredentials, signInOptions } from './github-credentials.ts';
+import type { GitHubCredentials } from './github-credentials.ts';
 import { explainFailure, isHttpError } from './github-failure.ts';
+import { signInOptions } from './github-sign-in.ts';
 import { createGuardedFetch } from './guarded-fetch.ts';
 
 export interface GitHubOptions {

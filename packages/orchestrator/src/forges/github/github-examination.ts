@@ -46,7 +46,7 @@ export async function examine(
     }
   } catch (error) {
     if (!(error instanceof NeedsHuman) && !(error instanceof RetryableFailure)) throw error;
-    findings.push({ weight: 'stops', ...partsOf(error.message) });
+    findings.push({ weight: error instanceof NeedsHuman ? 'stops' : 'warns', ...partsOf(error.message) });
   }
   return { account: account?.login ?? null, expiresAt: account?.expiresAt ?? null, repository, findings };
 }
@@ -136,10 +136,7 @@ const WANTED = {
   issues: { permission: 'issues', level: 'write', for: 'status comments and labelled issues', weight: 'warns' },
   checks: { permission: 'checks', level: 'read', for: 'reading check runs', weight: 'warns' },
   statuses: { permission: 'statuses', level: 'read', for: 'reading commit statuses', weight: 'warns' },
-  hooks: { permission: 'repository_hooks', level: 'read', for: 'examining webhooks', weight: 'warns' },
 } as const satisfies Readonly<Record<string, Wanted>>;
-/** Without it comments and checks are found by polling alone. */
-const OPTIONAL = new Set<Wanted>([WANTED.hooks]);
 
 async function permissionFindings(
   caller: Caller,
@@ -154,13 +151,11 @@ async function permissionFindings(
       : scopes !== null
         ? missingByScope(scopes, facts)
         : await missingByTrial(caller, facts);
-  return missing
-    .filter((each) => !OPTIONAL.has(each))
-    .map((each) => ({
-      weight: each.weight,
-      text: `${who} lacks ${each.permission}=${each.level} in ${facts.owner}/${facts.name}, for ${each.for}`,
-      way: `give it this permission at ${host}${scopes === null ? '' : ': a classic token needs the scope repo, or public_repo for a public repository'}`,
-    }));
+  return missing.map((each) => ({
+    weight: each.weight,
+    text: `${who} lacks ${each.permission}=${each.level} in ${facts.owner}/${facts.name}, for ${each.for}`,
+    way: `give it this permission at ${host}${scopes === null ? '' : ': a classic token needs the scope repo, or public_repo for a public repository'}`,
+  }));
 }
 
 function covers(given: string | undefined, level: 'read' | 'write'): boolean {

@@ -1,0 +1,63 @@
+/** The forge that the configuration names, and the password that git uses there. */
+import type { ServerConfig } from '../config.ts';
+import type { Forge } from '../forges/forge.ts';
+import { hostOfApi } from '../forges/github/github-address.ts';
+import { type GitHubCredentials, tokenInFile } from '../forges/github/github-credentials.ts';
+import type { MirrorOptions } from '../repository/git-mirrors.ts';
+
+export interface ForgeAccess {
+  /** `null` where the server has no credentials for one. */
+  readonly forge: Forge | null;
+  /** For repositories over git. */
+  readonly git: Pick<MirrorOptions, 'token' | 'tokenHost' | 'tokenVariable'>;
+}
+
+export interface ForgeOptions {
+  /** Called with secrets that were read while the server runs. */
+  readonly learn: (secrets: readonly string[]) => void;
+  /** Time for a request to the forge; default: the adapter's. */
+  readonly timeoutMs?: number;
+}
+
+/** Nothing is sent. The adapter is loaded only where there are credentials. */
+export async function openForge(
+  { signIn, apiUrl }: ServerConfig['github'],
+  { learn, timeoutMs }: ForgeOptions,
+): Promise<ForgeAccess> {
+  const tokenHost = hostOfApi(apiUrl);
+  if (signIn === null) return { forge: null, git: { tokenHost } };
+  const credentials = credentialsOf(signIn, learn);
+  const { createGitHubForge } = await import('../forges/github/github.ts');
+  const forge = createGitHubForge({
+    apiUrl,
+    credentials,
+    // Pauses between writes keep GitHub's limits, which a server on this machine does not have.
+    ...(/^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?$/.test(new URL(apiUrl).host) ? { paceMs: 0 } : {}),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
+  if (credentials.kind === 'token' && signIn.kind === 'token')
+    return { forge, git: { token: signIn.token, tokenHost } };
+  const token = async (): Promise<string> => {
+    const password = await forge.gitPassword();
+    learn([password]);
+    return password;
+  };
+  const tokenVariable = credentials.kind === 'token' ? credentials.variable : 'GITHUB_APP_PRIVATE_KEY';
+  return { forge, git: { token, tokenHost, tokenVariable } };
+}
+
+function credentialsOf(
+  signIn: NonNullable<ServerConfig['github']['signIn']>,
+  learn: ForgeOptions['learn'],
+): GitHubCredentials {
+  switch (signIn.kind) {
+    case 'token':
+      return { kind: 'token', variable: 'GITHUB_TOKEN', token: () => signIn.token };
+    case 'tokenFile':
+      return tokenInFile(signIn.file, 'GITHUB_TOKEN_FILE', (token) => learn([token]));
+    case 'app':
+      return signIn;
+    default:
+      return signIn satisfies never;
+  }
+}
