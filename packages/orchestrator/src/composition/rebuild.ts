@@ -99,11 +99,8 @@ export async function rebuild({ config, log, from, remotes }: RebuildOptions): P
     });
     const { store } = adapters;
     await assertEmpty(store, config.databasePath);
-    const copies = createGitRepository({
-      folder: scratch,
-      author: config.commitAuthor,
-      ...(config.github.token === null ? {} : { token: config.github.token }),
-    });
+    const { git } = await openForge(config.github, { learn: (secrets) => adapters.scrubber.learn(secrets) });
+    const copies = createGitRepository({ folder: scratch, author: config.commitAuthor, ...git });
     const opened = await openSources({ copies, scratch, from, remotes });
     const workflows = await loadServerWorkflows(config, adapters.setup.models, () => adapters.setup.modelDefaults());
     await store.setMark(UNFINISHED_REBUILD, '1');
