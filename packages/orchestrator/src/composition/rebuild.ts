@@ -27,6 +27,7 @@ import { createGitRepository } from '../repository/git-repository.ts';
 import { isBranchName } from '../repository/repository-paths.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type Adapters, openAdapters } from './adapters.ts';
+import { openForge } from './forge.ts';
 import { noAddress, type OpenedSources, openSources, ownersOf, type Source } from './rebuild-sources.ts';
 import { loadServerWorkflows, type ServerWorkflows } from './server-workflows.ts';
 import { StopList } from './stop-list.ts';
@@ -99,7 +100,7 @@ export async function rebuild({ config, log, from, remotes }: RebuildOptions): P
     });
     const { store } = adapters;
     await assertEmpty(store, config.databasePath);
-    const { git } = await openForge(config.github, { learn: (secrets) => adapters.scrubber.learn(secrets) });
+    const { git } = await openForge(config.github, { learn: () => {} });
     const copies = createGitRepository({ folder: scratch, author: config.commitAuthor, ...git });
     const opened = await openSources({ copies, scratch, from, remotes });
     const workflows = await loadServerWorkflows(config, adapters.setup.models, () => adapters.setup.modelDefaults());
