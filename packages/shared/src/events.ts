@@ -272,6 +272,8 @@ export interface EventPayloads {
     readonly commit: string;
     readonly pushed: boolean;
     readonly note?: string;
+    /** Absent: none was opened. */
+    readonly pullRequest?: { readonly number: number; readonly url: string };
   };
   RUN_MERGED: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
   ACTIVITY_COMPLETED: { readonly key: string; readonly activity: string; readonly output: JsonValue };

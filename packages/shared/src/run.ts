@@ -476,6 +476,7 @@ export interface RunView {
     readonly commit: string;
     readonly pushed: boolean;
     readonly note?: string;
+    readonly pullRequest?: { readonly number: number; readonly url: string };
   };
   readonly merged?: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
   readonly failure?: string;

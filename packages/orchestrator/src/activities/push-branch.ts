@@ -1,7 +1,9 @@
 /** The push of a run's own branch to its project's remote. */
+import type { RunView } from '@autonomous/shared';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { outgoingCommit } from './outgoing.ts';
+import { openPullRequest } from './open-pull-request.ts';
 import { fetchRemote, pushRemote } from './remote.ts';
 import type { ActivityTools } from './tools.ts';
 import type { Published, RunHeader } from './types.ts';
@@ -18,10 +20,26 @@ export function pushBranch(tools: ActivityTools): Activity<PushInput, Published>
     retry: THREE_TRIES,
     async perform(input, context) {
       // The branch of a child run is for its parent, which has it in the mirror.
-      if ((await tools.view(input.runId)).parent !== undefined) return { commit: input.commit, pushed: false };
-      return pushedForPeople(tools, context, input);
+      const view = await tools.view(input.runId);
+      if (view.parent !== undefined) return { commit: input.commit, pushed: false };
+      const published = await pushedForPeople(tools, context, input);
+      return view.config.git.createPR ? withPullRequest(tools, context, view, published) : published;
     },
   };
+}
+
+async function withPullRequest(
+  tools: ActivityTools,
+  context: ActivityContext,
+  view: RunView,
+  published: Published,
+): Promise<Published> {
+  const project = await tools.project(view.projectId, view.id);
+  const { branch = view.branch, commit } = published;
+  const opened = await openPullRequest(tools, context, { project, view, branch, commit });
+  if (opened === null) return published;
+  const { number, url, notices } = opened;
+  return { ...published, pullRequest: { number, url }, note: [`Pull request ${number}: ${url}`, ...notices].join('\n') };
 }
 
 /** The same for a run whose work a person has to see on the remote, a child run included. */

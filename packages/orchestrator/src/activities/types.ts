@@ -66,4 +66,5 @@ export interface Published {
   readonly note?: string;
   /** Where it is another than the run's own. */
   readonly branch?: string;
+  readonly pullRequest?: { readonly number: number; readonly url: string };
 }

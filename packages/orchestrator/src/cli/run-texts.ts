@@ -206,6 +206,7 @@ export function runPage(run: RunView, workflow?: WorkflowInfo): string {
         .join(', ')}${testsOf(evidence, run)}, sandbox ${evidence.sandbox}`,
     ]),
     ['published', run.published && `${run.published.branch} at ${run.published.commit}`],
+    ['pull', run.published?.pullRequest?.url],
     ['merged', run.merged && `into ${run.merged.baseBranch} at ${run.merged.commit} (${run.merged.strategy})`],
     ...run.notices.map((notice): readonly [string, string] => ['notice', notice]),
   ];

@@ -52,6 +52,12 @@ export const takeInInput = (
   from,
 });
 
+function noteOfPullRequest({ config }: PublishingContext, { note, pullRequest }: Published) {
+  if (pullRequest !== undefined) return { pullRequest, ...(note === undefined ? {} : { note }) };
+  if (!config.git.createPR) return {};
+  return { note: 'No forge is configured: the branch is pushed; open the pull request from it by hand.' };
+}
+
 /** Words for what was taken in. */
 export const takenFrom = (context: PublishingContext, from: TakeInInput['from']): string =>
   from === 'base' ? context.config.git.baseBranch : `what was pushed to ${context.branch}`;
@@ -73,9 +79,7 @@ export function publishingActions<Context extends MachineContext & PublishingCon
       commit: published.commit,
       pushed: published.pushed,
       ...(context.publishedNote === undefined ? {} : { note: context.publishedNote }),
-      ...(context.config.git.createPR
-        ? { note: 'No forge is configured: the branch is pushed; open the pull request from it by hand.' }
-        : {}),
+      ...noteOfPullRequest(context, published),
     })),
     /** The branch that is pushed already is the result. */
     reportLeft: emit<Context, Event, undefined, Event, RunFact>(({ context }) => ({

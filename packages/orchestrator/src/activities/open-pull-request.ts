@@ -1,0 +1,69 @@
+/** The pull request of a run's pushed branch, where its project is at a forge that the server knows. */
+import type { RunView } from '@autonomous/shared';
+import { parseFrontMatter } from '../artifacts/front-matter.ts';
+import { renderPullRequest } from '../artifacts/pull-request-text.ts';
+import type { ActivityContext } from '../core/activity.ts';
+import type { PullRequest } from '../forges/forge.ts';
+import type { RemoteProject } from '../repository/repository.ts';
+import type { ActivityTools } from './tools.ts';
+
+/** Places in which a repository keeps its template for pull requests, as the forge looks for it. */
+const TEMPLATES = ['.github/', '', 'docs/'].flatMap((folder) =>
+  ['pull_request_template.md', 'PULL_REQUEST_TEMPLATE.md'].map((name) => `${folder}${name}`),
+);
+
+/** Where every workflow keeps its plans. */
+const SPECS = '.autonomous/specs/';
+
+export interface RunPullRequest extends Pick<PullRequest, 'number' | 'url'> {
+  /** For a person; empty when all went as wished. */
+  readonly notices: readonly string[];
+}
+
+interface Branch {
+  readonly project: RemoteProject;
+  readonly view: RunView;
+  readonly branch: string;
+  readonly commit: string;
+}
+
+/**
+ * Opens the pull request of a run's branch, or brings the open one up to date: repeated, it changes nothing more.
+ * @returns `null` where the project is at no forge that the server knows
+ * @throws {NeedsHuman} with the refusal of the forge, or `auth_expired`
+ */
+export async function openPullRequest(
+  tools: ActivityTools,
+  { signal }: Pick<ActivityContext, 'signal'>,
+  { project, view, branch, commit }: Branch,
+): Promise<RunPullRequest | null> {
+  const name = tools.forge?.repositoryAt(project.repository) ?? null;
+  if (tools.forge === null || name === null) return null;
+  const repository = tools.forge.repository(name, signal);
+  const base = view.config.git.baseBranch || project.baseBranch;
+  const { title, body } = await textOf(tools, { project, view, branch, commit });
+  const request = { head: branch, base, title, body, isDraft: false };
+  const { pullRequest, isNew, notices } = await repository.openPullRequest(request);
+  // People may have given it another title.
+  if (!isNew && pullRequest.body !== body) await repository.updatePullRequest(pullRequest.number, { body });
+  return { number: pullRequest.number, url: pullRequest.url, notices };
+}
+
+async function textOf(tools: ActivityTools, { project, view, branch, commit }: Branch) {
+  const { repository } = tools;
+  const read = (treeish: string, path: string) => repository.readFile(project, treeish, path);
+  const planPath = view.artifacts.findLast(({ gitPath }) => gitPath?.startsWith(SPECS))?.gitPath;
+  const plan = parseFrontMatter((planPath === undefined ? null : await read(commit, planPath)) ?? '');
+  const [fields, text] = plan.ok ? [plan.fields, plan.body ?? ''] : [{}, ''];
+  let template: string | null = null;
+  for (const path of view.baseCommit === undefined ? [] : TEMPLATES) template ??= await read(view.baseCommit, path);
+  const title = (fields as { readonly title?: unknown }).title;
+  const rendered = renderPullRequest({
+    view: { ...view, branch },
+    title: tools.scrub(typeof title === 'string' ? title : ''),
+    plan: text === '' ? null : text,
+    commit,
+    template,
+  });
+  return { title: tools.scrub(rendered.title), body: tools.scrub(rendered.body) };
+}
