@@ -8,7 +8,9 @@ import { type GitHubGround, openGitHubGround, SERVER_TOKEN } from '../src/forges
 import { FILES, startServer, type StartedServer } from './orchestrator.fixture.ts';
 
 async function aGround(): Promise<GitHubGround> {
-  const files = Object.entries(FILES).flatMap(([name, file]) => (typeof file === 'string' ? [[name, file] as const] : []));
+  const files = Object.entries(FILES).flatMap(([name, file]) =>
+    typeof file === 'string' ? [[name, file] as const] : [],
+  );
   const ground = await openGitHubGround({ files: Object.fromEntries(files) });
   onTestFinished(() => ground.close());
   return ground;

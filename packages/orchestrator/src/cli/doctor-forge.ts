@@ -13,8 +13,7 @@ export async function checkForge({ github }: ServerConfig): Promise<readonly Che
   const { forge } = await openForge(github, { learn: () => {}, timeoutMs: FORGE_TIMEOUT_MS });
   if (forge !== null) return checksOfForge(forge, github.repository);
   const detail = 'neither GITHUB_TOKEN, GITHUB_TOKEN_FILE nor GITHUB_APP_ID is set';
-  const way =
-    'set one to push to https://github.com and to open pull requests; ssh addresses and local repositories need none';
+  const way = 'set one to push to https://github.com; ssh addresses and local repositories need none';
   return [{ name: NAME, status: 'optional', detail, way }];
 }
 

@@ -168,27 +168,27 @@ function missingByScope(scopes: readonly string[], { isPrivate, mayWrite }: Repo
 }
 
 /**
- * GitHub tells nobody what a fine-grained token may do, but checks the permission before the content: writes without content are
- * refused in either case, with 403 where the permission is missing and 422 where it is there.
+ * GitHub tells nobody what a fine-grained token may do, but checks the permission before the content: writes without a title or name
+ * are refused in either case, with 403 where the permission is missing and 422 where it is there.
  */
 async function missingByTrial(caller: Caller, facts: RepositoryFacts): Promise<readonly Wanted[]> {
   const place = `/repos/${facts.owner}/${facts.name}`;
-  const trials: readonly (readonly [Wanted, string])[] = [
-    [WANTED.contents, `POST ${place}/git/refs`],
-    [WANTED.pulls, `POST ${place}/pulls`],
-    [WANTED.issues, `POST ${place}/issues`],
+  const trials: readonly (readonly [Wanted, string, object?])[] = [
+    [WANTED.contents, `POST ${place}/git/refs`, { ref: '' }],
+    [WANTED.pulls, `POST ${place}/pulls`, { title: '' }],
+    [WANTED.issues, `POST ${place}/issues`, { title: '' }],
     [WANTED.checks, `GET ${place}/commits/${encodeURIComponent(facts.defaultBranch)}/check-runs`],
     [WANTED.statuses, `GET ${place}/commits/${encodeURIComponent(facts.defaultBranch)}/status`],
   ];
   const missing: Wanted[] = [];
-  for (const [wanted, route] of trials) {
+  for (const [wanted, route, body] of trials) {
     const isRefused = await caller.do(`try the permission ${wanted.permission}`, async () => {
       try {
-        await caller.client.request(route, { ...caller.once });
+        await caller.client.request(route, { ...body, ...caller.once });
         return false;
       } catch (error) {
         // Issues may be turned off (410), and a repository without commits has no checks (404, 409).
-        if (isHttpError(error) && [404, 409, 410, 422].includes(error.status)) return false;
+        if (isHttpError(error) && [400, 404, 409, 410, 422].includes(error.status)) return false;
         const explained = caller.explain(error, `try the permission ${wanted.permission}`);
         if (explained instanceof ForgeRefusal && explained.refusal === 'forbidden') return true;
         throw error;
