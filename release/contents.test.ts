@@ -37,6 +37,19 @@ describe('the contents of a package', () => {
     expect(await findContentFaults(folder, RULES)).toEqual([fault]);
   });
 
+  it('may compare with the first line of a private key, and not hold one', async () => {
+    const first = `-----BEGIN RSA ${'PRIVATE'} KEY-----`;
+    await writeFile(
+      path.join(folder, 'dist', 'a.js'),
+      `if (key.includes("${first}")) throw new Error('${first} is not enough');\n`,
+    );
+    expect(await findContentFaults(folder, RULES)).toEqual([]);
+    for (const key of [`\`${first}\nMIIE\``, `["${first}", "${'MIIEpAIBAAKCAQEA'.repeat(4)}"]`]) {
+      await writeFile(path.join(folder, 'dist', 'a.js'), `const key = ${key};\n`);
+      expect(await findContentFaults(folder, RULES)).toEqual([expect.stringMatching(/^dist\/a\.js holds a secret/)]);
+    }
+  });
+
   it('may not lack a part or hold a link', async () => {
     await rm(path.join(folder, 'LICENSE'));
     await symlink('/etc/passwd', path.join(folder, 'dist', 'link'));
