@@ -144,7 +144,7 @@ export function describeForge(
         ground.forge.repository({ ...ground.name, name: `none-${randomUUID()}` }).facts(),
       );
       expect([refusal, reason]).toEqual(['gone', 'remote_unavailable']);
-      expect(message).toMatch(/it is gone, was renamed, or the (?:token|key) of \S+ does not see it/);
+      expect(message).toMatch(/it is gone, was renamed, or the (?:token of|GitHub App) \S+ does not see it/);
     });
 
     it('opens a pull request once, however often it is asked to', async () => {

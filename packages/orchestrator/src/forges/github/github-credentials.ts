@@ -46,9 +46,7 @@ export function tokenInFile(file: string, variable: string, learn: (token: strin
 
 /** As messages name them, to be read after "refuses" or "needs". */
 export function nameOfCredentials(credentials: GitHubCredentials): string {
-  return credentials.kind === 'app'
-    ? `the key of the GitHub App ${credentials.appId}`
-    : `the token of ${credentials.variable}`;
+  return credentials.kind === 'app' ? `the GitHub App ${credentials.appId}` : `the token of ${credentials.variable}`;
 }
 
 /** The way out where they are refused; a whole sentence. */

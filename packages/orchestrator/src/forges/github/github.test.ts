@@ -140,7 +140,7 @@ describe('the installation of an App', () => {
         .facts(),
     );
     expect(unknown.message).toMatch(
-      /refuses the key of the GitHub App 7 \(404: Not Found\).*Check GITHUB_APP_ID, GITHUB_APP_INSTALLATION_ID/,
+      /refuses the GitHub App 7 \(404: Not Found\).*Check GITHUB_APP_ID, GITHUB_APP_INSTALLATION_ID/,
     );
     ground.server.apps.clear();
     const foreign = await failureOf(ground.connect({ credentials }).repository(SHOP).facts());
