@@ -1,6 +1,7 @@
 /** The pull request of a run's pushed branch, where its project is at a forge that the server knows. */
 import type { RunView } from '@autonomous/shared';
 import { parseFrontMatter } from '../artifacts/front-matter.ts';
+import { SPECS } from '../artifacts/spec-path.ts';
 import { renderPullRequest } from '../artifacts/pull-request-text.ts';
 import type { ActivityContext } from '../core/activity.ts';
 import type { PullRequest } from '../forges/forge.ts';
@@ -11,9 +12,6 @@ import type { ActivityTools } from './tools.ts';
 const TEMPLATES = ['.github/', '', 'docs/'].flatMap((folder) =>
   ['pull_request_template.md', 'PULL_REQUEST_TEMPLATE.md'].map((name) => `${folder}${name}`),
 );
-
-/** Where every workflow keeps its plans. */
-const SPECS = '.autonomous/specs/';
 
 export interface RunPullRequest extends Pick<PullRequest, 'number' | 'url'> {
   /** For a person; empty when all went as wished. */
@@ -52,8 +50,8 @@ export async function openPullRequest(
 async function textOf(tools: ActivityTools, { project, view, branch, commit }: Branch) {
   const { repository } = tools;
   const read = (treeish: string, path: string) => repository.readFile(project, treeish, path);
-  const planPath = view.artifacts.findLast(({ gitPath }) => gitPath?.startsWith(SPECS))?.gitPath;
-  const plan = parseFrontMatter((planPath === undefined ? null : await read(commit, planPath)) ?? '');
+  const planPath = view.artifacts.findLast(({ gitPath }) => gitPath?.startsWith(SPECS))?.gitPath ?? '';
+  const plan = parseFrontMatter((planPath === '' ? null : await read(commit, planPath)) ?? '');
   const [fields, text] = plan.ok ? [plan.fields, plan.body ?? ''] : [{}, ''];
   let template: string | null = null;
   for (const path of view.baseCommit === undefined ? [] : TEMPLATES) template ??= await read(view.baseCommit, path);
