@@ -51,10 +51,13 @@ async function textOf(tools: ActivityTools, { project, view, branch, commit }: B
   const { repository } = tools;
   const read = (treeish: string, path: string) => repository.readFile(project, treeish, path);
   const planPath = view.artifacts.findLast(({ gitPath }) => gitPath?.startsWith(SPECS))?.gitPath ?? '';
-  const plan = parseFrontMatter((planPath === '' ? null : await read(commit, planPath)) ?? '');
-  const [fields, text] = plan.ok ? [plan.fields, plan.body ?? ''] : [{}, ''];
+  const document = (planPath === '' ? null : await read(commit, planPath)) ?? '';
+  const plan = parseFrontMatter(document);
+  // A long request makes a front matter that is not read.
+  const [fields, text] = plan.ok ? [plan.fields, plan.body] : [{}, document.replace(/^---\n[\s\S]*?\n---\n+/, '')];
+  const { baseCommit } = view;
   let template: string | null = null;
-  for (const path of view.baseCommit === undefined ? [] : TEMPLATES) template ??= await read(view.baseCommit, path);
+  for (const path of baseCommit === undefined ? [] : TEMPLATES) template ??= await read(baseCommit ?? '', path);
   const title = (fields as { readonly title?: unknown }).title;
   const rendered = renderPullRequest({
     view: { ...view, branch },
