@@ -51,6 +51,7 @@ describe('publishing', () => {
         clarifications: [],
       }),
       events: () => Promise.resolve([]),
+      steps: () => Promise.resolve([]),
       reviewPaths: [],
       scrub: (text: string) => text,
       assertRecordKnown: async () => undefined,
