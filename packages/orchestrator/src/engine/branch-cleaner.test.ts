@@ -101,6 +101,25 @@ describe('branches of runs', () => {
     expect(onRemote()).toContain(extended.branch);
   });
 
+  it('stay where only a base branch that their own record names has their commits', async () => {
+    const based = (baseBranch: string) => {
+      const { config } = aView('x');
+      return { config: { ...config, git: { ...config.git, baseBranch } } };
+    };
+    const own = await aRun('aa-1', based('main'));
+    const named = await aRun('bb-2', based(own.branch));
+    const elsewhere = await aRun('cc-3', based('elsewhere'));
+    for (const { branch, head } of [own, named, elsewhere]) await push(branch, head);
+    views.set('aa-1', aView('aa-1', { status: 'completed', completedAt: NOON, ...based(own.branch) }));
+    await fixture.repository.push(project, 'elsewhere', elsewhere.head, null);
+    clock.advance(31 * DAY_MS);
+    for (const { branch } of [own, named, elsewhere])
+      expect(await reasonFor(branch)).toContain('that neither main nor autonomous/record contains');
+    expect((await cleaner.clean({ ...project, baseBranch: own.branch }, {})).removed).toEqual([]);
+    await record(own.head, named.head, elsewhere.head);
+    expect((await cleaner.clean(project, {})).removed).toHaveLength(3);
+  });
+
   it('stay while somebody may need them', async () => {
     const open = await aRun('aa-1', { status: 'awaiting_approval' });
     const parent = await aRun('bb-2', { status: 'running' });

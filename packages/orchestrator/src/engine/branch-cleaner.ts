@@ -26,6 +26,8 @@ export interface BranchCleanerOptions {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
+/** Branches of runs can be removed themselves, and keep no commit of another one. */
+const RUN_BRANCHES = 'autonomous/';
 /** `autonomous/<run>-<slug>`; a run's id has two parts. */
 const BRANCH = /^autonomous\/(?<run>[a-z0-9]+-[a-z0-9]+)(?:-|$)/;
 
@@ -92,14 +94,16 @@ export class BranchCleaner {
     return this.#whyNeeded(project, branch, view);
   }
 
+  /** The base branch that the run's own record names says only where its pull request goes: whoever can push could have written it. */
   async #whyNeeded(project: Project, { mirror, remote }: RunBranch, view: RunView): Promise<string | null> {
-    const baseBranch = view.config.git.baseBranch || project.baseBranch;
-    const isIn = (commit: string | null, branch: string) => this.#isIn(project, commit, branch);
-    const isMerged = await isIn(remote ?? mirror, baseBranch);
-    if (remote !== null && !isMerged && view.config.git.createPR && view.status === 'completed' && !view.merged)
-      return `it may have an open pull request, and ${baseBranch} does not contain it`;
+    const { baseBranch } = project;
+    const isInBase = async (commit: string | null): Promise<boolean> =>
+      commit === null || (!baseBranch.startsWith(RUN_BRANCHES) && (await this.#isIn(project, commit, baseBranch)));
+    const { git } = view.config;
+    if (remote !== null && git.createPR && view.status === 'completed' && !view.merged && !(await isInBase(remote)))
+      return `it may have an open pull request to ${git.baseBranch || baseBranch}, and ${baseBranch} does not contain it`;
     for (const commit of [remote, mirror])
-      if (!(await isIn(commit, baseBranch)) && !(await isIn(commit, RECORD_BRANCH)))
+      if (!(await isInBase(commit)) && !(await this.#isIn(project, commit, RECORD_BRANCH)))
         return commit === mirror && commit !== remote
           ? 'it has commits that are not on the remote'
           : `somebody pushed commits to it that neither ${baseBranch} nor ${RECORD_BRANCH} contains`;
