@@ -141,3 +141,15 @@ it('has the budgets that were set last at any of its runs, and before that those
   family.look('a');
   expect(family.isNewTo('a')).toBe(false);
 });
+
+it('ends where a run says that it is its own parent, or two that each is below the other', async () => {
+  const own = aRun('a', 1, { treeId: 'a', parent: { runId: 'a', key: 'a/1/x', depth: 1 } });
+  const [one, two] = [
+    aRun('b', 1, { treeId: 'a', parent: { runId: 'c', key: 'c/1/x', depth: 1 } }),
+    aRun('c', 1, { treeId: 'a', parent: { runId: 'b', key: 'b/1/x', depth: 1 } }),
+  ];
+  const families = new RunFamilies({ stored: async () => [two, one, own], live: () => undefined });
+  const family = await families.of(own);
+  expect(family.look('a').bounds.map(({ runId }) => runId)).toEqual(['a']);
+  expect(family.look('b').bounds.map(({ runId, childRuns }) => [runId, childRuns])).toEqual([['b', 1]]);
+});

@@ -88,11 +88,10 @@ export class KeptFamily {
   /** The run and the runs above it that have budgets, the nearest first, each with what it and all below it have spent. */
   bounds(runId: string): readonly BoundedSpending[] {
     const bounds: BoundedSpending[] = [];
-    for (let id: string | undefined = runId; id !== undefined; id = this.#members.get(id)?.parentId) {
+    for (const id of this.#lineOf(runId)) {
       const { budgets = {}, spent = NOTHING } = this.#members.get(id) ?? {};
       if (id !== runId && RUN_BUDGET_NAMES.every((name) => budgets[name] === undefined)) continue;
-      const above = id;
-      const below = [...this.#members.keys()].filter((each) => each !== above && this.#isWithin(each, above));
+      const below = [...this.#members.keys()].filter((each) => each !== id && this.#isWithin(each, id));
       const sum = below.reduce((before, each) => addShares(before, this.#shareOf(each), 1), spent);
       bounds.push({ runId: id, childRuns: below.length, budgets, ...sum });
     }
@@ -101,10 +100,15 @@ export class KeptFamily {
 
   /** Whether a run is another one or below it. */
   #isWithin(runId: string, above: string): boolean {
-    for (let id: string | undefined = runId; id !== undefined; id = this.#members.get(id)?.parentId) {
-      if (id === above) return true;
-    }
-    return false;
+    return this.#lineOf(runId).has(above);
+  }
+
+  /** The run and the runs above it, the nearest first. Each comes once, also where the parents of a record go round. */
+  #lineOf(runId: string): ReadonlySet<string> {
+    const line = new Set<string>();
+    for (let id: string | undefined = runId; id !== undefined && !line.has(id); id = this.#members.get(id)?.parentId)
+      line.add(id);
+    return line;
   }
 
   #shareOf(runId: string): TreeShare {

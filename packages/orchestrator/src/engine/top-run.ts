@@ -2,10 +2,12 @@
 import type { RunView } from '@autonomous/shared';
 import type { EventStore } from '../event-store/event-store.ts';
 
-/** @returns the run itself where it has no parent, or the highest run that the store has */
+/** @returns the run itself where it has no parent, or the highest run that the store has; it ends where the parents of a record go round */
 export async function topOf(store: Pick<EventStore, 'loadView'>, view: RunView): Promise<RunView> {
   let top = view;
-  while (top.parent !== undefined) {
+  const visited = new Set<string>();
+  while (top.parent !== undefined && !visited.has(top.id)) {
+    visited.add(top.id);
     const parent = await store.loadView(top.parent.runId);
     if (parent === null) break;
     top = parent;
