@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { StorageFull, TerminalFailure } from '@autonomous/shared';
 import { createRegistry } from '../src/core/registry.ts';
 import type { EngineOptions } from '../src/engine/engine.ts';
+import { foldAll, newEvent } from '../src/engine/run-commit.ts';
 import { Family, leaf, parentOf } from './child-runs.fixture.ts';
 
 let family: Family;
@@ -180,6 +181,52 @@ describe('the end of a parent or of its wait', () => {
     for (const { id } of children) expect((await family.status(id, 'cancelled')).status).toBe('cancelled');
   });
 });
+
+describe('a run that a rebuild brought back', () => {
+  it('is not cancelled where its parent did not come back', async () => {
+    await open();
+    await family.launch('orphan', 'leaf', { parent: { runId: 'gone', key: 'gone/1/phase-a', depth: 1 } });
+    await family.call('work');
+    await family.restart();
+    await family.call('work');
+    expect((await family.engine.view('orphan')).status).toBe('running');
+  });
+
+  it('is not cancelled before a person has looked at it', async () => {
+    await open();
+    await family.launch('p');
+    const children = await family.childrenOf('p');
+    await family.call('work', 'Do a');
+    await family.call('work', 'Do b');
+    await endWithoutChildren(family);
+    const [a, b] = children.map(({ id }) => id);
+    await pauseAsRebuilt(family, a ?? '');
+    await family.restart();
+    await family.status(b ?? '', 'cancelled');
+    expect((await family.engine.view(a ?? '')).gate?.reason).toBe('rebuilt');
+    expect((await family.engine.view(a ?? '')).status).toBe('paused');
+  });
+});
+
+/** Stores the pause with which a rebuild brings back a run. */
+async function pauseAsRebuilt({ store, clock }: Family, runId: string): Promise<void> {
+  const view = await store.loadView(runId);
+  if (view === null) throw new Error(`there is no run ${runId}`);
+  const what = { reason: 'rebuilt', message: 'Look at it.' };
+  const payload = { gate: 'pause', stage: null, decisions: ['retry'], summary: 'Look at it.', details: {}, ...what };
+  const event = newEvent('input', { type: 'RUN_PAUSED', payload }, clock.now().toISOString());
+  await store.append({
+    runId,
+    expectedSequence: view.lastSequence,
+    events: [event],
+    startActivities: [],
+    endActivities: [],
+    setTimers: [],
+    clearTimers: [],
+    view: foldAll(view, runId, view.lastSequence, [event]),
+    clarifications: [],
+  });
+}
 
 /** Stores the end of a parent as if the process were killed right after it, so that no child is cancelled. */
 async function endWithoutChildren({ engine, store, clock }: Family): Promise<void> {

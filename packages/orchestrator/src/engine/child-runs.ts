@@ -28,6 +28,7 @@ import type { RunState } from '../core/run-state.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { requestedOfChild, withinLimitsAbove } from '../run-config/child-config.ts';
 import type { Clock } from './clock.ts';
+import { topOf } from './top-run.ts';
 
 /** How many child runs there may be. */
 export interface ChildLimits {
@@ -158,7 +159,7 @@ export class ChildRuns {
       throw new TerminalFailure(
         `A child run of workflow '${workflow}' would be ${depth} generations below the first run, and ${limits.depth} are allowed. Do this work in the run itself, or start it as a run of its own.`,
       );
-    const root = await this.#rootOf(parent);
+    const { id: root } = await topOf(this.#options.store, parent);
     if ((await this.#countBelow(root, limits.runs)) >= limits.runs)
       throw new TerminalFailure(
         `Run ${root} has ${limits.runs} child runs below it, which is the most that is allowed. Divide the work into fewer children, or into several runs.`,
@@ -186,16 +187,20 @@ export class ChildRuns {
     };
   }
 
-  /** Returns the topmost run, which is not a child run. */
-  async #rootOf({ id, parent }: RunView): Promise<string> {
-    return parent === undefined ? id : this.#rootOf(await this.#options.view(parent.runId));
-  }
-
-  /** Configurations of the runs above a run, the nearest first. */
-  async #configsAbove({ parent }: RunView): Promise<readonly RunConfig[]> {
-    if (parent === undefined) return [];
-    const above = await this.#options.view(parent.runId);
-    return [above.config, ...(await this.#configsAbove(above))];
+  /** Configurations of the runs above a run, the nearest first. Each counts once, also where the parents of a record go round. */
+  async #configsAbove(view: RunView): Promise<readonly RunConfig[]> {
+    const configs: RunConfig[] = [];
+    const visited = new Set([view.id]);
+    let parent = view.parent;
+    while (parent !== undefined && !visited.has(parent.runId)) {
+      visited.add(parent.runId);
+      // A parent that did not come back in a rebuild limits nothing.
+      if ((await this.#options.store.loadView(parent.runId)) === null) break;
+      const above = await this.#options.view(parent.runId);
+      configs.push(above.config);
+      parent = above.parent;
+    }
+    return configs;
   }
 
   /** @param enough where counting ends */
@@ -255,16 +260,21 @@ export class ChildRuns {
     }
   }
 
-  /** Cancels a run that was started as a child and whose parent no longer waits for it. Any other run stays as it is. */
+  /**
+   * Cancels a run that was started as a child and whose parent no longer waits for it. Any other run stays as it is: of a parent that
+   * the store does not have nobody knows whether it waits, and over a rebuilt run a person decides.
+   */
   async cancelIfAbandoned(runId: string): Promise<void> {
     const { store, cancel } = this.#options;
     const child = await store.loadView(runId);
     if (!child?.parent || isFinal(child.status)) return;
+    if (child.gate?.kind === 'pause' && child.gate.reason === 'rebuilt') return;
     const { runId: parentId, key } = child.parent;
+    const parent = await store.loadView(parentId);
+    if (parent === null) return;
     const { activities } = await store.openKeys(parentId);
     if (activities.includes(key)) return;
-    const status = (await store.loadView(parentId))?.status;
-    const what = status === undefined || !isFinal(status) ? 'does not wait for it any more' : `is ${status}`;
+    const what = isFinal(parent.status) ? `is ${parent.status}` : 'does not wait for it any more';
     await cancel(runId, SERVER, `run ${parentId}, which started it, ${what}`);
   }
 }
