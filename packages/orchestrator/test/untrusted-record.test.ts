@@ -236,6 +236,48 @@ describe('a rebuild from several records', { timeout: 240_000 }, () => {
   });
 });
 
+describe('families in a record that others have written to', { timeout: 240_000 }, () => {
+  it('leave out runs that are their own parents or of other projects, and name those whose parent is not there', async () => {
+    const { server, run } = await aLostRun();
+    const below = (runId: string) => ({ runId, key: `${runId}/1/x`, depth: 1 });
+    const start = {
+      projectId: server.project.id,
+      userId: 'local',
+      workflow: { name: 'build', version: 1 },
+      request: '',
+      branch: '',
+      config: CONFIG,
+    };
+    const parents = { 'r-own': 'r-own', 'r-low': 'r-top', 'r-middle': 'r-low', 'r-top': 'r-middle' };
+    const copy = await aForgedCopy(server, async (folder) => {
+      for (const [id, parent] of Object.entries(parents))
+        await addRun(folder, id, { 'events.jsonl': line(id, JSON.stringify({ ...start, parent: below(parent) })) });
+      const other = { ...start, projectId: 'p-other', parent: below(run.id) };
+      await addRun(folder, 'r-other', { 'events.jsonl': line('r-other', JSON.stringify(other)) });
+      const odd = { ...start, parent: { runId: 7 } };
+      await addRun(folder, 'r-odd', { 'events.jsonl': line('r-odd', JSON.stringify(odd)) });
+      await copyRun(path.join(folder, 'runs'), run.id, 'r-orphan');
+      await forgeRedacted(path.join(folder, 'runs', 'r-orphan'), (text) =>
+        text.replace(/^\{(?=.*"projectId":)/, `{"parent":${JSON.stringify(below('r-gone'))},`),
+      );
+    });
+    const folder = await aFolder(server);
+    const { code, err, out } = await rebuiltBy(folder, from(copy));
+    expect(code).toBe(1);
+    for (const id of Object.keys(parents))
+      expect(err).toContain(`run ${id} was left out: it says that it is a child run of itself, or of a run below it`);
+    expect(err).toContain(
+      `run r-other was left out: it says that it is a child run of a run of project ${server.project.id}`,
+    );
+    expect(err).toContain('run r-odd was left out: line 1 of its events.jsonl does not start a run: parent is not valid');
+    expect(err).toContain('The parents of these child runs did not come back');
+    expect(err).toContain('run r-orphan (of r-gone)\n');
+    expect(out).toContain('1 project, 2 runs: 0 ended, 2 paused, 0 quarantined; 6 left out');
+    const whole = await startedOn(folder);
+    expect((await whole.client.getRun('r-orphan')).gate?.reason).toBe('rebuilt');
+  });
+});
+
 describe('a file of the record that is not what it says', { timeout: 240_000 }, () => {
   it('leaves out its run alone, with a message that names the run and shows no error of the store', async () => {
     const { server, run } = await aLostRun();

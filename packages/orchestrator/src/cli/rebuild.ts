@@ -59,7 +59,7 @@ function placeOf(io: CliIo, place: string): string {
   return isAddress && !existsSync(folder) ? place : folder;
 }
 
-function tell({ projects, runs, leftOut, repeated, unknownRemotes }: RebuildReport, io: CliIo): number {
+function tell({ projects, runs, leftOut, withoutParent, repeated, unknownRemotes }: RebuildReport, io: CliIo): number {
   const quarantined = runs.filter(({ fault }) => fault !== null);
   const paused = runs.filter(({ view, fault }) => fault === null && !isFinal(view.status));
   for (const { id, name, repository, renamedFrom } of projects)
@@ -71,6 +71,11 @@ function tell({ projects, runs, leftOut, repeated, unknownRemotes }: RebuildRepo
   for (const run of paused) say(io, pausedLine(run));
   for (const { view, fault } of quarantined) note(io, `run ${view.id} is quarantined: ${fault}`);
   for (const { kind, id, message } of leftOut) note(io, `${kind} ${id} was left out: ${message}`);
+  if (withoutParent.length > 0)
+    note(
+      io,
+      `The parents of these child runs did not come back, so that nobody waits for their results: ${withoutParent.map(({ view: { id, parent } }) => `run ${id} (of ${parent?.runId ?? ''})`).join(', ')}`,
+    );
   for (const id of unknownRemotes) note(io, `project ${id} of --remote is in none of these records`);
   if (leftOut.length > 0)
     note(

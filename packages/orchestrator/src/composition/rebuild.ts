@@ -48,6 +48,8 @@ export interface RebuildReport {
   readonly leftOut: readonly LeftOut[];
   /** Places that were given twice, as a sentence each. */
   readonly repeated: readonly string[];
+  /** Child runs whose parents did not come back. Nobody waits for their results. */
+  readonly withoutParent: readonly RebuiltRun[];
   /** Projects of {@link RebuildOptions.remotes} that did not come back. */
   readonly unknownRemotes: readonly string[];
 }
@@ -73,6 +75,8 @@ export interface LeftOut {
 export const UNFINISHED_REBUILD = 'rebuild.unfinished';
 /** Up to here the record writer has nothing to do: what was read is in git. */
 const RECORDED = 'recorded-position';
+/** More than any server allows, of runs that are each the parent of the next. */
+const MOST_GENERATIONS = 50;
 const MAX_BESIDE_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -140,6 +144,14 @@ class Rebuild {
   readonly #projects = new Map<string, { readonly project: RebuiltProject; readonly source: Source }>();
   readonly #runs: RebuiltRun[] = [];
   readonly #leftOut: LeftOut[] = [];
+  /** Projects of the runs that were read and may come back, by run. */
+  readonly #projectOfRun = new Map<string, string>();
+  /** Runs that were begun, each after its parent. */
+  readonly #begun = new Set<string>();
+  /** Runs that wait for their parents to be added, the lowest first. */
+  readonly #waiting: string[] = [];
+  /** Runs whose recorded parents go round. */
+  readonly #inCycle = new Set<string>();
 
   constructor(parts: RebuildParts) {
     this.#parts = parts;
@@ -152,13 +164,14 @@ class Rebuild {
       for (const recorded of source.record.projects)
         await this.#orLeaveOut('project', recorded.id, () => this.#addProject(source, recorded));
       // One after the other: each may be large.
-      for (const files of source.record.runs)
-        await this.#orLeaveOut('run', files.runId, () => this.#addRun(source, files));
+      for (const files of source.record.runs) await this.#addOnce(source, files);
     }
+    const back = new Set(this.#runs.map(({ view }) => view.id));
     return {
       projects: [...this.#projects.values()].map(({ project }) => project),
       runs: this.#runs,
       leftOut: this.#leftOut,
+      withoutParent: this.#runs.filter(({ view: { parent } }) => parent !== undefined && !back.has(parent.runId)),
       repeated: opened.repeated.map(({ place, as }) => `${place} is the same repository as ${as} and was taken once`),
       unknownRemotes: [...remotes.keys()].filter((id) => !this.#projects.has(id)),
     };
@@ -194,14 +207,22 @@ class Rebuild {
     return project;
   }
 
+  async #addOnce(source: Source, files: RunFiles): Promise<void> {
+    const { runId } = files;
+    // Of two sources that have one, the second is told so.
+    if (this.#begun.has(runId) && this.#owners.get(runId) === source) return;
+    this.#begun.add(runId);
+    await this.#orLeaveOut('run', runId, () => this.#addRun(source, files));
+  }
+
   async #addRun(source: Source, files: RunFiles): Promise<void> {
     const { runId } = files;
     const owner = this.#owners.get(runId);
     if (owner !== undefined && owner !== source) throw new Unprocessable(claimed(source, owner));
-    const read = await readRun(this.#parts.copies, source.copy, files);
-    if (!read.ok) throw new Unprocessable(read.message);
-    this.#assertOwnFamily(source, read.start);
+    const read = await this.#readAfterParent(source, files);
+    this.#assertOwnFamily(source, runId, read.start);
     const project = await this.#projectOf(source, read);
+    this.#projectOfRun.set(runId, project.id);
     const { adapters, workflows } = this.#parts;
     const { store } = adapters;
     // Before the run: a rebuild that is carried on passes over runs that are there.
@@ -224,11 +245,45 @@ class Rebuild {
     this.#runs.push({ view, fault: view.gate?.reason === 'poisoned' ? view.gate.summary : null });
   }
 
-  /** A run waits for its child runs and shares budgets with them: those of another source are not its own. */
-  #assertOwnFamily(source: Source, { parent }: RunStart): void {
-    const owner = parent === undefined ? undefined : this.#owners.get(parent.runId);
-    if (owner === undefined || owner === source) return;
-    throw new Unprocessable(`it says that it is a child run of a run that ${owner.place} has`);
+  /** Reads a run once its parent was added, which the order of a record that others wrote may have after it. */
+  async #readAfterParent(source: Source, files: RunFiles): Promise<Extract<ReadRun, { ok: true }>> {
+    const read = await this.#read(source, files);
+    const parentId = read.start.parent?.runId;
+    if (parentId === undefined || this.#begun.has(parentId)) return read;
+    const filesOfParent = source.record.runs.find(({ runId }) => runId === parentId);
+    if (filesOfParent === undefined) return read;
+    return this.#afterParent(source, files, filesOfParent);
+  }
+
+  async #afterParent(source: Source, files: RunFiles, ofParent: RunFiles): Promise<Extract<ReadRun, { ok: true }>> {
+    if (this.#waiting.length >= MOST_GENERATIONS)
+      throw new Unprocessable(`more than ${MOST_GENERATIONS} generations of runs are above it`);
+    this.#waiting.push(files.runId);
+    await this.#addOnce(source, ofParent);
+    this.#waiting.pop();
+    return this.#read(source, files);
+  }
+
+  /** @throws {Unprocessable} */
+  async #read(source: Source, files: RunFiles): Promise<Extract<ReadRun, { ok: true }>> {
+    const read = await readRun(this.#parts.copies, source.copy, files);
+    if (!read.ok) throw new Unprocessable(read.message);
+    return read;
+  }
+
+  /** A run waits for its child runs and shares budgets with them: those of another source or project are not its own. */
+  #assertOwnFamily(source: Source, runId: string, { parent, projectId }: RunStart): void {
+    if (parent === undefined) return;
+    const at = this.#waiting.indexOf(parent.runId);
+    if (at !== -1) for (const each of this.#waiting.slice(at)) this.#inCycle.add(each);
+    if (parent.runId === runId || at !== -1 || this.#inCycle.has(runId))
+      throw new Unprocessable('it says that it is a child run of itself, or of a run below it');
+    const owner = this.#owners.get(parent.runId);
+    if (owner !== undefined && owner !== source)
+      throw new Unprocessable(`it says that it is a child run of a run that ${owner.place} has`);
+    const projectOfParent = this.#projectOfRun.get(parent.runId);
+    if (projectOfParent !== undefined && projectOfParent !== projectId)
+      throw new Unprocessable(`it says that it is a child run of a run of project ${projectOfParent}`);
   }
 
   /** The project of a run. Records of earlier versions do not describe it. */

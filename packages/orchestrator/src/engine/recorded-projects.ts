@@ -3,6 +3,7 @@
  * a record of any size needs bounded memory.
  */
 import type { RunStart } from '@autonomous/shared';
+import { z } from 'zod';
 import { type ForeignJson, parseForeignJson } from '../artifacts/foreign-json.ts';
 import {
   RECORD_FORMAT,
@@ -215,6 +216,8 @@ function startOf(run: RecordedRun): RunStart | string {
   const start = first?.type === 'RUN_QUEUED' ? first.payload['start'] : first?.payload;
   const missing = missingIn(start);
   if (missing !== null) return `line 1 of its events.jsonl does not start a run: ${missing} is missing`;
+  const wrong = faultOfLinks(start);
+  if (wrong !== null) return `line 1 of its events.jsonl does not start a run: ${wrong} is not valid`;
   return start as unknown as RunStart; // Checked as far as those need it who do not replay the run.
 }
 
@@ -229,6 +232,18 @@ function missingIn(start: unknown): string | null {
   const parts = fieldsOf({ ok: true, value: config });
   const part = CONFIG_PARTS.find((each) => typeof parts[each] !== 'object' || parts[each] === null);
   return part === undefined ? null : `config.${part}`;
+}
+
+const linksSchema = z.object({
+  parent: z.object({ runId: z.string(), key: z.string(), depth: z.int().positive() }).optional(),
+  treeId: z.string().optional(),
+  explorationId: z.string().optional(),
+});
+
+/** Name of the first field that ties a run to others and is not valid; `null` when all are. */
+function faultOfLinks(start: unknown): string | null {
+  const [issue] = linksSchema.safeParse(start).error?.issues ?? [];
+  return issue === undefined ? null : String(issue.path[0]);
 }
 
 /** Parts that the configuration of each run has had since the first version. */
