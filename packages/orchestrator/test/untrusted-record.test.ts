@@ -77,7 +77,7 @@ describe('a rebuild from a record with forged contents', { timeout: 240_000 }, (
         ({ what, value }) => [what, value],
       ),
     );
-    expect(applies.get('trust')).toContain('implementation: auto');
+    expect(applies.get('trust: implementation')).toBe('auto');
     expect(applies.get('project')).toBe(`notes, ${copy}`);
     expect(applies.get('install command')).toMatch(/^⟨U\+202E⟩x{299}…$/);
     expect(Object.fromEntries(applies)).toMatchObject({
@@ -301,6 +301,8 @@ describe('a file of the record that is not what it says', { timeout: 240_000 }, 
       await addRun(folder, 'r-none', { 'context.json': empty });
       const odd = { ...typed, config: { ...CONFIG, trustMode: 7 } };
       await addRun(folder, 'r-config', { 'events.jsonl': line('r-config', JSON.stringify(odd)) });
+      const merging = { ...typed, config: { ...CONFIG, git: { autoMerge: 1 } } };
+      await addRun(folder, 'r-merge', { 'events.jsonl': line('r-merge', JSON.stringify(merging)) });
       const nowhere = { ...typed, projectId: 'p-nowhere' };
       await addRun(folder, 'r-git', { 'events.jsonl': line('r-git', JSON.stringify(nowhere)) });
       await addRun(folder, 'r-time', {
@@ -319,12 +321,13 @@ describe('a file of the record that is not what it says', { timeout: 240_000 }, 
       'run r-none was left out: it has no events.jsonl in the record',
       'run r-time was left out: line 1 of its events.jsonl does not start a run: workflow.name is missing',
       'run r-config was left out: line 1 of its events.jsonl does not start a run: config.trustMode is missing',
+      'run r-merge was left out: line 1 of its events.jsonl has a configuration that no server writes: config.git.autoMerge is not valid',
       'run r-git was left out: its history has contents that no server writes, and cannot be stored',
       'put a whole version of its files on the branch autonomous/record',
     ])
       expect(err).toContain(said);
     expect(err).not.toMatch(/constraint|SQLITE|RangeError|call stack/i);
-    expect(out).toContain('1 project, 1 run: 0 ended, 1 paused, 0 quarantined; 9 left out');
+    expect(out).toContain('1 project, 1 run: 0 ended, 1 paused, 0 quarantined; 10 left out');
     expect(Object.keys(await storedIn(path.join(folder, 'data')))).toEqual([run.id]);
     const whole = await startedOn(folder);
     expect((await whole.client.listRuns({})).items.map(({ id }) => id)).toEqual([run.id]);

@@ -39,7 +39,7 @@ function applying(view: RunView, project: Project | null): JsonObject[] {
     ['project', project === null ? 'none' : `${project.name}, ${project.repository}`],
     ['base branch', git?.baseBranch ?? project?.baseBranch],
     ['branch', view.branch === '' ? 'none' : view.branch],
-    ['trust', pairs(config.trustMode)],
+    ...each('trust', config.trustMode),
     ['autoMerge', onOff(git?.autoMerge)],
     ['mergeStrategy', git?.mergeStrategy],
     ['createPR', onOff(git?.createPR)],
@@ -48,10 +48,20 @@ function applying(view: RunView, project: Project | null): JsonObject[] {
     ['install scripts', onOff(commands?.installScripts)],
     ['check command', commandOf(commands?.test)],
     ['lint command', commandOf(commands?.lint)],
-    ['network', config.egress === undefined ? 'all hosts that the server allows' : pairs(config.egress)],
+    ...(config.egress === undefined
+      ? [['network', 'all hosts that the server allows'] as const]
+      : each('network', config.egress)),
     ['budgets', budgetsOf(config)],
-    ['models', pairs(config.modelRouting)],
-  ].map(([what = '', value]) => ({ what, value: shown(value ?? 'not said') }));
+    ...each('model', config.modelRouting),
+  ].map(([what = '', value]) => ({ what: shown(what), value: shown(value ?? 'not said') }));
+}
+
+/** A row for each name, so that a long one hides no other. */
+function each(what: string, values: Readonly<Record<string, unknown>> | undefined): (readonly [string, string])[] {
+  return Object.entries(values ?? {}).map(([name, value]) => [
+    `${what}: ${name}`,
+    Array.isArray(value) ? value.join(' ') || 'none' : String(value),
+  ]);
 }
 
 function decidedIn({ gates }: RunView): JsonObject[] {
@@ -84,14 +94,15 @@ function budgetsOf(config: Partial<RunConfig>): string {
   return Object.keys(set).length === 0 ? 'no limit' : pairs(set);
 }
 
-function pairs(values: Readonly<Record<string, unknown>> | undefined): string {
-  return Object.entries(values ?? {})
-    .map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(' ') || 'none' : String(value)}`)
+function pairs(values: Readonly<Record<string, unknown>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name}: ${String(value)}`)
     .join(', ');
 }
 
+/** As it acts: what is neither absent nor false is on. */
 function onOff(value: boolean | undefined): string {
-  return value === true ? 'on' : 'off';
+  return value ? 'on' : 'off';
 }
 
 function shown(value: unknown): string {

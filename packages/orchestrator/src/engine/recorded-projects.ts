@@ -14,6 +14,7 @@ import {
 import { tipOfContext } from '../artifacts/run-context.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import { isBranchName } from '../repository/repository-paths.ts';
+import { faultOfConfigs } from './recorded-config.ts';
 import { eventsOf, type ReadRecordedRun, readRecordedRun, type RecordedRun } from './recorded-run.ts';
 
 export interface RecordedFiles {
@@ -212,12 +213,15 @@ function fieldsOf(json: ForeignJson): Readonly<Record<string, unknown>> {
 
 /** What the run was started with. @returns a text when its first event does not say it */
 function startOf(run: RecordedRun): RunStart | string {
-  const [first] = eventsOf(run);
+  const events = eventsOf(run);
+  const [first] = events;
   const start = first?.type === 'RUN_QUEUED' ? first.payload['start'] : first?.payload;
   const missing = missingIn(start);
   if (missing !== null) return `line 1 of its events.jsonl does not start a run: ${missing} is missing`;
   const wrong = faultOfLinks(start);
   if (wrong !== null) return `line 1 of its events.jsonl does not start a run: ${wrong} is not valid`;
+  const fault = faultOfConfigs(events);
+  if (fault !== null) return fault;
   return start as unknown as RunStart; // Checked as far as those need it who do not replay the run.
 }
 

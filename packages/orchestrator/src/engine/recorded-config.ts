@@ -1,0 +1,51 @@
+/**
+ * Checks the configurations that a recorded run names. Whoever can push could have written them, so each value must be of the
+ * type that a server writes: what a person is shown of it is what acts.
+ */
+import { runConfigSchema, SETTING_NAME, type WorkflowEvent } from '@autonomous/shared';
+import { z } from 'zod';
+
+const { trustMode, modelRouting, commands, git } = runConfigSchema.shape;
+
+/** Records of earlier versions lack newer fields. */
+const recordedConfigSchema = runConfigSchema.partial().extend({
+  trustMode,
+  modelRouting,
+  // A person may have extended them beyond what a request may ask for.
+  timeoutMinutes: z.record(z.string().regex(SETTING_NAME), z.number().positive()),
+  // Without a project the base branch is empty.
+  git: git.extend({ baseBranch: z.string().max(200) }).partial(),
+  commands,
+});
+
+/** Events whose payload has a configuration, and where in it. */
+const CONFIGURING = new Set(['RUN_QUEUED', 'RUN_STARTED', 'RUN_CONFIGURED', 'RUN_FORKED']);
+
+/** What is wrong with a configuration in the history of a run, to be read after the run's name; `null` when nothing is. */
+export function faultOfConfigs(events: readonly WorkflowEvent[]): string | null {
+  for (const { type, sequence, payload } of events) {
+    if (!CONFIGURING.has(type)) continue;
+    const config = (type === 'RUN_QUEUED' ? fieldsOf(payload['start']) : payload)['config'];
+    const field = config === undefined ? null : faultIn(config);
+    if (field !== null)
+      return `line ${sequence} of its events.jsonl has a configuration that no server writes: ${field} is not valid`;
+  }
+  return null;
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+/** Name of the first field that is not valid. */
+function faultIn(config: unknown): string | null {
+  const [issue] = recordedConfigSchema.safeParse(config).error?.issues ?? [];
+  if (issue === undefined) return null;
+  const keys = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  return ['config', ...issue.path, ...keys].map((part) => shownKey(String(part))).join('.');
+}
+
+/** A name that others wrote. */
+function shownKey(key: string): string {
+  return SETTING_NAME.test(key) ? key : '(a name that is none)';
+}
