@@ -269,7 +269,9 @@ describe('families in a record that others have written to', { timeout: 240_000 
     expect(err).toContain(
       `run r-other was left out: it says that it is a child run of a run of project ${server.project.id}`,
     );
-    expect(err).toContain('run r-odd was left out: line 1 of its events.jsonl does not start a run: parent is not valid');
+    expect(err).toContain(
+      'run r-odd was left out: line 1 of its events.jsonl does not start a run: parent is not valid',
+    );
     expect(err).toContain('The parents of these child runs did not come back');
     expect(err).toContain('run r-orphan (of r-gone)\n');
     expect(out).toContain('1 project, 2 runs: 0 ended, 2 paused, 0 quarantined; 6 left out');

@@ -49,7 +49,9 @@ describe('the configuration of a recorded run', () => {
 
 it('the pause of a rebuilt run shows each trust mode, role and model by itself, and settings as they act', () => {
   const view = aView('r-1');
-  const long = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`stage${index}`.padEnd(60, 'x'), 'manual']));
+  const long = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [`stage${index}`.padEnd(60, 'x'), 'manual']),
+  );
   const config = {
     ...view.config,
     trustMode: { ...long, implementation: 'auto' },
