@@ -50,3 +50,8 @@ it('gives an old run its place by the newest run below it, with all of its child
   const client = aClient(runs);
   expect(idsOf(await listTrees(client, 2))).toEqual(['2', 'c', '1', 'plan']);
 });
+
+it('ends where runs say that each is below the other', { timeout: 5_000 }, async () => {
+  const runs = [child('c', 'c'), child('b', 'a'), child('a', 'b')];
+  expect(idsOf(await listTrees(aClient(runs), 20))).toEqual(['a', 'b', 'c']);
+});

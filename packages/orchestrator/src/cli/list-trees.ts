@@ -34,15 +34,19 @@ export async function listTrees(
 
 const compare = (one: string, other: string): number => (one < other ? -1 : Number(one > other));
 
-/** The top run of its tree; a run whose parent cannot be read is a top run itself. */
+/** The top run of its tree; a run whose parent cannot be read is a top run itself. It ends where parents go round. */
 async function topOf(
   client: Pick<Client, 'getRun'>,
   runs: ReadonlyMap<string, RunView>,
   run: RunView,
 ): Promise<RunView> {
   let top = run;
+  const visited = new Set<string>();
   try {
-    while (top.parent !== undefined) top = runs.get(top.parent.runId) ?? (await client.getRun(top.parent.runId));
+    while (top.parent !== undefined && !visited.has(top.id)) {
+      visited.add(top.id);
+      top = runs.get(top.parent.runId) ?? (await client.getRun(top.parent.runId));
+    }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }
@@ -51,9 +55,11 @@ async function topOf(
 
 function knownTopOf(runs: ReadonlyMap<string, RunView>, run: RunView): string {
   let top = run;
+  const visited = new Set<string>();
   for (;;) {
+    visited.add(top.id);
     const parent = top.parent && runs.get(top.parent.runId);
-    if (parent === undefined) return top.id;
+    if (parent === undefined || visited.has(parent.id)) return top.id;
     top = parent;
   }
 }
