@@ -88,7 +88,7 @@ async function countRecordedRuns(repository: Repository, id: string, log: Logger
   try {
     const commit = await repository.branchHead(project, RECORD_BRANCH);
     if (commit === null) return 0;
-    return (await repository.listFiles(project, commit)).filter((path) => path.endsWith('/context.json')).length;
+    return (await repository.recordedRuns(project, commit, 'context.json')).size;
   } catch (error) {
     log.warn({ err: error, projectId: id }, 'the mirror of a project that the database does not have cannot be read');
     return 0;

@@ -1,4 +1,5 @@
 /** Records in real git that are compared with a real database: what is read of them, and what is recorded again. */
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,6 +13,7 @@ import type { Repository } from '../repository/repository.ts';
 import { systemClock } from './clock.ts';
 import { RecordComparison, type RunsToRecord } from './record-comparison.ts';
 import { importNewerRuns } from './record-import.ts';
+import { listRecordedRuns, readRecordedTips } from './record-check.ts';
 import { isOwnLog, isOwnTip, isSealed, requireSeals, sealsOf } from './record-seal.ts';
 import { listRecord } from './recorded-projects.ts';
 import { RunRecordWriter } from './run-record-writer.ts';
@@ -73,6 +75,11 @@ describe('a record in git', () => {
   let comparison: RecordComparison;
 
   async function record(runIds: readonly string[]): Promise<void> {
+    await recordNotices(runIds);
+  }
+
+  /** @returns what the project's notices say of its record then */
+  async function recordNotices(runIds: readonly string[]): Promise<readonly string[]> {
     const recorder = new RunRecordWriter({
       store,
       repository: fixture.repository,
@@ -85,6 +92,7 @@ describe('a record in git', () => {
     recorder.tryAgain(runIds);
     await recorder.settled();
     await recorder.stop();
+    return recorder.noticesOf('p-1');
   }
 
   /** Changes the contexts of runs as another writer of the branch would. */
@@ -162,6 +170,121 @@ describe('a record in git', () => {
     const { runs } = await listRecord(repository, fixture.project, [commit]);
     expect(runs.map(({ runId }) => runId)).toEqual(Array.from({ length: 50 }, (_, index) => `r-${49 - index}`));
     expect(Math.max(...read)).toBeLessThanOrEqual(16);
+  });
+
+  /** Three folders in each other that share their contents: 2.2 million paths in six objects. */
+  function treeWithoutEnd(): string {
+    let tree = madeTree([`100644 blob ${aBlob('x')}`], 130);
+    for (let level = 0; level < 2; level += 1) tree = madeTree([`040000 tree ${tree}`], 130);
+    return tree;
+  }
+  const aBlob = (text: string): string => remoteGit(['hash-object', '-w', '--stdin'], text);
+  const madeTree = (kinds: readonly string[], times: number): string =>
+    remoteGit(
+      ['mktree'],
+      Array.from({ length: times }, (_, at) => kinds.map((kind) => `${kind}\t${'n'.repeat(24)}${at}\n`).join('')).join(
+        '',
+      ),
+    );
+  const remoteGit = (args: readonly string[], input = ''): string =>
+    execFileSync('git', [...args], {
+      cwd: fixture.remote,
+      input,
+      encoding: 'utf8',
+      env: {
+        ...process.env,
+        GIT_AUTHOR_NAME: 'x',
+        GIT_AUTHOR_EMAIL: 'x@x',
+        GIT_COMMITTER_NAME: 'x',
+        GIT_COMMITTER_EMAIL: 'x@x',
+      },
+    }).trim();
+  /** Puts entries of `ls-tree` into a folder of the record, as another writer of the branch would. */
+  function push(entries: readonly string[], folder: '' | '.autonomous/' | '.autonomous/runs/' = ''): void {
+    const head = remoteGit(['rev-parse', 'autonomous/record']);
+    const put = (under: string, added: readonly string[]): string => {
+      const listed = remoteGit(['ls-tree', `${head}:${under}`]).split('\n');
+      const names = new Set(added.map((line) => line.split('\t')[1]));
+      const kept = listed.filter((line) => line !== '' && !names.has(line.split('\t')[1]));
+      return remoteGit(['mktree', '--missing'], [...kept, ...added].map((line) => `${line}\n`).join(''));
+    };
+    let [under, added]: [string, readonly string[]] = [folder, entries];
+    while (under !== '') {
+      const tree = put(under, added);
+      const parts = under.split('/').slice(0, -1);
+      added = [`040000 tree ${tree}\t${parts.at(-1) ?? ''}`];
+      under = parts
+        .slice(0, -1)
+        .map((part) => `${part}/`)
+        .join('');
+    }
+    const commit = remoteGit(['commit-tree', put('', added), '-p', head, '-m', 'Pushed']);
+    remoteGit(['update-ref', 'refs/heads/autonomous/record', commit]);
+  }
+
+  it.each(['', '.autonomous/runs/'] as const)(
+    'with a tree without end in /%s is compared all the same',
+    async (folder) => {
+      await pausedRun('r-1');
+      await record([]);
+      push([`040000 tree ${treeWithoutEnd()}\tr-bomb`], folder);
+      await start();
+      const head = remoteGit(['rev-parse', 'autonomous/record']);
+      expect(comparison.noticesOf('p-1')).toEqual([]);
+      expect(await listRecordedRuns(repository, fixture.project, head)).toEqual(['r-1']);
+      if (folder === '') expect((await listRecord(repository, fixture.project, [head])).runs).toHaveLength(1);
+      else
+        await expect(listRecord(repository, fixture.project, [head])).rejects.toThrow(
+          "'autonomous/record' of the remote names more files than the server reads",
+        );
+    },
+  );
+
+  it('whose runs share one content is read once, and not beyond the limits', async () => {
+    await pausedRun('r-1');
+    await record([]);
+    const tip = { sequence: 1, hash: 'a'.repeat(64), at: NOON };
+    const small = aBlob(JSON.stringify({ tip }));
+    const large = aBlob(JSON.stringify({ tip, more: 'x'.repeat(100_000) }));
+    const runs = Array.from({ length: 100 }, (_, at) => {
+      const tree = remoteGit(['mktree'], `100644 blob ${at < 50 ? small : large}\tcontext.json\n`);
+      return `040000 tree ${tree}\tx-${at}`;
+    });
+    push(runs, '.autonomous/runs/');
+    await repository.fetchRecord(fixture.project);
+    const head = remoteGit(['rev-parse', 'autonomous/record']);
+    const ids = await listRecordedRuns(repository, fixture.project, head);
+    read.length = 0;
+    expect((await readRecordedTips(repository, fixture.project, head, ids)).size).toBe(101);
+    expect(read).toEqual([3]);
+    const limits = { maxBytes: 200_000, maxTotalBytes: 200_000, signal: new AbortController().signal };
+    const within = async (changed: Partial<typeof limits>): Promise<number> =>
+      (await readRecordedTips(repository, fixture.project, head, ids, { ...limits, ...changed })).size;
+    expect(await within({})).toBe(101);
+    expect(await within({ maxBytes: 50_000 })).toBe(51);
+    expect(await within({ maxTotalBytes: 50_000 })).toBe(51);
+    expect(await within({ signal: AbortSignal.abort() })).toBe(0);
+  });
+
+  it('whose remote has a tree that git cannot read is kept in the mirror, and says what to repair', async () => {
+    await pausedRun('r-1');
+    await record([]);
+    push([`040000 tree ${madeTree([`100644 blob ${aBlob('x')}`], 1)}\t..`]);
+    await repository.fetchRecord(fixture.project);
+    await pausedRun('r-2');
+    const contents = { files: { '.autonomous/runs/r-2/context.json': '{}' }, message: 'Record r-2' };
+    await expect(fixture.repository.record(fixture.project, contents)).rejects.toThrow(
+      /^The branch 'autonomous\/record' of the remote cannot be continued: it contains the path '\.\.\/n+0'.*Push a commit/,
+    );
+    expect(await fixture.repository.listFiles(fixture.project, 'autonomous/record')).toEqual(
+      expect.arrayContaining(['.autonomous/runs/r-1/context.json', '.autonomous/runs/r-2/context.json']),
+    );
+    expect(await recordNotices(['r-2'])).toEqual([
+      expect.stringMatching(/Push a commit.*kept in the mirror of this server\.$/),
+    ]);
+    remoteGit(['update-ref', 'refs/heads/autonomous/record', remoteGit(['rev-parse', 'autonomous/record~1'])]);
+    await repository.fetchRecord(fixture.project);
+    expect(await recordNotices(['r-2'])).toEqual([]);
   });
 });
 

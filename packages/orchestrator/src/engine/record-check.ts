@@ -2,6 +2,7 @@
  * Compares the runs of the database with their record in git. A database that lost its newest
  * events, or has other ones, looks sound by itself.
  */
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { type RecordedTip, tipOfContext } from '../artifacts/run-context.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
@@ -19,6 +20,9 @@ export interface RecordCheck {
 const FILES_AT_ONCE = 32;
 /** Larger than any `context.json` that a recorder writes. */
 const MAX_CONTEXT_BYTES = 4 * 1024 * 1024;
+const CONTEXT = 'context.json';
+/** Anyone with push access may have named a folder anything. */
+const RUN_ID = /^[\w-]{1,100}$/;
 
 /**
  * Open runs whose record has more events than the database, or other ones. Reads the mirrors' own copies of the record,
@@ -189,33 +193,73 @@ export async function findOutdatedRuns(
 
 /** All runs that a commit of the record holds. */
 export async function listRecordedRuns(
-  repository: Pick<Repository, 'listFiles'>,
+  repository: Pick<Repository, 'recordedRuns'>,
   project: RemoteProject,
   commit: string,
 ): Promise<readonly string[]> {
-  const files = await repository.listFiles(project, commit);
-  return files.filter((path) => path.endsWith('/context.json')).flatMap((path) => runIdOf(path) ?? []);
+  const runs = await repository.recordedRuns(project, commit, CONTEXT);
+  return [...runs.keys()].filter((name) => RUN_ID.test(name));
 }
 
-/** The last recorded event of each of these runs, by run; runs without a record are left out. */
+/** How much is read of records that others may have written. */
+export interface TipLimits {
+  /** A context that is larger is passed over. */
+  readonly maxBytes: number;
+  /** Of all contexts; those beyond are not read, the largest first. */
+  readonly maxTotalBytes: number;
+  /** Nothing more is read once it is aborted. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The last recorded event of each of these runs, by run; runs without a record are left out.
+ * @param limits what is beyond them is left out
+ */
 export async function readRecordedTips(
-  repository: Pick<Repository, 'readFiles'>,
+  repository: Pick<Repository, 'readBlobs' | 'recordedRuns'>,
   project: RemoteProject,
   commit: string,
   runIds: readonly string[],
+  limits?: TipLimits,
 ): Promise<ReadonlyMap<string, RecordedTip>> {
   const tips = new Map<string, RecordedTip>();
-  const pathOf = (runId: string): string => `${recordFolder(runId)}/context.json`;
-  for (let from = 0; from < runIds.length; from += FILES_AT_ONCE) {
-    const some = runIds.slice(from, from + FILES_AT_ONCE);
-    const texts = await repository.readFiles(project, commit, some.map(pathOf), MAX_CONTEXT_BYTES);
-    for (const runId of some) {
-      const text = texts.get(pathOf(runId));
+  if (runIds.length === 0) return tips;
+  const contexts = await repository.recordedRuns(project, commit, CONTEXT);
+  // Any number of runs may name one and the same content.
+  const runsOf = new Map<string, string[]>();
+  const bytesOf = new Map<string, number>();
+  for (const runId of new Set(runIds)) {
+    const file = contexts.get(runId);
+    if (file === undefined || file.bytes > (limits?.maxBytes ?? MAX_CONTEXT_BYTES)) continue;
+    const same = runsOf.get(file.oid);
+    if (same) same.push(runId);
+    else runsOf.set(file.oid, [runId]);
+    bytesOf.set(file.oid, file.bytes);
+  }
+  const isOver = (): boolean => limits?.signal.aborted === true;
+  const oids = limits === undefined ? [...bytesOf.keys()] : smallest(bytesOf, limits.maxTotalBytes);
+  for (let from = 0; from < oids.length && !isOver(); from += FILES_AT_ONCE) {
+    const some = oids.slice(from, from + FILES_AT_ONCE);
+    const texts = await repository.readBlobs(project, some, MAX_CONTEXT_BYTES);
+    for (const oid of some) {
+      if (isOver()) break;
+      const text = texts.get(oid)?.toString('utf8');
       const tip = text === undefined ? null : tipOfContext(text);
-      if (tip) tips.set(runId, tip);
+      if (tip) for (const runId of runsOf.get(oid) ?? []) tips.set(runId, tip);
+      // Others wait for their turn while contents of megabytes are read.
+      await setImmediate();
     }
   }
   return tips;
+}
+
+/** The smallest contents that have no more than so many bytes together. */
+function smallest(bytesOf: ReadonlyMap<string, number>, maxTotalBytes: number): readonly string[] {
+  let total = 0;
+  return [...bytesOf]
+    .sort(([, a], [, b]) => a - b)
+    .filter(([, bytes]) => (total += bytes) <= maxTotalBytes)
+    .map(([oid]) => oid);
 }
 
 /** Folder of a run's record. */

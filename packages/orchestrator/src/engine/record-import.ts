@@ -11,7 +11,7 @@ import type { ChainedStep } from '../artifacts/event-log.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { Clock } from './clock.ts';
 import { importRun } from './import-run.ts';
-import { listRecordedRuns, readRecordedTips, unknownRecords } from './record-check.ts';
+import { listRecordedRuns, readRecordedTips, type TipLimits, unknownRecords } from './record-check.ts';
 import { isOwnLog } from './record-seal.ts';
 import { rebuiltPause } from './rebuilt-pause.ts';
 import { listRecordFolders, readRun, type RunFiles } from './recorded-projects.ts';
@@ -28,6 +28,10 @@ export interface RecordImportOptions {
 /** Longest wait of the start for all remotes. One that is silent is compared later, and its newer runs are quarantined then. */
 const REMOTE_MS = 5_000;
 const PROJECTS_AT_ONCE = 4;
+/** Longest reading of a project's record for runs to import, and what is read: the comparison, which nobody waits for, reads the rest. */
+const READ_MS = 5_000;
+const MAX_CONTEXT_BYTES = 1024 * 1024;
+const MAX_CONTEXTS_BYTES = 64 * 1024 * 1024;
 
 /**
  * Imports what git has beyond the database, of all projects. Must be called before the engine starts. What cannot be imported stays
@@ -66,8 +70,13 @@ async function importOf(
   try {
     // The comparison reports a remote that does not answer.
     await repository.fetchRecord(project, signal).catch(() => null);
+    const limits = {
+      maxBytes: MAX_CONTEXT_BYTES,
+      maxTotalBytes: MAX_CONTEXTS_BYTES,
+      signal: AbortSignal.timeout(READ_MS),
+    };
     for (const commit of await unknownRecords(store, repository, project))
-      for (const files of await newerRuns(options, project, commit))
+      for (const files of await newerRuns(options, project, commit, limits))
         if (await importOne(options, project, files)) imported.push(files.runId);
   } catch (error) {
     log.warn(
@@ -88,10 +97,11 @@ async function newerRuns(
   { store, repository }: RecordImportOptions,
   project: Project,
   commit: string,
+  limits: TipLimits,
 ): Promise<readonly RunFiles[]> {
   const newer: string[] = [];
   const runIds = await listRecordedRuns(repository, project, commit);
-  for (const [runId, recorded] of await readRecordedTips(repository, project, commit, runIds)) {
+  for (const [runId, recorded] of await readRecordedTips(repository, project, commit, runIds, limits)) {
     const own = await store.tipOf(runId);
     const isNewer = recorded.sequence > (own?.sequence ?? 0);
     if (isNewer && (await isOwnLog(store, project.id, runId, recorded))) newer.push(runId);

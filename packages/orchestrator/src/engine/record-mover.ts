@@ -12,7 +12,7 @@ import { topOf } from './top-run.ts';
 
 export interface RecordMoverOptions {
   readonly store: Pick<EventStore, 'loadView' | 'tipOf'>;
-  readonly repository: Pick<Repository, 'fetch' | 'listFiles' | 'moveRecord' | 'readFiles' | 'remoteHead'>;
+  readonly repository: Pick<Repository, 'fetch' | 'moveRecord' | 'readBlobs' | 'recordedRuns' | 'remoteHead'>;
   readonly clock: Pick<Clock, 'now'>;
   /** Records of runs that ended earlier than this many days ago are moved; 0 keeps all where they are. */
   readonly afterDays: number;

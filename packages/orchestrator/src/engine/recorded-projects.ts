@@ -36,8 +36,6 @@ export interface RecordFolders {
   readonly runs: ReadonlyMap<string, RunFiles>;
 }
 
-/** The empty tree, of which git knows without storing it. */
-const NOTHING = '4b825dc642cb6eb9a060e54bf8d69288fbee4904';
 const MEGABYTE = 1024 * 1024;
 /** Larger than any that a server writes. A run or project with a larger file is left out. */
 const MAX_BYTES = { log: 128 * MEGABYTE, context: 4 * MEGABYTE, project: 64 * 1024 } as const;
@@ -46,7 +44,7 @@ const FILES_AT_ONCE = 16;
 const PATH =
   /^\.autonomous\/(?:projects\/(?<project>[\w-]{1,100})\.json|runs\/(?<run>[\w-]{1,100})\/(?<name>[^\n]{1,200}))$/;
 
-type Reader = Pick<Repository, 'changes' | 'readBlobs'>;
+type Reader = Pick<Repository, 'readBlobs' | 'recordedFiles'>;
 
 /** @param commit of the branch of the record */
 export async function listRecordFolders(
@@ -56,13 +54,12 @@ export async function listRecordFolders(
 ): Promise<RecordFolders> {
   const projects = new Map<string, string>();
   const runs = new Map<string, { readonly runId: string; readonly files: Map<string, string> }>();
-  for (const { path, after } of await repository.changes(project, NOTHING, commit)) {
+  for (const [path, oid] of await repository.recordedFiles(project, commit)) {
     const { project: projectId, run, name } = PATH.exec(path)?.groups ?? {};
-    if (after === null || !after.mode.startsWith('100')) continue;
-    if (projectId !== undefined) projects.set(projectId, after.oid);
+    if (projectId !== undefined) projects.set(projectId, oid);
     if (run === undefined || name === undefined) continue;
     const { files } = runs.get(run) ?? { files: new Map<string, string>() };
-    files.set(name, after.oid);
+    files.set(name, oid);
     runs.set(run, { runId: run, files });
   }
   return { projects, runs };

@@ -10,7 +10,7 @@ import { type RecordedTip, renderRunContext, withBeside } from '../artifacts/run
 import type { RecordedProject, RecordedUpload } from '../artifacts/record-schemas.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { sha256 } from '../event-store/hash-chain.ts';
-import { RECORD_BRANCH, type RemoteProject, type Repository } from '../repository/repository.ts';
+import { RECORD_BRANCH, type RemoteProject, type Repository, UnreadableRecord } from '../repository/repository.ts';
 import { isFinal } from '../core/advance.ts';
 import type { Clock } from './clock.ts';
 import type { EngineMessage } from './step-feed.ts';
@@ -119,7 +119,7 @@ export class RunRecordWriter {
   /** Projects whose record could not be written, until it is tried again. */
   readonly #resting = new Map<string, () => void>();
   /** Why the last attempt failed, by project; empty where the record is written. */
-  readonly #refused = new Map<string, string>();
+  readonly #refused = new Map<string, { readonly why: string; readonly isUnreadable: boolean }>();
   /** Projects with a run that began to wait before its record was on the remote. */
   readonly #behind = new Set<string>();
   readonly #stopping = new AbortController();
@@ -335,23 +335,28 @@ export class RunRecordWriter {
 
   /** Why the records of a project are not on its remote: one sentence or none. Its runs go on. */
   noticesOf(projectId: string): readonly string[] {
-    const why = this.#refused.get(projectId);
-    if (why === undefined)
+    const refused = this.#refused.get(projectId);
+    if (refused === undefined)
       return this.#behind.has(projectId)
         ? [
             `The record of its runs on the remote lags behind: it could not be written in time. Runs go on, and the rest is pushed to ${RECORD_BRANCH} as soon as the remote takes it; until then only this server has it.`,
           ]
         : [];
+    const why = refused.why.trim();
+    if (refused.isUnreadable)
+      return [
+        `The record of its runs is not on the remote: ${why}. Runs go on, and until then their record is kept in the mirror of this server.`,
+      ];
     return [
-      `The record of its runs is not on the remote (${why.trim()}); runs go on, and the record is kept in the mirror of this server. Allow pushes to ${RECORD_BRANCH}, or list the project in ${IN_MIRROR_VARIABLE} of the server's environment: lost runs can then not be found from the remote.`,
+      `The record of its runs is not on the remote (${why}); runs go on, and the record is kept in the mirror of this server. Allow pushes to ${RECORD_BRANCH}, or list the project in ${IN_MIRROR_VARIABLE} of the server's environment: lost runs can then not be found from the remote.`,
     ];
   }
 
   /** Said once for each reason, however often it is tried. */
   #refuse(projectId: string, error: unknown): false {
     const why = error instanceof Error ? error.message : String(error);
-    if (this.#refused.get(projectId) === why) return false;
-    this.#refused.set(projectId, why);
+    if (this.#refused.get(projectId)?.why === why) return false;
+    this.#refused.set(projectId, { why, isUnreadable: error instanceof UnreadableRecord });
     this.#options.log.warn(
       { err: error, projectId },
       'the record could not be written to git; it is tried again every minute, and told again when the reason changes',

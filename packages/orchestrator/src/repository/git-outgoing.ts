@@ -3,7 +3,7 @@
  * the new part of a commit's history.
  */
 import { type GitPlace, runGit, splitNul } from './git.ts';
-import { listTree, SYMLINK_MODE } from './git-trees.ts';
+import { listTree, runChanges, SYMLINK_MODE } from './git-trees.ts';
 import { type NewHistory, RECORD_BRANCH, type TreeChange } from './repository.ts';
 import { MAX_TARGET_BYTES } from './tree-links.ts';
 
@@ -13,7 +13,7 @@ const RECORDS = [RECORD_BRANCH, `${RECORD_BRANCH}-[0-9][0-9][0-9][0-9]`];
 
 /** Changes between two trees. A rename is a removal and an addition. */
 export async function treeChanges(place: GitPlace, from: string, to: string): Promise<TreeChange[]> {
-  const { stdout } = await runGit(place, {
+  const stdout = await runChanges(place, {
     args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--end-of-options', from, to],
   });
   return readChanges(splitNul(stdout).map((part) => part.toString('utf8')));
@@ -25,7 +25,7 @@ export async function changesOfTrees(
   pairs: readonly (readonly [from: string, to: string])[],
 ): Promise<readonly (readonly TreeChange[])[]> {
   if (pairs.length === 0) return [];
-  const { stdout } = await runGit(place, {
+  const stdout = await runChanges(place, {
     args: ['diff-tree', '--stdin', '-r', '-z', '--raw', '--no-renames', '--no-abbrev'],
     input: pairs.map(([from, to]) => `${from} ${to}\n`).join(''),
   });
@@ -79,14 +79,14 @@ export async function newHistory(place: GitPlace, head: string, beside?: 'record
     runGit(place, { args: ['log', '-z', '--format=%H%n%B', ...isNew] }),
     runGit(place, { args: ['rev-list', '--objects', ...isNew] }),
     // For a merge, only paths that differ from all its parents.
-    runGit(place, { args: ['log', '-z', '-c', '--format=', '--name-only', '--no-renames', ...isNew] }),
+    runChanges(place, { args: ['log', '-z', '-c', '--format=', '--name-only', '--no-renames', ...isNew] }),
   ]);
   const commits = splitNul(log.stdout).map((part) => {
     const text = part.toString('utf8');
     const end = text.indexOf('\n');
     return { id: text.slice(0, end), message: text.slice(end + 1) };
   });
-  const paths = splitNul(names.stdout).map((part) => part.toString('utf8').trim());
+  const paths = splitNul(names).map((part) => part.toString('utf8').trim());
   const listed = objects.stdout.toString('utf8').split('\n');
   const named = listed.flatMap((line) => {
     const space = line.indexOf(' ');

@@ -32,6 +32,7 @@ import { LfsObjects } from './lfs-objects.ts';
 import { lfsPointersOf } from './lfs-pointers.ts';
 import { packMirror } from './mirror-packing.ts';
 import { recordFiles } from './record-branch.ts';
+import { listRecordedFiles, listRunFiles } from './record-listing.ts';
 import { listRecordHeads, moveRecord } from './record-years.ts';
 import type { LeftOut, RemoteProject, Repository } from './repository.ts';
 import { listRunBranches, removeRunBranch } from './run-branches.ts';
@@ -235,6 +236,8 @@ type TreeMethods = Pick<
   | 'diff'
   | 'changes'
   | 'changesOfTrees'
+  | 'recordedRuns'
+  | 'recordedFiles'
 >;
 
 /** Methods that read, compare and write trees of the mirror. */
@@ -297,6 +300,17 @@ function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
       const place = await mirrors.of(project);
       const [before, after] = await Promise.all([trees.treeOf(place, from), trees.treeOf(place, to)]);
       return before === after ? [] : treeChanges(place, before, after);
+    },
+
+    async recordedRuns(project, commit, name) {
+      const place = await mirrors.of(project);
+      return listRunFiles(place, await trees.treeOf(place, commit), name);
+    },
+
+    async recordedFiles(project, commit) {
+      const place = await mirrors.of(project);
+      const entries = await listRecordedFiles(place, await trees.treeOf(place, commit));
+      return new Map(entries.map(({ path, oid }) => [path, oid]));
     },
 
     async changesOfTrees(project, pairs) {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type FileChange, NeedsHuman } from '@autonomous/shared';
 import type { OwnedPaths } from '../artifacts/owned-files.ts';
-import { type GitAnswer, GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
+import { type GitAnswer, type GitCall, GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
 import type { MergeResult } from './repository.ts';
 import { EMPTY_TREE, isAtOrUnder, OWN_FOLDER } from './repository-paths.ts';
 
@@ -34,6 +34,21 @@ export function isFileMode(mode: string): boolean {
 
 /** Half a million files of usual paths. A tree of a few objects can name any number of files: folders may share their contents. */
 const MAX_LISTING_BYTES = 64 * 1024 * 1024;
+/** A hundred thousand changed files of usual paths. */
+const MAX_CHANGES_BYTES = 24 * 1024 * 1024;
+
+/**
+ * Runs a command that lists changes.
+ * @throws {NeedsHuman} `setup_failed` where the list has more than 24 MB
+ */
+export async function runChanges(place: GitPlace, call: Omit<GitCall, 'maxOutputBytes'>): Promise<Buffer> {
+  const { stdout, truncated } = await runGit(place, { ...call, maxOutputBytes: MAX_CHANGES_BYTES });
+  if (!truncated) return stdout;
+  throw new NeedsHuman(
+    'setup_failed',
+    "The project's branches differ in more files than the server reads: the list of the changes has more than 24 MB. Remove generated files from the branch, then start a new run",
+  );
+}
 
 /**
  * Everything in a tree that is not itself a tree, in git's order.
@@ -53,11 +68,21 @@ export async function listTree(place: GitPlace, treeish: string): Promise<TreeEn
 }
 
 /** `<mode> <type> <oid>\t<path>`, the line of ls-tree and mktree. */
-function parseEntry(line: Buffer): TreeEntry {
+export function parseEntry(line: Buffer): TreeEntry {
   const tab = line.indexOf(9);
   const [mode = '', , oid = ''] = line.toString('latin1', 0, tab).split(' ');
   const rawPath = line.subarray(tab + 1);
   return { mode, oid, path: rawPath.toString('utf8'), rawPath };
+}
+
+/**
+ * Reads a tree as an edit would.
+ * @throws {GitFailure} or {NeedsHuman} for one that git refuses
+ */
+export async function checkTree(place: GitPlace, tree: string): Promise<void> {
+  await withScratch(place, async (scratch) => {
+    await runGit(place, { indexFile: join(scratch, 'index'), args: ['read-tree', '--end-of-options', tree] });
+  });
 }
 
 /** The tree after these edits; a file replaces a folder of its name and the other way round. */
@@ -175,7 +200,7 @@ async function makeTree(place: GitPlace, entries: readonly TreeEntry[]): Promise
 /** Changes between two trees. A rename is a removal and an addition. Binary files count no lines. */
 export async function diffFiles(place: GitPlace, from: string, to: string): Promise<FileChange[]> {
   if (from === to) return [];
-  const { stdout } = await runGit(place, {
+  const stdout = await runChanges(place, {
     args: [
       'diff-tree',
       '-r',
@@ -215,7 +240,7 @@ export async function diffFiles(place: GitPlace, from: string, to: string): Prom
 
 /** The edits that make one tree into the other. */
 export async function diffTrees(place: GitPlace, from: string, to: string): Promise<TreeEdit[]> {
-  const { stdout } = await runGit(place, {
+  const stdout = await runChanges(place, {
     args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--end-of-options', from, to],
   });
   const parts = splitNul(stdout);

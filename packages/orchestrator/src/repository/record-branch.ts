@@ -2,10 +2,17 @@
  * The orphan branch on which a project's open runs are recorded. It only ever grows: when the remote has moved on, the
  * changes that only this mirror has are written again on top.
  */
-import { NeedsHuman } from '@autonomous/shared';
-import type { GitPlace } from './git.ts';
-import { diffTrees, editTree, FILE_MODE, type TreeEdit, writeBlobs } from './git-trees.ts';
-import type { PushResult, RecordContents, RecordOptions } from './repository.ts';
+import { NeedsHuman, showHiddenInLine } from '@autonomous/shared';
+import { GitFailure, type GitPlace } from './git.ts';
+import { checkTree, diffTrees, editTree, FILE_MODE, type TreeEdit, writeBlobs } from './git-trees.ts';
+import { listRecordTree } from './record-listing.ts';
+import {
+  type PushResult,
+  RECORD_BRANCH,
+  type RecordContents,
+  type RecordOptions,
+  UnreadableRecord,
+} from './repository.ts';
 import { EMPTY_TREE } from './repository-paths.ts';
 
 /** Writers of other mirrors may win a race this often in a row before the push is left to the next record. */
@@ -40,7 +47,7 @@ export async function recordFiles(
   const oids = await writeBlobs(place, Object.values(files));
   const edits: TreeEdit[] = paths.map((path, index) => ({ path, mode: FILE_MODE, oid: oids[index] ?? null }));
   const wanted = { edits, commits, message, keep };
-  let commit = await commitOnTop(place, refs, wanted);
+  let commit = await commitOrKeep(place, refs, wanted, to);
   if (to === 'mirror') return { commit, pushed: false };
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
     const remote = await refs.remoteHead();
@@ -53,7 +60,7 @@ export async function recordFiles(
       if (error instanceof NeedsHuman && error.reason === 'remote_unavailable') return { commit, pushed: false };
       throw error;
     }
-    commit = await commitOnTop(place, refs, wanted);
+    commit = await commitOrKeep(place, refs, wanted, to);
   }
   return { commit, pushed: false };
 }
@@ -64,6 +71,53 @@ interface Wanted {
   readonly message: string;
   readonly keep: RecordOptions['keep'];
 }
+
+/**
+ * Commits on top of the remote's record. Where its tree cannot be read, on top of the mirror's own, so that nothing is lost.
+ * @throws {UnreadableRecord} then, unless only the mirror is written
+ */
+async function commitOrKeep(
+  place: GitPlace,
+  refs: RecordRefs,
+  wanted: Wanted,
+  to: RecordOptions['to'],
+): Promise<string> {
+  try {
+    return await commitOnTop(place, refs, wanted);
+  } catch (error) {
+    if (!(error instanceof UnreadableRecord)) throw error;
+    const commit = await commitOnTop(place, { ...refs, remoteHead: async () => null }, wanted);
+    if (to === 'mirror') return commit;
+    throw error;
+  }
+}
+
+/**
+ * A path of git's own, such as `..`, in a tree without end, or in another one that git refuses.
+ * @throws {UnreadableRecord} when a tree of the remote's record cannot be continued
+ */
+async function assertReadable(place: GitPlace, tree: string): Promise<void> {
+  try {
+    await listRecordTree(place, tree);
+    await checkTree(place, tree);
+  } catch (error) {
+    const refused = error instanceof Error && error.cause instanceof GitFailure ? error.cause : error;
+    if (error instanceof NeedsHuman && error.reason !== 'setup_failed') throw error;
+    const path = refused instanceof GitFailure ? REFUSED.exec(refused.stderr)?.groups?.['path'] : undefined;
+    const why =
+      path === undefined
+        ? refused instanceof GitFailure
+          ? refused.stderr.trim().slice(0, 200)
+          : 'it names more files than the server reads'
+        : `it contains the path '${showHiddenInLine(path)}', which git never writes`;
+    throw new UnreadableRecord(
+      `The branch '${RECORD_BRANCH}' of the remote cannot be continued: ${why}. Push a commit to it that removes what no server of yours wrote`,
+      { cause: error },
+    );
+  }
+}
+
+const REFUSED = /^error: invalid path '(?<path>[^\n]*)'$/m;
 
 /** Moves the local branch to a commit that contains the remote's branch, the local one's files, and what is wanted. */
 async function commitOnTop(
@@ -76,6 +130,7 @@ async function commitOnTop(
   // Builds on the remote's branch unless this mirror's branch contains it already.
   const parent = remote === null || (local !== null && common === remote) ? local : remote;
   const baseTree = parent === null ? EMPTY_TREE : await refs.treeOf(parent);
+  if (parent !== null && parent === remote && parent !== local) await assertReadable(place, baseTree);
   const isRewritten = local !== null && parent !== local;
   const own = isRewritten ? await changesOf(place, refs, local, common) : [];
   const gathered = isRewritten ? await refs.gatheredSince(local, common) : [];

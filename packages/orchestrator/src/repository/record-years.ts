@@ -1,6 +1,7 @@
 /** Moves what ended long ago from the record to branches of its own, one a year, so that the record's tree stays small. */
 import { type GitPlace, gitText } from './git.ts';
-import { editTree, listTree, type TreeEdit, type TreeEntry } from './git-trees.ts';
+import { editTree, type TreeEdit, type TreeEntry } from './git-trees.ts';
+import { listRecordTree } from './record-listing.ts';
 import { isRecordBranch, type PushResult, RECORD_BRANCH, type RecordMove } from './repository.ts';
 import { atOrUnderAny, EMPTY_TREE } from './repository-paths.ts';
 
@@ -58,7 +59,7 @@ export async function moveRecord(
 ): Promise<boolean> {
   const [record, remote] = await Promise.all([refs.localHead(), refs.remoteHead(null)]);
   if (record === null || record !== remote) return false;
-  const entries = await listTree(place, record);
+  const entries = await listRecordTree(place, record);
   for (const { year, folders } of moves) {
     const isMoved = atOrUnderAny([...folders, ...keep]);
     const moved = entries.filter(({ path }) => isMoved(path));

@@ -88,6 +88,20 @@ export interface TreeChange {
   readonly after: { readonly mode: string; readonly oid: string } | null;
 }
 
+/** The remote's record has a tree that cannot be continued. What was to be recorded is in the mirror's own. */
+export class UnreadableRecord extends Error {
+  constructor(message: string, options: ErrorOptions) {
+    super(message, options);
+    this.name = 'UnreadableRecord';
+  }
+}
+
+/** A file in a commit of the record. */
+export interface RecordedFile {
+  readonly oid: string;
+  readonly bytes: number;
+}
+
 /** Part of a commit's history that no branch of the remote has. */
 export interface NewHistory {
   /** Newest first. */
@@ -309,6 +323,18 @@ export interface Repository {
    * years, the newest year first. Of a run that several have, the first is the newest.
    */
   recordHeads(project: RemoteProject): Promise<readonly string[]>;
+  /**
+   * Finds a file of each run in a commit of the record, without listing what else the runs have. Leaves out runs without it.
+   * @returns files by the name of the run's folder
+   * @throws {NeedsHuman} `setup_failed` where the commit has too many folders of runs
+   */
+  recordedRuns(project: RemoteProject, commit: string, name: string): Promise<ReadonlyMap<string, RecordedFile>>;
+  /**
+   * Lists the files of projects and runs in a commit of the record, without symlinks.
+   * @returns object ids by path
+   * @throws {NeedsHuman} `setup_failed` where there are too many
+   */
+  recordedFiles(project: RemoteProject, commit: string): Promise<ReadonlyMap<string, string>>;
   /**
    * Fetches the remote's branch `autonomous/record` and those of years into the mirror.
    * @param signal ends the git process; its reason is thrown
