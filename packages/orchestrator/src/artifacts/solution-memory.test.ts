@@ -99,6 +99,22 @@ describe('the memory of a prompt', () => {
     expect(selectMemory(memory ?? '', 'Touch build.mjs')).toContain('- Files: tools/build.mjs');
   });
 
+  it('finds the names of files in any sentence, and looks for few of an entry', () => {
+    for (const about of ['See `tools/build.mjs`.', 'at tools/build.mjs:12:3', '(./build.mjs)', 'build.mjs, then'])
+      expect(selectMemory(memory ?? '', about)).toContain('- Files: tools/build.mjs');
+    const files = Array.from({ length: 19 }, (_, index) => `q${index}zz`);
+    const text = `## Solutions\n\n### 2026-01-01: Q (run: r-9)\n- Files: ${files.join(', ')}, wanted.ts, last.ts\n`;
+    expect(selectMemory(text, 'wanted.ts')).toContain('last.ts');
+    expect(selectMemory(text, 'last.ts')).not.toContain('wanted.ts');
+  });
+
+  it('passes over one that is too long for the prompt', () => {
+    const text = `${memory ?? ''}\n### Snapshot of the invoices\n${'long '.repeat(2_000)}\n`;
+    const shown = selectMemory(text, 'Rename the total of InvoiceRow and adapt the snapshot tests');
+    expect(shown).toContain('Snapshot tests of the invoices');
+    expect(shown).not.toContain('long long');
+  });
+
   it('has none where nothing meets', () => {
     const text = selectMemory(memory ?? '', 'Translate the footer');
     expect(text).not.toContain('Solutions');

@@ -27,6 +27,8 @@ export const MAX_OF_RUNS = 48_000;
 /** Entries, and their characters, that one prompt is given. */
 const MOST_SELECTED = 10;
 const MAX_SELECTED = 6_000;
+/** Files of one entry that are looked for in the work. */
+const MOST_FILES = 20;
 
 /** Heading of the section. */
 export const SOLUTIONS = /^##\s+Solutions\s*$/i;
@@ -129,6 +131,7 @@ export function selectMemory(text: string, about: string): string {
 
 function selected(entries: readonly Entry[], about: string): readonly Entry[] {
   const known = wordsOf(about);
+  const named = fileNamesIn(about);
   const all = entries.map(({ lines }) => wordsOf(lines.join('\n')));
   const frequency = new Map<string, number>();
   for (const words of all) for (const word of words) frequency.set(word, (frequency.get(word) ?? 0) + 1);
@@ -136,7 +139,7 @@ function selected(entries: readonly Entry[], about: string): readonly Entry[] {
     const common = [...(all[index] ?? [])].filter((word) => known.has(word));
     // A word that most entries have says little.
     const weight = common.reduce((sum, word) => sum + Math.log(1 + entries.length / (frequency.get(word) ?? 1)), 0);
-    const files = filesOf(entry).filter((file) => about.includes(file)).length;
+    const files = filesOf(entry).filter((file) => named.has(file)).length;
     return { entry, isPersons: entry.runId === null, common: common.length, files, weight: weight + 3 * files, index };
   });
   const fitting = rated.filter(({ isPersons, common, files }) => files > 0 || common >= (isPersons ? 1 : 2));
@@ -144,22 +147,37 @@ function selected(entries: readonly Entry[], about: string): readonly Entry[] {
   const chosen: Entry[] = [];
   let room = MAX_SELECTED;
   for (const { entry } of fitting) {
-    room -= entry.lines.join('\n').length;
-    if (room < 0 || chosen.length === MOST_SELECTED) break;
+    const { length } = entry.lines.join('\n');
+    // A long one leaves the room to those after it.
+    if (length > room) continue;
+    room -= length;
     chosen.push(entry);
+    if (chosen.length === MOST_SELECTED) break;
   }
   return chosen;
 }
 
-/** Paths that an entry names, and their last parts. */
+/** Last parts of the paths that an entry names, of the first of them. */
 function filesOf({ lines }: Entry): readonly string[] {
   const line = lines.find((each) => each.startsWith('- Files: ')) ?? '- Files: ';
   const paths = line
     .slice('- Files: '.length)
     .split(',')
     .map((each) => each.trim())
-    .filter((each) => each.length > 3);
-  return paths.map((each) => (each.includes('/') ? each.slice(each.lastIndexOf('/') + 1) : each));
+    .filter((each) => each.length > 3)
+    .slice(0, MOST_FILES);
+  return paths.map(lastPartOf);
+}
+
+/** Last parts of all words of a text that may be paths. */
+function fileNamesIn(text: string): ReadonlySet<string> {
+  const words = text.split(/[\s,;()[\]{}<>"'`|=*]+/);
+  // With and without the punctuation around a path, and the line after it: `see src/total.ts:12.`
+  return new Set(words.flatMap((word) => [word, word.replace(/[.:!?]+$/, ''), word.split(':')[0] ?? '']).map(lastPartOf));
+}
+
+function lastPartOf(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
 }
 
 /** Words that stand in any text about software. */
