@@ -1,5 +1,6 @@
 /** `init` in real clones, and that a run has what it writes. */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { makePlace, type Place } from './program.fixture.ts';
@@ -64,4 +65,30 @@ it('names what is wrong, and changes nothing', async () => {
   expect(stderr).toContain('maxFixAttempts');
   const outside = await place.command(['init'], {}, '/');
   expect(outside).toMatchObject({ exitCode: 64, stderr: expect.stringContaining('is not in a git clone') });
+});
+
+it.each(['.autonomous', '.autonomous/config.json'])('follows no link of the clone: %s', async (link) => {
+  const elsewhere = join(place.data, '..', 'elsewhere');
+  if (link === '.autonomous') mkdirSync(elsewhere);
+  else mkdirSync(join(place.clone, '.autonomous'));
+  symlinkSync(elsewhere, join(place.clone, link));
+  const { exitCode, stderr } = await init();
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`${link} is a symbolic link`)]);
+  expect(existsSync(link === '.autonomous' ? join(elsewhere, 'config.json') : elsewhere)).toBe(false);
+});
+
+it('reads only regular files of a bounded size', async () => {
+  const outside = join(place.data, '..', 'outside.json');
+  writeFileSync(outside, JSON.stringify({ scripts: { test: 'node --test' } }));
+  rmSync(join(place.clone, 'package.json'), { force: true });
+  writeFileSync(join(place.clone, 'Makefile'), 'test:\n\ttrue\n');
+  symlinkSync(outside, join(place.clone, 'package.json'));
+  place.git('-C', place.clone, 'add', '-A');
+  rmSync(join(place.clone, 'Makefile'));
+  execFileSync('mkfifo', [join(place.clone, 'Makefile')]);
+  expect((await init()).exitCode).toBe(0);
+  expect(written()).toEqual({ defaultRunConfig: { commands: {} } });
+  truncateSync(join(place.clone, '.autonomous/config.json'), 3_000_000_000);
+  const { exitCode, stderr } = await init();
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('is no file of at most 2 MB')]);
 });

@@ -1,5 +1,6 @@
 /** Prepares a clone for runs: its configuration, with the commands that are found in its files, and what comes next. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { lstat, mkdir, open, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { CONFIG_PATH } from '../activities/prepare.ts';
 import { type Examination, examineProject } from '../activities/project-examination.ts';
@@ -13,17 +14,17 @@ interface InitOptions {
   readonly setup?: string;
 }
 
-/** Characters of a file of the project that are read. */
+/** Bytes of a file of the project that are read. */
 const MAX_FILE = 2_000_000;
 
 /**
  * @throws {UsageError} outside a clone with a commit
- * @throws {CommandFailure} where a configuration is there that runs would ignore
+ * @throws {CommandFailure} where a configuration is there that runs would ignore, or where something else is in its place
  */
 export async function init(io: CliIo, given: string | undefined, options: InitOptions): Promise<number> {
   const folder = await topOf(resolve(io.cwd, given ?? '.'));
   const file = join(folder, CONFIG_PATH);
-  const known = await textOf(file);
+  const known = await knownConfig(folder);
   if (known !== null) {
     assertUsable(known);
     say(io, `${CONFIG_PATH} is there already. Nothing was changed.`);
@@ -50,10 +51,7 @@ async function commandsOf(folder: string, { setup, test }: InitOptions): Promise
   const listed = await askGit(folder, 'ls-files', '-z');
   const found = await examineProject({
     paths: listed.ok ? listed.output.split('\0').filter((path) => path !== '') : [],
-    read: async (path) => {
-      const text = await textOf(join(folder, path));
-      return text === null || text.length > MAX_FILE ? null : text;
-    },
+    read: async (path) => ((await linkIn(folder, path)) === null ? textOf(join(folder, path)) : null),
     commands: { setup, test },
     // What the server's sandbox has is asked by `doctor`.
     hasSetupNetwork: true,
@@ -91,12 +89,48 @@ async function sayNext(io: CliIo, folder: string, isNew: boolean): Promise<void>
   if (!isPushed) note(io, `The clone has no remote "origin": runs use ${folder} itself and put their branches there.`);
 }
 
+/** The configuration that is there. A clone may have been brought along by others: none of its links is followed. */
+async function knownConfig(folder: string): Promise<string | null> {
+  const link = await linkIn(folder, CONFIG_PATH);
+  if (link !== null)
+    throw new CommandFailure(
+      `${link} is a symbolic link, and init writes only into the clone itself. Remove the link and call init again.`,
+    );
+  const text = await textOf(join(folder, CONFIG_PATH));
+  const isThere = text !== null || (await lstat(join(folder, CONFIG_PATH)).catch(() => null)) !== null;
+  if (text === null && isThere)
+    throw new CommandFailure(
+      `${CONFIG_PATH} is there and is no file of at most ${MAX_FILE / 1_000_000} MB. Remove it and call init again.`,
+    );
+  return text;
+}
+
+/** @returns the first part of a path of the clone that is a symbolic link; `null` where none is */
+async function linkIn(folder: string, path: string): Promise<string | null> {
+  const parts = path.split('/');
+  for (let length = 1; length <= parts.length; length += 1) {
+    const part = parts.slice(0, length).join('/');
+    const found = await lstat(join(folder, part)).catch(() => null);
+    if (found === null) return null;
+    if (found.isSymbolicLink()) return part;
+  }
+  return null;
+}
+
+/** @returns `null` for what is not there, is no regular file, or is too large */
 async function textOf(file: string): Promise<string | null> {
   try {
-    return await readFile(file, 'utf8');
+    // A pipe without a writer would be waited for.
+    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    try {
+      const found = await handle.stat();
+      return found.isFile() && found.size <= MAX_FILE ? await handle.readFile('utf8') : null;
+    } finally {
+      await handle.close();
+    }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') return null;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ELOOP' || code === 'ENXIO') return null;
     throw new CommandFailure(`${file} cannot be read (${code ?? 'unknown'}). Make it readable for this user.`);
   }
 }
