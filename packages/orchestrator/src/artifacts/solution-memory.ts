@@ -172,8 +172,9 @@ function filesOf({ lines }: Entry): readonly string[] {
 /** Last parts of all words of a text that may be paths. */
 function fileNamesIn(text: string): ReadonlySet<string> {
   const words = text.split(/[\s,;()[\]{}<>"'`|=*]+/);
-  // With and without the punctuation around a path, and the line after it: `see src/total.ts:12.`
-  return new Set(words.flatMap((word) => [word, word.replace(/[.:!?]+$/, ''), word.split(':')[0] ?? '']).map(lastPartOf));
+  // A path may have a line after it, and stand at the end of a sentence: `see src/total.ts:12.`
+  const paths = words.flatMap((word) => [word, word.split(':')[0] ?? '']);
+  return new Set(paths.flatMap((path) => [path, path.replace(/[.!?]$/, '')]).map(lastPartOf));
 }
 
 function lastPartOf(path: string): string {

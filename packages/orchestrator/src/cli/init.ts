@@ -130,7 +130,8 @@ async function textOf(file: string): Promise<string | null> {
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ELOOP' || code === 'ENXIO') return null;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ELOOP' || code === 'ENXIO')
+      return null;
     throw new CommandFailure(`${file} cannot be read (${code ?? 'unknown'}). Make it readable for this user.`);
   }
 }
