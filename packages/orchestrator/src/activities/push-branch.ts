@@ -39,7 +39,11 @@ async function withPullRequest(
   const opened = await openPullRequest(tools, context, { project, view, branch, commit });
   if (opened === null) return published;
   const { number, url, notices } = opened;
-  return { ...published, pullRequest: { number, url }, note: [`Pull request ${number}: ${url}`, ...notices].join('\n') };
+  return {
+    ...published,
+    pullRequest: { number, url },
+    note: [`Pull request ${number}: ${url}`, ...notices].join('\n'),
+  };
 }
 
 /** The same for a run whose work a person has to see on the remote, a child run included. */
