@@ -62,7 +62,7 @@ async function textOf(tools: ActivityTools, { project, view, branch, commit }: B
   const rendered = renderPullRequest({
     view: { ...view, branch },
     title: tools.scrub(typeof title === 'string' ? title : ''),
-    plan: text === '' ? null : text,
+    document: text === '' ? null : text,
     commit,
     template,
   });

@@ -9,7 +9,7 @@ function rendered(view: Partial<RunView> = {}, given: { readonly plan?: string; 
   return renderPullRequest({
     view: aView('r-1', { originalRequest: 'Add a login page.\nFixes #7, thanks @ada', ...view }),
     title: 'Add a login page',
-    plan: given.plan ?? PLAN,
+    document: given.plan ?? PLAN,
     commit: 'c'.repeat(40),
     template: given.template ?? null,
   });
@@ -50,7 +50,7 @@ describe('the body of a pull request', () => {
         clarifications: [{ question: evil, status: 'ignored' }] as unknown as RunView['clarifications'],
       }),
       title: evil,
-      plan: `${evil}\n\n\`inline @code #1\`\n\n<!-- @hidden #5 -->\n`,
+      document: `${evil}\n\n\`inline @code #1\`\n\n<!-- @hidden #5 -->\n`,
       commit: 'c',
       template: null,
     });
@@ -70,7 +70,7 @@ describe('the body of a pull request', () => {
     const { body, title } = renderPullRequest({
       view: aView('r-1', { originalRequest: 'x'.repeat(200_000) }),
       title: 't'.repeat(500),
-      plan: 'p'.repeat(200_000),
+      document: 'p'.repeat(200_000),
       commit: 'c',
       template: '- [ ] I have read the guide',
     });

@@ -13,8 +13,8 @@ export interface PullRequestText {
 export interface PullRequestContent {
   readonly view: RunView;
   readonly title: string;
-  /** Markdown of the plan without its front matter; `null` where the run has none. */
-  readonly plan: string | null;
+  /** Markdown of the plan, without its front matter; `null` where the run has none. */
+  readonly document: string | null;
   readonly commit: string;
   /** The repository's own template for pull requests; `null` where it has none. */
   readonly template: string | null;
@@ -30,10 +30,10 @@ const MAX_TEMPLATE = 8_000;
 const MOST_LISTED = 30;
 
 export function renderPullRequest(content: PullRequestContent): PullRequestText {
-  const { view, plan, template } = content;
+  const { view, document, template } = content;
   const parts = [
     section('Request', quoted(clipped(view.originalRequest, MAX_REQUEST))),
-    plan === null ? null : section('Plan', harmless(clipped(plan.trim(), MAX_PLAN))),
+    document === null ? null : section('Plan', harmless(clipped(document.trim(), MAX_PLAN))),
     section('Checks', checks(view)),
     listSection('Changes that a person has seen', concerns(view)),
     listSection('Questions and answers', answers(view)),
