@@ -93,6 +93,7 @@ class Place {
       project: () => Promise.resolve({ ...this.#project, name: 'shop' }),
       view: () => Promise.resolve(view),
       events: () => Promise.resolve([]),
+      steps: () => Promise.resolve([]),
       scrub: (text: string) => text,
       reviewPaths: [],
       assertRecordKnown: async () => undefined,

@@ -166,8 +166,8 @@ export const plantedBugs: readonly PlantedBug[] = [
     source: [
       {
         file: STEPS,
-        find: 'if (run.state.activities[outcome.activity] !== outcome.key) {',
-        replace: "if (outcome.key === '') {",
+        find: 'if (state.activities[payload.activity] !== payload.key) return null;',
+        replace: "if (payload.key === '') return null;",
       },
       {
         file: 'core/advance.ts',
@@ -472,8 +472,8 @@ export const plantedStoreBugs: readonly {
     source: [
       {
         file: 'repository/record-branch.ts',
-        find: '    wanted.filter((edit) => !kept.has(pathOf(edit))),',
-        replace: '    wanted,',
+        find: '    changes.filter((edit) => !kept.has(pathOf(edit))),',
+        replace: '    changes,',
       },
     ],
   },
@@ -484,8 +484,8 @@ export const plantedStoreBugs: readonly {
     source: [
       {
         file: 'engine/quarantine.ts',
-        find: "    if (view.gate?.reason !== 'poisoned') return;\n    await this.refuseBehind(view);",
-        replace: "    if (view.gate?.reason !== 'poisoned') return;",
+        find: '    await this.refuseBehind(view);\n    const fault = await this.#options.store.verifyRun(view.id);',
+        replace: '    const fault = await this.#options.store.verifyRun(view.id);',
       },
     ],
   },
