@@ -9,7 +9,8 @@ const TERMINAL_CODES = /\u001b(?:\[[0-9;?]{0,20}[A-Za-z]|[()][A-Z0-9])/g;
 
 export class ActivityPulse {
   readonly #activity: string;
-  #what: string;
+  /** What it does; `undefined` until it tells more than its name. */
+  #what: string | undefined;
   #sinceMs: number;
   /** Of the running command: the line that is still being written. */
   #open = '';
@@ -22,7 +23,6 @@ export class ActivityPulse {
   /** @param nowMs time of the clock, here and below */
   constructor(activity: string, nowMs: number) {
     this.#activity = activity;
-    this.#what = titleOfName(activity);
     this.#sinceMs = nowMs;
   }
 
@@ -42,7 +42,7 @@ export class ActivityPulse {
   at(nowMs: number): AtWork {
     return {
       activity: this.#activity,
-      what: this.#what,
+      what: this.#what ?? titleOfName(this.#activity),
       elapsedMs: Math.max(0, Math.round(nowMs - this.#sinceMs)),
       ...(this.#lastLine === undefined ? {} : { lastLine: this.#lastLine }),
       ...(this.#bytes === undefined ? {} : { bytes: this.#bytes }),

@@ -129,7 +129,8 @@ export class RunSteps {
     const { cost: costBefore, config: configBefore } = run.view ?? {};
     let commit: RunCommit;
     try {
-      commit = { ...commitOf(run, before, steps, json), ...(request === undefined ? {} : { request }) };
+      commit = commitOf(run, before, steps, json);
+      if (request !== undefined) commit = { ...commit, request };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
       return this.#quarantine(runId, run, input, `the read model cannot take what it emits: ${message}`);
@@ -198,7 +199,7 @@ export class RunSteps {
 
   /** Takes in the outcome of an activity; one that is not open any more changes nothing. */
   async report(runId: string, outcome: Outcome): Promise<void> {
-    await this.prepareWait(runId, (run) => this.#outcomeFor(run, outcome));
+    if (this.#options.beforeWait !== undefined) await this.prepareWait(runId, (run) => this.#outcomeFor(run, outcome));
     await this.#take(runId, outcome);
   }
 

@@ -684,12 +684,13 @@ function toFields(events: readonly NewEvent[], at: number): StepWrite['events'] 
 
 /** By the index of the event. */
 function toWithheld(events: readonly NewEvent[]): StepWrite['withheld'] {
+  if (events.every(({ withheld }) => withheld === undefined)) return null;
   const withheld = events.flatMap(({ withheld: known }, index) =>
     known === undefined
       ? []
       : [{ index, payloadHash: known.payloadHash, mark: known.why === 'erased' ? 1 : 2 } as const],
   );
-  return withheld.length === 0 ? null : withheld;
+  return withheld;
 }
 
 /** A view that disagrees with its events would stay wrong for ever, unseen; a key of another run would not be found. */
