@@ -4,6 +4,7 @@ import type { Agent } from '../agents/agent.ts';
 import type { ChainedStep } from '../artifacts/event-log.ts';
 import type { MermaidParser } from '../artifacts/mermaid.ts';
 import type { Forge } from '../forges/forge.ts';
+import type { ForgeNews } from '../forges/forge-news.ts';
 import type { Prices } from '../models/model.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
@@ -18,6 +19,8 @@ export interface ActivityTools {
   readonly repository: Repository;
   /** Pull requests, reviews and checks of projects that lie there; `null`: none is configured. */
   readonly forge: Forge | null;
+  /** Ends the waits of those who follow something there. */
+  readonly forgeNews: ForgeNews;
   readonly agent: Agent;
   readonly prices: Prices;
   readonly sandboxes: SandboxProvider;

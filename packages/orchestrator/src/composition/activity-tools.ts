@@ -28,11 +28,12 @@ const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_0
 
 export function createActivityTools(options: ActivityToolsOptions): ActivityTools {
   const { config, log, adapters, workflows, assertRecordKnown } = options;
-  const { store, repository, forge, agent, prices, sandboxes, parser, uploads, models, scrubber } = adapters;
+  const { store, repository, forge, forgeNews, agent, prices, sandboxes, parser, uploads, models, scrubber } = adapters;
   return {
     roleNames: [...new Set(workflows.all.flatMap(({ roles }) => roles.map(({ role }) => role.name)))],
     repository,
     forge,
+    forgeNews,
     agent,
     prices,
     sandboxes,

@@ -14,6 +14,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import { openSqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { type CassetteRecorder, createCassetteRecorder } from '../models/cassettes/cassette-recorder.ts';
 import type { Forge } from '../forges/forge.ts';
+import { ForgeNews } from '../forges/forge-news.ts';
 import type { Models, Prices } from '../models/model.ts';
 import { createPrices } from '../models/prices.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
@@ -49,6 +50,7 @@ export interface Adapters {
   readonly repository: Repository;
   /** `null` where the configuration has no credentials for one. */
   readonly forge: Forge | null;
+  readonly forgeNews: ForgeNews;
   /** Keys, agents and default models, as they are while the server runs. */
   readonly setup: ServerSetup;
   readonly models: Models;
@@ -101,6 +103,7 @@ export async function openAdapters(options: AdapterOptions): Promise<Adapters> {
     scrubber,
     repository,
     forge,
+    forgeNews: new ForgeNews(),
     setup,
     models,
     prices,
