@@ -16,6 +16,8 @@ interface Pull {
   readonly draft: boolean;
   readonly head: { readonly ref: string; readonly sha: string };
   readonly base: { readonly ref: string };
+  readonly labels: readonly { readonly name: string }[];
+  readonly requested_reviewers: readonly { readonly login: string }[];
 }
 
 /** A server with a project at a forge on this machine. */
@@ -67,6 +69,17 @@ it('opens it with plan, evidence and the template, and mentions nobody', async (
   expect(body).toContain(`git fetch origin ${run.branch}\ngit checkout ${run.published?.commit}`);
   expect(body.trimEnd().endsWith('- [ ] Read the guide')).toBe(true);
   expect(body).not.toContain('ghp_');
+});
+
+it('has the labels and reviewers of the project, and says whom the forge does not accept', async () => {
+  const defaultRunConfig = { commands: { test: 'sh test/app.test.sh' } };
+  const git = { labels: ['made by agents'], reviewers: ['anna', 'nobody-there'] };
+  const forge = await aForge({ '.autonomous/config.json': JSON.stringify({ defaultRunConfig, git }) });
+  const run = await forge.until((await forge.launch()).id, hasCompleted);
+  const [pull] = await forge.pulls();
+  expect(pull?.labels.map(({ name }) => name)).toEqual(['made by agents']);
+  expect(pull?.requested_reviewers.map(({ login }) => login)).toEqual(['anna']);
+  expect(run.published?.note).toContain('nobody-there');
 });
 
 it('opens one, where the answer to the request for it is lost', async () => {

@@ -10,6 +10,8 @@ const minutes = z
   .max(7 * 24 * 60);
 /** Name of a role, stage or trust mode. Each workflow has its own: the server checks which of them a run may set. */
 export const SETTING_NAME = /^[a-z][a-zA-Z0-9_-]{0,63}$/;
+/** Login at a forge, or a team of its organisation. */
+const REVIEWER = /^(?:team\/)?[a-zA-Z0-9][a-zA-Z0-9_-]{0,99}$/;
 const settingName = z.string().regex(SETTING_NAME);
 const trustModes = z.record(settingName, trustLevelSchema);
 /** Model id by role. */
@@ -112,6 +114,10 @@ export const projectConfigSchema = z
         /** Branch that gets commits of engine-owned files. Absent: the base, unless it refused an earlier push. */
         ownedFiles: z.enum(['base', 'branch']),
         requireApprovalFor: z.array(settingName),
+        /** Labels of the run's pull request. The forge makes those that it does not have. */
+        labels: z.array(z.string().trim().min(1).max(50)).max(20),
+        /** People and teams (`team/NAME`) who are asked to review the run's pull request. */
+        reviewers: z.array(z.string().regex(REVIEWER)).max(15),
       })
       .partial(),
     excludePaths: z.array(z.string().min(1).max(500)).max(500),

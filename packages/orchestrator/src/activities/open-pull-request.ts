@@ -4,8 +4,10 @@ import { parseFrontMatter } from '../artifacts/front-matter.ts';
 import { SPECS } from '../artifacts/spec-path.ts';
 import { renderPullRequest } from '../artifacts/pull-request-text.ts';
 import type { ActivityContext } from '../core/activity.ts';
-import type { PullRequest } from '../forges/forge.ts';
+import type { NewPullRequest, PullRequest } from '../forges/forge.ts';
 import type { RemoteProject } from '../repository/repository.ts';
+import { parseProjectConfig } from '../run-config/run-config.ts';
+import { CONFIG_PATH } from './prepare.ts';
 import type { ActivityTools } from './tools.ts';
 
 /** Places in which a repository keeps its template for pull requests, as the forge looks for it. */
@@ -40,11 +42,24 @@ export async function openPullRequest(
   const repository = tools.forge.repository(name, signal);
   const base = view.config.git.baseBranch || project.baseBranch;
   const { title, body } = await textOf(tools, { project, view, branch, commit });
-  const request = { head: branch, base, title, body, isDraft: false };
+  const wishes = await wishesOf(tools, project, view);
+  const request = { head: branch, base, title, body, isDraft: false, ...wishes };
   const { pullRequest, isNew, notices } = await repository.openPullRequest(request);
   // People may have given it another title.
   if (!isNew && pullRequest.body !== body) await repository.updatePullRequest(pullRequest.number, { body });
   return { number: pullRequest.number, url: pullRequest.url, notices };
+}
+
+/** Labels and reviewers that the project's configuration names, as it was where the run began: a run does not choose its reviewers. */
+async function wishesOf(
+  { repository }: ActivityTools,
+  project: RemoteProject,
+  { baseCommit }: RunView,
+): Promise<Pick<NewPullRequest, 'labels' | 'reviewers'>> {
+  const text = baseCommit === undefined ? null : await repository.readFile(project, baseCommit, CONFIG_PATH);
+  const parsed = text === null ? null : parseProjectConfig(text);
+  const { labels = [], reviewers = [] } = parsed?.ok === true ? (parsed.config.git ?? {}) : {};
+  return { labels, reviewers };
 }
 
 async function textOf(tools: ActivityTools, { project, view, branch, commit }: Branch) {
