@@ -94,7 +94,7 @@ describe('the crash sweep', () => {
 
 type ChangedRecord = 'untouched' | 'changed' | 'shorter' | 'unrelated' | 'idle';
 
-/** What is said of the record of one undisturbed playback, left as it is and changed in ways that a broken recorder would. */
+/** Faults found in the record of one undisturbed playback: as it is, and changed as a broken recorder would change it. */
 async function faultsOfChangedRecords(): Promise<Record<ChangedRecord, readonly string[]>> {
   return playUndisturbed(async (playback) => {
     const { remote } = playback.world.place;

@@ -139,7 +139,7 @@ interface RecordedLine {
 
 /**
  * Place of a line in its step. Its hashes depend on ids and times, and on what is beside; the judge checks them by themselves.
- * What a step changes depends on the order of events, where that is a matter of time.
+ * The changes of a step depend on the order of events, where that is a matter of time.
  */
 function chainOf({ step }: RecordedLine, count: Count) {
   if (step === undefined || count === uncounted) return { payloadHash: undefined, step: undefined };

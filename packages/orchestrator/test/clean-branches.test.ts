@@ -20,7 +20,7 @@ interface Upkeep {
   readonly moved: number;
 }
 
-/** What the upkeep does two months from now, while no server runs. */
+/** Carries out the upkeep of two months from now, while no server runs. */
 async function keepUpLater({ dataFolder, project }: Fixture): Promise<Upkeep> {
   const store = openSqliteEventStore({ file: path.join(dataFolder, 'orchestrator.db'), writer: 'inline' });
   try {

@@ -17,7 +17,7 @@ export interface ForeseenConflict {
   readonly fileCount: number;
 }
 
-/** Which conflicts are asked for. Absent fields: all. */
+/** Filter of foreseen conflicts. Absent fields: all. */
 export interface ForeseenConflictFilter {
   readonly projectId?: string | undefined;
   readonly runId?: string | undefined;

@@ -9,7 +9,7 @@ import { parseForeignJson } from './foreign-json.ts';
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 const sequence = z.number().int().min(1);
 
-/** What a line says of its step. All events of a step have the same, but for `context`, which stands at the last. */
+/** Fields of a line about its step. All events of a step have the same, but for `context`, which stands at the last. */
 const stepSchema = z.strictObject({
   /** Sequence of the step's first event, which is the input that it follows from. */
   first: sequence,

@@ -104,7 +104,7 @@ function defused(text: string): string {
   return interrupted(plain, BREAK).replace(/!\[/g, '!\\[');
 }
 
-/** What would name a person or an issue, with something between its sign and the rest. */
+/** Breaks up names of people and issues, with something between the sign and the rest. */
 function interrupted(text: string, by: string): string {
   return text
     .replace(/@(?=\w)/g, `@${by}`)

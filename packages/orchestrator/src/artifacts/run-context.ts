@@ -20,7 +20,7 @@ export interface RecordedTip {
   readonly log?: string;
 }
 
-/** What a record has beside the run's view. */
+/** Fields of a record beside those of the run's view. */
 export interface RecordedBeside {
   readonly tip: RecordedTip;
   /** Commits of the run that the branch of the record reaches. */
@@ -85,7 +85,7 @@ export function withBeside(text: string, { tip, commits, uploads }: RecordedBesi
 
 /** The last event that a recorded `context.json` names; `null` where it names none. */
 export function tipOfContext(text: string): RecordedTip | null {
-  // Whoever can push may have written anything.
+  // Anybody who can push may have written anything.
   const parsed = parseForeignJson(text);
   if (!parsed.ok) return null;
   const { tip } = (parsed.value ?? {}) as { readonly tip?: Partial<RecordedTip> | null };

@@ -91,7 +91,7 @@ function checkOf({ about, weight, text }: Finding): Check {
   return { name: about, status, detail: text.slice(0, end), ...(way === '' ? {} : { way }) };
 }
 
-/** What the server may do with the repository at its forge; nothing where it lies elsewhere. */
+/** Findings about the server's permissions at the repository's forge; none where it lies elsewhere. */
 async function examineAtForge(forge: Forge | null, repository: string): Promise<readonly Check[]> {
   const name = forge?.repositoryAt(repository) ?? null;
   return forge === null || name === null ? [] : checksOfForge(forge, name);

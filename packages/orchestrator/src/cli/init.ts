@@ -53,7 +53,7 @@ async function commandsOf(folder: string, { setup, test }: InitOptions): Promise
     paths: listed.ok ? listed.output.split('\0').filter((path) => path !== '') : [],
     read: async (path) => ((await linkIn(folder, path)) === null ? textOf(join(folder, path)) : null),
     commands: { setup, test },
-    // What the server's sandbox has is asked by `doctor`.
+    // `doctor` asks for the programs of the server's sandbox.
     hasSetupNetwork: true,
     ask: async () => null,
   });

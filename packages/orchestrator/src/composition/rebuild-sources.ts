@@ -81,7 +81,7 @@ export function noAddress(place: string, projects: readonly string[]): string {
   return `${place} has no remote 'origin' with an address that a project may have, so its projects have no address. Name it with --remote ${named}, or give the URL of the repository.`;
 }
 
-/** The record is not asked: whoever can push could have written another address. */
+/** The record is not asked: anybody who can push could have written another address. */
 async function addressOf(copies: Repository, place: string): Promise<string | null> {
   if (!path.isAbsolute(place)) return parseRemoteAddress(place).url;
   return (await copies.inspectClone(place)).address;

@@ -138,7 +138,7 @@ interface RebuildParts {
 
 class Rebuild {
   readonly #parts: RebuildParts;
-  /** Which source has a run. */
+  /** Source of each run, by id. */
   readonly #owners: ReadonlyMap<string, Source>;
   /** With the source that brought them, by id. */
   readonly #projects = new Map<string, { readonly project: RebuiltProject; readonly source: Source }>();

@@ -7,7 +7,7 @@ import type { JsonObject, JsonValue } from '@autonomous/shared';
 import type { RunState } from './run-state.ts';
 
 /**
- * What changed within each field of the context that differs after a step, by name of the field: a hash, or `OUTPUT` where
+ * Changes of the fields of the context that differ after a step, by name of the field: a hash, or `OUTPUT` where
  * the field took over the text that the step's input has as its `output`.
  */
 export type ContextHashes = Readonly<Record<string, string>>;

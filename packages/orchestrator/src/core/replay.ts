@@ -58,7 +58,7 @@ function follow(
   const started = new Map<string, StartedActivity & { readonly at: string }>();
   /** Where the stored step began that the next input belongs to. */
   let base = from;
-  /** What that stored step began with. */
+  /** Input of that stored step. */
   let given: JsonObject = {};
   let index = 0;
   while (index < events.length) {

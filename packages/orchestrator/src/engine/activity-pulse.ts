@@ -9,7 +9,7 @@ const TERMINAL_CODES = /\u001b(?:\[[0-9;?]{0,20}[A-Za-z]|[()][A-Z0-9])/g;
 
 export class ActivityPulse {
   readonly #activity: string;
-  /** What it does; `undefined` until it tells more than its name. */
+  /** Present command or step; `undefined` until it tells more than its name. */
   #what: string | undefined;
   #sinceMs: number;
   /** Of the running command: the line that is still being written. */

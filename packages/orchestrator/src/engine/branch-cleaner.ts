@@ -94,7 +94,7 @@ export class BranchCleaner {
     return this.#whyNeeded(project, branch, view);
   }
 
-  /** The base branch that the run's own record names says only where its pull request goes: whoever can push could have written it. */
+  /** The base branch that the run's own record names says only where its pull request goes: anybody who can push could have written it. */
   async #whyNeeded(project: Project, { mirror, remote }: RunBranch, view: RunView): Promise<string | null> {
     const { baseBranch } = project;
     const isInBase = async (commit: string | null): Promise<boolean> =>

@@ -54,7 +54,7 @@ describe('a record in git', () => {
   const pausedRun = (runId: string) =>
     store.append(aStep(runId, { events: [anEvent('RUN_STARTED'), anEvent('RUN_PAUSED')], view: { projectId: 'p-1' } }));
 
-  /** What a server does with the record at its start. */
+  /** The comparison with the record at a server's start. */
   async function start(): Promise<RunsToRecord> {
     const { promise, resolve } = Promise.withResolvers<RunsToRecord>();
     await importNewerRuns({ store, repository, workflows: createRegistry([]), clock: systemClock, log });

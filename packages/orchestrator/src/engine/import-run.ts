@@ -67,7 +67,7 @@ function commitsOf(
     const before = sequence;
     view = foldAll(view, runId, before, events.map(asRead));
     sequence += events.length;
-    // What follows from a payload that is not whole cannot be computed again to the byte.
+    // The step of a payload that is not whole cannot be computed again to the byte.
     isWhole &&= events.every(({ withheld }) => withheld === undefined);
     if (sequence <= known) continue;
     const isLast = index === steps.length - 1;
@@ -134,7 +134,7 @@ function replayRecorded(workflows: Pick<WorkflowRegistry, 'find'>, run: Recorded
 
 type OpenKeys = Awaited<ReturnType<EventStore['openKeys']>>;
 
-/** What the run has open after its last step, beside what the store has of it. */
+/** Open activities and timers of the run after its last step, beside those in the store. */
 function openWork(
   runId: string,
   replayed: Replayed,

@@ -64,7 +64,7 @@ describe('The merge radar', () => {
 
   const commit = (runId: string, files: Readonly<Record<string, string>>): Promise<string> =>
     commitFiles(fixture, `autonomous/${runId}-login`, files);
-  /** What the engine says when a run has come to this. */
+  /** The engine's message about a run that has come to this. */
   const says = (view: RunView, ...types: readonly string[]): void =>
     radar.receive({
       view,

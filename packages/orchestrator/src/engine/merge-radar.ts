@@ -66,7 +66,7 @@ interface Pair {
   readonly ownedFiles: readonly string[];
 }
 
-/** What was found for a pair, and for which commits. */
+/** Conflicts of a pair, and the commits that they were found for. */
 interface Finding {
   readonly of: string;
   readonly files: readonly string[];
@@ -171,7 +171,7 @@ export class MergeRadar {
     if (this.#projects.get(view.projectId)?.runs.has(runId) !== true) this.#note(view, true);
   }
 
-  /** @returns whether there is something to compare anew */
+  /** @returns whether there is something to compare again */
   #note(view: RunView, hasWorked: boolean): boolean {
     const project = this.#projectOf(view.projectId);
     const before = project.runs.get(view.id);

@@ -1,4 +1,4 @@
-/** What is done before a run waits: it holds up the step that makes the run wait, and nothing else. */
+/** Work before a run waits: it holds up the step that makes the run wait, and nothing else. */
 import type { JsonObject } from '@autonomous/shared';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { EngineUnderTest } from './engine.fixture.ts';

@@ -4,7 +4,7 @@
  */
 import { type JsonObject, type Project, type RunConfig, type RunView, showHiddenInLine } from '@autonomous/shared';
 
-/** What the pause of a run says. */
+/** Fields of the pause of a run. */
 export interface PauseText {
   readonly reason: 'rebuilt' | 'poisoned';
   /** One line. */

@@ -21,7 +21,7 @@ const recordedConfigSchema = runConfigSchema.partial().extend({
 /** Events whose payload has a configuration, and where in it. */
 const CONFIGURING = new Set(['RUN_QUEUED', 'RUN_STARTED', 'RUN_CONFIGURED', 'RUN_FORKED']);
 
-/** What is wrong with a configuration in the history of a run, to be read after the run's name; `null` when nothing is. */
+/** Names the fault of a configuration in the history of a run, to be read after the run's name; `null` when there is none. */
 export function faultOfConfigs(events: readonly WorkflowEvent[]): string | null {
   for (const { type, sequence, payload } of events) {
     if (!CONFIGURING.has(type)) continue;

@@ -208,7 +208,7 @@ function fieldsOf(json: ForeignJson): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
 }
 
-/** What the run was started with. @returns a text when its first event does not say it */
+/** Start of a run, from its first event. @returns a text when its first event does not say it */
 function startOf(run: RecordedRun): RunStart | string {
   const events = eventsOf(run);
   const [first] = events;

@@ -160,7 +160,7 @@ export class RunRecordWriter {
       const events = await store.readAll(after);
       const last = events.at(-1);
       if (!last) return;
-      // Which of them led to a wait is not known here.
+      // It is not known here which of them led to a wait.
       for (const event of events) this.#note(event, true);
       after = last.position;
     }

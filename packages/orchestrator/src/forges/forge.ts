@@ -36,7 +36,7 @@ export interface RepositoryFacts extends RepositoryName {
 }
 
 /**
- * What stands between an open pull request and its merge. `ready`: nothing. `unstable`: nothing that is required, but a check failed
+ * Obstacle between an open pull request and its merge. `ready`: nothing. `unstable`: nothing that is required, but a check failed
  * or runs. `blocked`: required checks or reviews are missing, or a rule of the branch forbids it. `behind`: the base has moved and
  * must be merged in first. `unknown`: not computed yet, ask again in some seconds; also for a pull request that is not open.
  */
@@ -187,7 +187,7 @@ export interface LabelledIssue {
   readonly body: string;
   readonly isClipped: boolean;
   readonly author: Author;
-  /** Who put the label there last; `null` where the forge does not tell. */
+  /** Last person who put the label there; `null` where the forge does not tell. */
   readonly labelledBy: Author | null;
   /** ISO 8601. */
   readonly updatedAt: string;

@@ -44,7 +44,7 @@ export type GitReport = { readonly id: number } & (
 
 /** Time that local commands have left when the server ends: they are short and write to the mirror. */
 const LEFT_MS = 10_000;
-/** What is kept of what a command says on stderr: a remote may say anything, for ever. */
+/** Longest part of a command's stderr that is kept: a remote may say anything, for ever. */
 const MAX_STDERR_BYTES = 1024 * 1024;
 /** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000;

@@ -1,4 +1,4 @@
-/** What people say at GitHub about a pull request or issue, and the server's own comments and answers. */
+/** Remarks of people at GitHub about a pull request or issue, and the server's own comments and answers. */
 import {
   type Author,
   type Discussion,
@@ -331,7 +331,7 @@ export async function readIssues(
   return issues;
 }
 
-/** Who put the label there last. */
+/** Finds the last person who put the label there. */
 async function readLabeller(
   caller: Caller,
   name: RepositoryName,

@@ -17,7 +17,7 @@ interface GraphqlError extends Error {
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** Who asked, and for what. */
+/** A request, and the credentials that it was made with. */
 export interface Attempt {
   readonly host: string;
   readonly credentials: GitHubCredentials;

@@ -1,4 +1,4 @@
-/** What the GitHub of tests knows: repositories with real bare git, pull requests, issues, reviews, checks and accounts. */
+/** State of the GitHub of tests: repositories with real bare git, pull requests, issues, reviews, checks and accounts. */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -112,7 +112,7 @@ export interface Protection {
   readonly isStrict?: boolean;
 }
 
-/** What a repository of tests is made with. */
+/** Contents and rights of a new repository. */
 export interface RepositoryOptions {
   readonly isPrivate?: boolean;
   readonly files?: Readonly<Record<string, string>>;

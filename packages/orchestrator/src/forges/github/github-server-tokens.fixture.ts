@@ -1,4 +1,4 @@
-/** What tokens of the GitHub of tests may do, and whether an App signed an assertion. */
+/** Permissions of tokens of the GitHub of tests, and the signatures of its Apps. */
 import { createVerify } from 'node:crypto';
 import type { App, Token } from './github-server-state.fixture.ts';
 

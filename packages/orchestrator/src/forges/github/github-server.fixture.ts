@@ -135,7 +135,7 @@ export async function startGitHubServer(root: string): Promise<GitHubServer> {
   };
 }
 
-/** Who asks: a token and the account behind it. */
+/** A token and the account behind it. */
 interface Caller {
   readonly token: Token;
   /** The kind of token, as refusals name it. */
@@ -341,7 +341,7 @@ class World {
     return refusal(404, 'Not Found');
   }
 
-  /** What an App may ask with its signed assertion. */
+  /** Routes that an App asks with its signed assertion. */
   #answerApp(assertion: string, method: string, path: string): Answer {
     const app = [...this.apps.values()].find((each) => isSignedBy(assertion, each));
     if (app === undefined) return refusal(401, 'A JSON web token could not be decoded');

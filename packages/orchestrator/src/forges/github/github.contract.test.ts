@@ -1,4 +1,4 @@
-/** The forge contract with GitHub's stand-in on this machine, and with GitHub itself for whoever has a token and a repository. */
+/** The forge contract with GitHub's stand-in on this machine, and with GitHub itself where a token and a repository are given. */
 import { expect } from 'vitest';
 import { temporaryFolder } from '../../repository/git-fixture.fixture.ts';
 import type { RepositoryName } from '../forge.ts';

@@ -1,4 +1,4 @@
-/** What goes wrong at GitHub, as people and limits make it, and what the server does then. */
+/** Faults at GitHub, as people and limits make them, and how the server takes them. */
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
