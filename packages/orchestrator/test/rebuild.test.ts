@@ -146,6 +146,8 @@ interface LostServer {
   readonly runs: RunIds;
   /** Ids of the runs that were under way, or had children that were. */
   readonly underWay: readonly string[];
+  /** Ids of a parent that waits for its child run, and of that child run. */
+  readonly family: readonly string[];
   readonly before: Stored;
 }
 
@@ -167,7 +169,8 @@ async function aLostServer(): Promise<LostServer> {
   await server.close();
   const runs = { ...families[0], slow: slow.id, variant: variants[0]?.id ?? '' };
   const underWay = [slow.id, ...families.flatMap(({ parent = '' }) => [parent])];
-  return { server, runs, underWay, before: await storedIn(server.dataFolder) };
+  const { parent: other = '', child = '' } = families[1] ?? {};
+  return { server, runs, underWay, family: [other, child], before: await storedIn(server.dataFolder) };
 }
 
 const rebuilt = (folder: string, from: string, env: Readonly<Record<string, string>> = ENV): Promise<Rebuilt> =>
@@ -186,7 +189,7 @@ const hasCompleted = ({ status }: RunView): boolean => status === 'completed';
 
 describe('a rebuild from a plain clone', { timeout: 480_000 }, () => {
   it('brings back fifty runs with their histories and hashes, and those in flight go on when a person says so', async () => {
-    const { server, runs, underWay, before } = await aLostServer();
+    const { server, runs, underWay, family, before } = await aLostServer();
     expect(Object.keys(before)).toHaveLength(50);
     const clone = await aClone(server);
     // Database and mirrors.
@@ -230,11 +233,15 @@ describe('a rebuild from a plain clone', { timeout: 480_000 }, () => {
 
     for (const { id, gate } of (await client.listRuns({ open: true, limit: 200 })).items) {
       expect([gate?.kind, gate?.reason, gate?.decisions]).toEqual(['pause', 'rebuilt', ['retry']]);
+      if (family.includes(id)) continue;
       await client.decideOpenGate(id, { decision: 'retry' });
     }
+    // A person who cancels a parent has decided over its child runs, too.
+    await client.cancelRun(family[0] ?? '');
+    await until(whole, family[1] ?? '', ({ status }) => status === 'cancelled');
     // Each waits again where it did, and shows the same.
     for (const [id, { view }] of Object.entries(before)) {
-      if (FINAL_STATUSES.has(view.status) || underWay.includes(id)) continue;
+      if (FINAL_STATUSES.has(view.status) || [...underWay, ...family].includes(id)) continue;
       await until(whole, id, ({ gate }) => gate?.kind === view.gate?.kind);
       const { id: _id, openedAt: _at, ...shown } = (await client.getRun(id)).gate ?? {};
       const { id: _before, openedAt: _then, ...wasShown } = view.gate ?? {};

@@ -249,7 +249,7 @@ export class ChildRuns {
     const { store, clock, log, isHeld } = this.#options;
     try {
       for (const { id, status } of await store.listChildren(parentId)) {
-        if (!isFinal(status) && !isHeld(id)) await this.cancelIfAbandoned(id);
+        if (!isFinal(status) && !isHeld(id)) await this.cancelIfAbandoned(id, parentId !== undefined);
       }
     } catch (error) {
       if (this.#stopped) return;
@@ -262,16 +262,19 @@ export class ChildRuns {
 
   /**
    * Cancels a run that was started as a child and whose parent no longer waits for it. Any other run stays as it is: of a parent that
-   * the store does not have nobody knows whether it waits, and over a rebuilt run a person decides.
+   * the store does not have nobody knows whether it waits, and over a rebuilt run a person decides, at itself or by cancelling its
+   * parent.
+   * @param isCancellation the parent has just ended here: its end is not of a record that others may have written
    */
-  async cancelIfAbandoned(runId: string): Promise<void> {
+  async cancelIfAbandoned(runId: string, isCancellation = false): Promise<void> {
     const { store, cancel } = this.#options;
     const child = await store.loadView(runId);
     if (!child?.parent || isFinal(child.status)) return;
-    if (child.gate?.kind === 'pause' && child.gate.reason === 'rebuilt') return;
     const { runId: parentId, key } = child.parent;
     const parent = await store.loadView(parentId);
     if (parent === null) return;
+    const isRebuilt = child.gate?.kind === 'pause' && child.gate.reason === 'rebuilt';
+    if (isRebuilt && !(isCancellation && parent.status === 'cancelled')) return;
     const { activities } = await store.openKeys(parentId);
     if (activities.includes(key)) return;
     const what = isFinal(parent.status) ? `is ${parent.status}` : 'does not wait for it any more';

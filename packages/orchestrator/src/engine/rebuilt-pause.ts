@@ -25,7 +25,7 @@ export function rebuiltPause(view: RunView, project: Project | null): PauseText 
   const open = gate === null ? '' : `, at its gate '${shown(gate.kind)}'`;
   return {
     reason: 'rebuilt',
-    message: `The run was rebuilt from its record in git at event ${lastSequence}${stage}${open}, and whoever can push there could have written it. Look at what applies and was decided, then retry to go on from there, or cancel the run.`,
+    message: `The run was rebuilt from its record in git at event ${lastSequence}${stage}${open}, and anybody who can push there could have written it. Look at what applies and was decided, then retry to go on from there, or cancel the run.`,
     details: { applies: applying(view, project), decided: decidedIn(view) },
   };
 }
