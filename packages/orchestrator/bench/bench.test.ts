@@ -67,6 +67,7 @@ describe('the benches', () => {
   it.each([
     ['scale', '--events', '120', '--runs', '20', '--openings', '1'],
     ['rebuild', '--runs', '3'],
+    ['merges', '--runs', '2'],
     ['peers', '--only', 'autonomous,raw', '--repeat', '1', '--runs', '20', '--seconds', '1', '--parts', 'throughput'],
   ])('%s measures this engine, in little', { timeout: 240_000 }, (...args) => {
     const { status, stdout, stderr } = spawnSync(
@@ -81,6 +82,7 @@ describe('the benches', () => {
     if (args[0] === 'scale') expect(figures).toMatchObject({ events: 120, poisonedParked: 1 });
     else if (args[0] === 'rebuild')
       expect(figures).toMatchObject({ runs: 3, rebuildS: expect.any(Number), rebuild1000S: null });
+    else if (args[0] === 'merges') expect(figures).toMatchObject({ runs: 2, timesAsLong: expect.any(Number) });
     else expect(figures).toMatchObject({ vsRaw1: expect.any(Number), vsRaw50: expect.any(Number) });
   });
 });
