@@ -150,6 +150,8 @@ class Rebuild {
   readonly #begun = new Set<string>();
   /** Runs that wait for their parents to be added, the lowest first. */
   readonly #waiting: string[] = [];
+  /** The read of the run that comes next. */
+  readonly #ahead = new Map<RunFiles, ReturnType<typeof readRun>>();
   /** Runs whose recorded parents go round. */
   readonly #inCycle = new Set<string>();
 
@@ -163,8 +165,12 @@ class Rebuild {
     for (const source of opened.sources) {
       for (const recorded of source.record.projects)
         await this.#orLeaveOut('project', recorded.id, () => this.#addProject(source, recorded));
-      // One after the other: each may be large.
-      for (const files of source.record.runs) await this.#addOnce(source, files);
+      // One after the other, with one read ahead: each may be large.
+      for (const [index, files] of source.record.runs.entries()) {
+        this.#readAhead(source, source.record.runs[index + 1]);
+        await this.#addOnce(source, files);
+        this.#ahead.delete(files);
+      }
     }
     const back = new Set(this.#runs.map(({ view }) => view.id));
     return {
@@ -245,6 +251,15 @@ class Rebuild {
     this.#runs.push({ view, fault: view.gate?.reason === 'poisoned' ? view.gate.summary : null });
   }
 
+  /** Begins to read a run while the one before it is added. */
+  #readAhead(source: Source, files: RunFiles | undefined): void {
+    if (files === undefined || this.#begun.has(files.runId)) return;
+    const read = readRun(this.#parts.copies, source.copy, files);
+    // It is thrown where the run is added.
+    read.catch(() => undefined);
+    this.#ahead.set(files, read);
+  }
+
   /** Reads a run once its parent was added, which the order of a record that others wrote may have after it. */
   async #readAfterParent(source: Source, files: RunFiles): Promise<Extract<ReadRun, { ok: true }>> {
     const read = await this.#read(source, files);
@@ -266,7 +281,7 @@ class Rebuild {
 
   /** @throws {Unprocessable} */
   async #read(source: Source, files: RunFiles): Promise<Extract<ReadRun, { ok: true }>> {
-    const read = await readRun(this.#parts.copies, source.copy, files);
+    const read = await (this.#ahead.get(files) ?? readRun(this.#parts.copies, source.copy, files));
     if (!read.ok) throw new Unprocessable(read.message);
     return read;
   }
