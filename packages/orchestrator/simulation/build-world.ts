@@ -168,4 +168,8 @@ export const buildActivities: Readonly<Record<keyof BuildActivities, SimulatedAc
     output: (_input, random, isCalm) =>
       isCalm || random.chance(0.8) ? { ...outputs.merge, commit: commit(random, 't-merged') } : { merged: false },
   },
+  // The outside has no forge, so that no branch gets a pull request.
+  followPullRequest: { kind: 'look', retry: THREE_TRIES, output: () => ({ kind: 'closed' }) },
+  mergePullRequest: { kind: 'effect', retry: THREE_TRIES, output: () => ({ kind: 'closed' }) },
+  answerReviewers: { kind: 'effect', retry: THREE_TRIES, output: () => ({ answered: 0 }) },
 };

@@ -8,7 +8,7 @@ import { Engine, type EngineOptions } from '../src/engine/engine.ts';
 import type { EngineMessage } from '../src/engine/step-feed.ts';
 import type { EventStore } from '../src/event-store/event-store.ts';
 import { lookupIn } from '../src/core/activity.ts';
-import { buildV2 as build } from '../src/workflows/build/build-2.ts';
+import { buildV3 as build } from '../src/workflows/build/build-3.ts';
 import type { WorkflowDefinition } from '../src/core/definition.ts';
 import { createRegistry } from '../src/core/registry.ts';
 import { BUILT_IN_RUN_CONFIG } from '../src/run-config/run-config.ts';

@@ -86,6 +86,8 @@ export interface ServerConfig {
   readonly modelTimeouts: StepTimeouts;
   /** The wait before it is probed for the first time whether paused runs can go on by themselves. */
   readonly resumeProbeMs: number;
+  /** Wait between two looks at a pull request that a run follows. */
+  readonly forgePollMs: number;
   /** Paths whose changes a person must see before they are merged, in addition to the table of self-running changes. */
   readonly reviewPaths: readonly string[];
   /** Ids, names or repositories of projects whose record is not pushed; `*` means all. */
@@ -335,6 +337,7 @@ export const SERVER_VARIABLES = {
   MODEL_FIRST_TOKEN_SECONDS: whole(1, 86_400),
   MODEL_IDLE_SECONDS: whole(1, 86_400),
   RESUME_PROBE_SECONDS: whole(1, 3_600),
+  FORGE_POLL_SECONDS: whole(1, 3_600),
   DEFAULT_MAX_CLARIFICATIONS: whole(0, 100),
   DEFAULT_AUTO_MERGE: flag(),
   DEFAULT_MAX_COST_USD: money(),
@@ -502,6 +505,7 @@ export function readServerConfig(
       idleMs: milliseconds(values.MODEL_IDLE_SECONDS) ?? STEP_TIMEOUTS.idleMs,
     },
     resumeProbeMs: milliseconds(values.RESUME_PROBE_SECONDS) ?? 15_000,
+    forgePollMs: milliseconds(values.FORGE_POLL_SECONDS) ?? 30_000,
     reviewPaths: values.REVIEW_PATHS ?? [],
     recordInMirrorOnly: values.RECORD_IN_MIRROR_ONLY ?? [],
     autoRetry: values.ENABLE_AUTO_RETRY ?? true,

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { openGitHubGround, SERVER_TOKEN } from '../src/forges/github/github.fixture.ts';
 import { aPlan, aScript, FILES, type Files, startServer, writes } from './orchestrator.fixture.ts';
 
-const CONFIG: RunConfigRequest = { trustMode: { planning: 'auto' }, git: { createPR: true } };
+const CONFIG: RunConfigRequest = { trustMode: { planning: 'auto' }, git: { createPR: true, followPR: false } };
 
 interface Pull {
   readonly number: number;

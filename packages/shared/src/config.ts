@@ -24,6 +24,14 @@ const gitShape = {
   baseBranch: z.string().min(1).max(200),
   mergeStrategy: z.enum(['squash', 'merge', 'ff']),
 };
+const followingShape = {
+  /** Whether a run stays open with its pull request until that is merged or closed. Absent: yes, where it opens one. */
+  followPR: z.boolean(),
+  /** Times that remarks of reviewers and failed checks go back by themselves. Absent: {@link MAX_REVIEW_ROUNDS}. */
+  maxReviewRounds: z.number().int().min(0).max(20),
+};
+/** Default of `git.maxReviewRounds`. */
+export const MAX_REVIEW_ROUNDS = 3;
 /** Budgets of a run. Absent: no bound. */
 const budgetShape = {
   /** US dollars. */
@@ -70,7 +78,11 @@ export const runConfigSchema = z.strictObject({
   maxFixAttempts: z.number().int().min(0).max(20),
   modelRouting,
   timeoutMinutes: timeouts,
-  git: z.strictObject(gitShape),
+  git: z.strictObject({
+    ...gitShape,
+    followPR: followingShape.followPR.optional(),
+    maxReviewRounds: followingShape.maxReviewRounds.optional(),
+  }),
   /** Absent keys are derived from the project's own files. */
   commands: z.strictObject(commandsShape).partial(),
   /** Absent, as a whole or for a role: all hosts that the server allows. */
@@ -93,7 +105,7 @@ export const runConfigRequestSchema = z
     maxFixAttempts: runConfigSchema.shape.maxFixAttempts,
     modelRouting,
     timeoutMinutes: timeouts,
-    git: z.strictObject(gitShape).partial(),
+    git: z.strictObject({ ...gitShape, ...followingShape }).partial(),
     commands: runConfigSchema.shape.commands,
     egress: egressLists,
     /** `null`: no bound, if the server allows that. */
@@ -110,6 +122,7 @@ export const projectConfigSchema = z
       .strictObject({
         autoMerge: z.boolean(),
         createPR: z.boolean(),
+        ...followingShape,
         mergeStrategy: gitShape.mergeStrategy,
         /** Branch that gets commits of engine-owned files. Absent: the base, unless it refused an earlier push. */
         ownedFiles: z.enum(['base', 'branch']),

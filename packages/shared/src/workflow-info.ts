@@ -143,6 +143,18 @@ export const COMMON_GATES: Readonly<Record<string, GateInfo>> = {
     // Of a run that was rebuilt from its record.
     details: { applies: 'What applies when it goes on', decided: 'Recorded decisions' },
   },
+  /** A pull request that a run follows at the forge. */
+  pull_request: {
+    title: 'Pull request',
+    waiting: 'Pull request open',
+    presents: 'changes',
+    labels: {
+      approve: { button: 'Merge' },
+      reject: { button: 'Send back' },
+      accept: { button: 'Leave open', field: 'Why? It is recorded with the run' },
+    },
+    details: { url: 'Address', refused: 'Not merged', waiting: 'Remarks and checks that wait' },
+  },
 };
 
 /**

@@ -21,6 +21,8 @@ export interface ActivityTools {
   readonly forge: Forge | null;
   /** Ends the waits of those who follow something there. */
   readonly forgeNews: ForgeNews;
+  /** Wait between two looks there where there is no news. */
+  readonly forgePollMs: number;
   readonly agent: Agent;
   readonly prices: Prices;
   readonly sandboxes: SandboxProvider;

@@ -34,6 +34,7 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
     repository,
     forge,
     forgeNews,
+    forgePollMs: config.forgePollMs,
     agent,
     prices,
     sandboxes,

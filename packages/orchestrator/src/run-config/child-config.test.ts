@@ -32,6 +32,11 @@ describe('the configuration of a child', () => {
     });
   });
 
+  it('follows no pull request', () => {
+    const parent = { ...PARENT, git: { ...PARENT.git, followPR: true, maxReviewRounds: 2 } };
+    expect(childOf({ git: { followPR: true } }, parent).git).toMatchObject({ createPR: false, followPR: false });
+  });
+
   it('is narrowed by what is asked', () => {
     const asked: RunConfigRequest = {
       trustMode: { planning: 'manual' },

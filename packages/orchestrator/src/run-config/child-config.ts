@@ -27,7 +27,14 @@ export function childConfig(
       used.has(theirs) ? theirs : mine,
     ),
     timeoutMinutes: overlay(config.timeoutMinutes, asked.timeoutMinutes, smaller),
-    git: { ...config.git, createPR: false, autoMerge: false, baseBranch: parent.branch },
+    git: {
+      ...config.git,
+      createPR: false,
+      autoMerge: false,
+      baseBranch: parent.branch,
+      // Absent keys of older runs stay absent.
+      ...(config.git.followPR === undefined ? {} : { followPR: false }),
+    },
     ...narrowedEgress(config, asked),
     ...smallerBudgets(parent.config, asked),
   };

@@ -83,6 +83,17 @@ describe('defaults', () => {
   });
 });
 
+describe('the pull request', () => {
+  it('is followed as the run, the project or the server says, and nothing is added where nobody says it', () => {
+    expect(resolve({ request: { git: { createPR: true } } }).config.git).not.toHaveProperty('followPR');
+    expect(resolve({ request: { git: { createPR: true } } }).config.git).not.toHaveProperty('maxReviewRounds');
+    const project = { git: { followPR: false, maxReviewRounds: 1 } };
+    expect(resolve({ project }).config.git).toMatchObject({ followPR: false, maxReviewRounds: 1 });
+    const request = { git: { followPR: true } };
+    expect(resolve({ project, request }).config.git).toMatchObject({ followPR: true, maxReviewRounds: 1 });
+  });
+});
+
 describe('budgets', () => {
   const limits: RunLimits = { ...everything, budgets: { maxCostUsd: 10, maxTokens: 1_000 } };
   const project = { defaultRunConfig: { maxCostUsd: 4, maxToolCalls: 9 } };

@@ -149,6 +149,8 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
   const installScripts = choose((layer) => layer.commands?.installScripts);
   if (ofProject.commands?.installScripts === true && ofRun.commands?.installScripts === undefined && !installScripts)
     notices.push(INSTALL_SCRIPTS_NOTICE);
+  const followPR = choose((layer) => layer.git?.followPR);
+  const maxReviewRounds = choose((layer) => layer.git?.maxReviewRounds);
   const namedMergeStrategy = choose((layer) => (layer === builtIn ? undefined : layer.git?.mergeStrategy));
 
   const config: RunConfig = {
@@ -163,6 +165,8 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
       autoMerge: choose((layer) => layer.git?.autoMerge) ?? builtIn.git.autoMerge,
       baseBranch: choose((layer) => layer.git?.baseBranch) ?? builtIn.git.baseBranch,
       mergeStrategy: namedMergeStrategy ?? builtIn.git.mergeStrategy,
+      ...(followPR === undefined ? {} : { followPR }),
+      ...(maxReviewRounds === undefined ? {} : { maxReviewRounds }),
     },
     commands: {
       ...(setup === undefined ? {} : { setup }),
@@ -358,7 +362,7 @@ function loosenedNotice(loosened: readonly { readonly name: string; readonly und
 /** The project's own defaults; what its `git` block says comes before the same key of `defaultRunConfig`. */
 function projectDefaults(project: ProjectConfig | null): RunConfigRequest {
   const defaults = project?.defaultRunConfig ?? {};
-  const { createPR, autoMerge, mergeStrategy } = project?.git ?? {};
+  const { createPR, autoMerge, mergeStrategy, followPR, maxReviewRounds } = project?.git ?? {};
   return {
     ...defaults,
     git: {
@@ -366,6 +370,8 @@ function projectDefaults(project: ProjectConfig | null): RunConfigRequest {
       ...(createPR === undefined ? {} : { createPR }),
       ...(autoMerge === undefined ? {} : { autoMerge }),
       ...(mergeStrategy === undefined ? {} : { mergeStrategy }),
+      ...(followPR === undefined ? {} : { followPR }),
+      ...(maxReviewRounds === undefined ? {} : { maxReviewRounds }),
     },
   };
 }

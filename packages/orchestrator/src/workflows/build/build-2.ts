@@ -1,4 +1,4 @@
-/** The build workflow as new runs take it. */
+/** The build workflow's second version: no new run takes it, and runs that did go on with it. */
 import { defineWorkflow } from '../../core/definition.ts';
 import { buildMachine } from './machine.ts';
 import { decisionSignals } from '../parts/signals.ts';

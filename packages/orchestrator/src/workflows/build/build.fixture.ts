@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue, RunConfig, WorkflowEvent } from '@autonomou
 import { foldRun, type RunView } from '@autonomous/shared';
 import { advance, canTake, dehydrate, newRun, rehydrate } from '../../core/advance.ts';
 import type { RunState, StepResult } from '../../core/run-state.ts';
-import { buildV2 as build } from './build-2.ts';
+import { buildV3 as build } from './build-3.ts';
 
 export const aConfig: RunConfig = {
   trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
@@ -97,6 +97,21 @@ export const outputs = {
   copyRecord: { commit: 'c-record', codeTree: 't-code', notices: [] },
   nothingLeft: { commit: null, refused: [] },
   merge: { merged: true, commit: 'c-merge', strategy: 'squash' },
+  pullRequest: {
+    commit: 'c-record',
+    pushed: true,
+    pullRequest: { number: 7, url: 'https://forge.example/acme/shop/pull/7' },
+  },
+  mergedThere: { kind: 'merged', commit: 'c-merge', by: 'anna', baseBranch: 'main', head: 'c-record' },
+  asked: {
+    kind: 'asked',
+    asked: {
+      remarks: [{ login: 'anna', text: 'Rename it.', threadId: 't1', path: 'src/login.js', line: 3 }],
+      unheard: 1,
+      checks: [],
+    },
+    seen: { remarks: [{ id: 'r1', at: '2026-03-01T10:00:00Z' }], since: null, checksOf: null, head: null },
+  },
 } satisfies Record<string, JsonValue | ((...args: never[]) => JsonObject)>;
 
 /** A run that is driven by hand. Every step goes through JSON, as if each were taken by another process. */

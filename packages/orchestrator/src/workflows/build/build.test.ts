@@ -3,7 +3,7 @@ import { Actor } from 'xstate';
 import { describe, expect, it, vi } from 'vitest';
 import { newRun } from '../../core/advance.ts';
 import { replay } from '../../core/replay.ts';
-import { buildV2 as build } from './build-2.ts';
+import { buildV3 as build } from './build-3.ts';
 import { aConfig, aQuestion, DrivenRun, outputs } from './build.fixture.ts';
 
 const allAuto = { ...aConfig.trustMode, planning: 'auto' as const };

@@ -5,6 +5,7 @@ import { callEnded, notTaken } from '../parts/costs.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { agentInput, commitMessage, planOf } from './inputs.ts';
 import { clock, failed } from './pausing.ts';
+import { answeredBy } from './pull-request.ts';
 import { buildSetup } from './setup.ts';
 import type { Version } from './types.ts';
 import { toValidation } from './validation.ts';
@@ -186,6 +187,7 @@ export const implementationStates = (version: Version) => ({
                     ...(version >= 2 ? { isEmpty: event.output.filesChanged.length === 0 } : {}),
                     ...(context.conflicts === undefined ? {} : { conflicts: undefined }),
                     codeVersion: context.codeVersion + 1,
+                    ...(version >= 3 ? answeredBy(context, event.output) : {}),
                   })),
                   emit(({ context, event }) => ({
                     type: 'ARTIFACT_CREATED',

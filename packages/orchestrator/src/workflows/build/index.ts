@@ -6,13 +6,14 @@ import type { Workflow } from '../workflow.ts';
 import { buildActivities } from './activities/registry.ts';
 import { buildV1 } from './build-1.ts';
 import { buildV2 } from './build-2.ts';
+import { buildV3 } from './build-3.ts';
 import { VALIDATION_MINUTES } from './inputs.ts';
 import { roles } from './roles/index.ts';
 
 export const build: Workflow = {
   name: 'build',
   title: 'Build',
-  versions: [buildV1, buildV2],
+  versions: [buildV1, buildV2, buildV3],
   roles,
   stages: [
     { name: 'planning', title: 'Planning', timeoutMinutes: 10, role: 'planner' },
@@ -59,6 +60,12 @@ export const build: Workflow = {
       report: 'validation_report',
       isFailure: true,
       takesFilesOn: 'retry',
+    },
+    pull_request: {
+      ...COMMON_GATES['pull_request'],
+      title: 'Pull request',
+      presents: 'changes',
+      report: 'validation_report',
     },
   },
   documents: {

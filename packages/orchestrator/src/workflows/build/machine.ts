@@ -2,11 +2,12 @@
  * The build workflow: plan, ask, implement, check, publish.
  * Work and clock of a stage are parallel regions, so that extending a stage starts its clock again and leaves its work alone.
  *
- * Both versions are made here. Version 2 adds a baseline beside planning, sends a result that changes nothing back once, opens
- * the result gate for each open concern, and sends no checks back to an agent that failed before the run already.
+ * All versions are made here. Version 2 adds a baseline beside planning, sends a result that changes nothing back once, opens
+ * the result gate for each open concern, and sends no checks back to an agent that failed before the run already. Version 3 stays open with its pull request until that is merged or closed.
  */
 import { assign } from 'xstate';
 import { takenEverywhere } from '../parts/notes.ts';
+import { NOTHING_FOLLOWED, outcomeOf } from './pull-request.ts';
 import { implementationStates } from './implementation.ts';
 import { pausingStates } from './pausing.ts';
 import { planningStates } from './planning.ts';
@@ -58,10 +59,7 @@ export function buildMachine(version: Version) {
         type: 'final',
         meta: {
           status: 'completed',
-          message: (context) =>
-            context.merged
-              ? `Merged into ${context.config.git.baseBranch}`
-              : `Branch ${context.branch} ${context.published?.pushed === false ? 'is ready' : 'is pushed'}`,
+          message: outcomeOf,
         },
       },
       cancelled: { type: 'final', meta: { status: 'cancelled' } },
@@ -115,5 +113,6 @@ function initialContext(input: BuildInput, version: Version): BuildContext {
     published: null,
     merged: false,
     ...(version >= 2 ? { baseline: 'none' as const, concerns: [], openConcerns: [], emptyResults: 0 } : {}),
+    ...(version >= 3 ? { following: NOTHING_FOLLOWED } : {}),
   };
 }

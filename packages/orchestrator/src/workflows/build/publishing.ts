@@ -4,6 +4,7 @@ import { TAKING_IN } from '../../activities/ways.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
 import { choosingState, mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
 import { planOf, reportInput, solutionsOf } from './inputs.ts';
+import { choosingToFollow, followingStates } from './following.ts';
 import { failed } from './pausing.ts';
 import { buildSetup } from './setup.ts';
 import type { BuildContext, TakenIn, Version } from './types.ts';
@@ -23,8 +24,8 @@ export const publishingStates = (version: Version) => ({
       },
       integrating: integrating(version),
       recording,
-      pushing: pushingState('choosing', failed('publishing')),
-      choosing: choosingState('merging', '#build.completed'),
+      pushing: pushingState(version >= 3 ? 'answering' : 'choosing', failed('publishing')),
+      choosing: version >= 3 ? choosingToFollow : choosingState('merging', '#build.completed'),
       merging: mergingState({
         title: (context: BuildContext) => titleOf(context.plan?.title, context),
         done: '#build.completed',
@@ -32,8 +33,13 @@ export const publishingStates = (version: Version) => ({
         onError: failed('publishing'),
       }),
       ...(version >= 2
-        ? { takingIn: takingIn(version, 'branch'), takingInBase: takingIn(version, 'base'), pushingBeside }
+        ? {
+            takingIn: takingIn(version, 'branch'),
+            takingInBase: takingIn(version, 'base'),
+            pushingBeside: pushingBeside(version),
+          }
         : {}),
+      ...(version >= 3 ? followingStates : {}),
     },
   }),
 });
@@ -112,9 +118,10 @@ const taken = (from: 'base' | 'branch') =>
     },
   ] as const;
 
-const pushingBeside = buildSetup.createStateConfig(
-  pushingState('choosing', failed('publishing'), { id: 'pushBeside', beside: true }),
-);
+const pushingBeside = (version: Version) =>
+  buildSetup.createStateConfig(
+    pushingState(version >= 3 ? 'answering' : 'choosing', failed('publishing'), { id: 'pushBeside', beside: true }),
+  );
 
 const recording = buildSetup.createStateConfig({
   invoke: {

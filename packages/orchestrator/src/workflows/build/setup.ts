@@ -23,6 +23,7 @@ import {
   NOTHING_CHANGED,
   withoutOutput,
 } from './checks.ts';
+import { pullRequestActions, pullRequestGuards } from './pull-request.ts';
 import { baselineInput, shownPlan, shownResult, validationLimit } from './inputs.ts';
 import {
   type ActivityError,
@@ -33,9 +34,11 @@ import {
   type Checkpoint,
   type CommittedCode,
   type CommittedPlan,
+  type Followed,
   type Implemented,
   type Integrated,
   type Merged,
+  type MergedPullRequest,
   type Planned,
   type Published,
   type Recorded,
@@ -84,9 +87,12 @@ const withParts = setup({
     takeIn: activity<BuildActivities['takeIn']['input'], TakenIn>(),
     copyRecord: activity<BuildActivities['copyRecord']['input'], Recorded>(),
     merge: activity<BuildActivities['merge']['input'], Merged>(),
+    followPullRequest: activity<BuildActivities['followPullRequest']['input'], Followed>(),
+    mergePullRequest: activity<BuildActivities['mergePullRequest']['input'], MergedPullRequest>(),
+    answerReviewers: activity<BuildActivities['answerReviewers']['input'], { readonly answered: number }>(),
   },
   delays: { ...clockDelays(TIMED_STAGES), ...pausingDelays },
-  guards: { ...clarifyingGuards, ...pausingGuards, ...publishingGuards },
+  guards: { ...clarifyingGuards, ...pausingGuards, ...publishingGuards, ...pullRequestGuards },
   actions: {
     ...budgetActions<BuildContext, BuildEvent>(),
     ...callActions<BuildContext, BuildEvent>(),
@@ -95,6 +101,7 @@ const withParts = setup({
     ...notingActions<BuildContext, BuildEvent>(),
     ...pausingActions<BuildContext, BuildEvent>(),
     ...publishingActions<BuildContext, BuildEvent>(),
+    ...pullRequestActions<BuildEvent>(),
   },
 });
 

@@ -11,11 +11,15 @@ import type {
   Published,
   RunHeader,
 } from '../../activities/types.ts';
+import type { Answering, AnswerInput } from '../../activities/answer-reviewers.ts';
 import type { CommitCodeInput } from '../../activities/code-commits.ts';
+import type { Followed, FollowInput } from '../../activities/follow-pull-request.ts';
 import type { Integrated, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
 import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
+import type { MergedPullRequest, MergePullRequestInput } from '../../activities/merge-pull-request.ts';
 import type { PushInput } from '../../activities/push-branch.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
+import type { Asked, SeenAtForge } from '../../activities/review-remarks.ts';
 import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
 import type { Solution } from '../../artifacts/solution-memory.ts';
 import type { ClarifyingContext } from '../parts/clarification.ts';
@@ -41,7 +45,7 @@ export const TIMED_STAGES = ['planning', 'implementation', 'validation'] as cons
 export type TimedStage = (typeof TIMED_STAGES)[number];
 
 /** Versions of the machine. */
-export type Version = 1 | 2;
+export type Version = 1 | 2 | 3;
 
 /** The run's configuration with everything that this workflow asks of it: its roles, stages and trust modes are set. */
 export type BuildConfig = RunConfig & {
@@ -142,6 +146,21 @@ export type Failure = {
   readonly failsAsBefore?: true;
 };
 
+/** What the run knows of its pull request. A type, so that it is a JSON value. */
+export type Following = {
+  readonly seen: SeenAtForge;
+  /** Times that remarks or failed checks went back by themselves. */
+  readonly rounds: number;
+  /** What waits for a person, since these times are used up; `null`: nothing. */
+  readonly held: Asked | null;
+  /** Reviewers who are answered after the next push; `null`: none. */
+  readonly answering: Answering | null;
+  /** Why the forge did not merge it the last time; `null`: it was not tried. */
+  readonly refused: string | null;
+  /** How it ended without a merge; `null`: it did not. */
+  readonly end: 'closed' | 'left' | null;
+};
+
 export interface BuildContext extends ClarifyingContext, PausableContext, PublishingContext {
   readonly config: BuildConfig;
   readonly requestedConfig: RunConfigRequest;
@@ -207,6 +226,8 @@ export interface BuildContext extends ClarifyingContext, PausableContext, Publis
   readonly emptyResults?: number;
   /** Files with conflict markers, which the implementer resolves; absent where there are none. */
   readonly conflicts?: readonly string[] | undefined;
+  /** Absent before version 3. */
+  readonly following?: Following;
 }
 
 /** Input of each call of an agent. */
@@ -293,6 +314,10 @@ export type BuildActivities = {
     output: Recorded;
   };
   merge: { input: MergeInput; output: Merged };
+  followPullRequest: { input: FollowInput; output: Followed };
+  mergePullRequest: { input: MergePullRequestInput; output: MergedPullRequest };
+  answerReviewers: { input: AnswerInput; output: { readonly answered: number } };
 };
 
+export type { Asked, Followed, MergedPullRequest };
 export type { ActivityError, Checkpoint, CommittedCode, Integrated, Merged, Published, Recorded, TakenIn };

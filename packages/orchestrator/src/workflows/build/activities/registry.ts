@@ -1,11 +1,14 @@
 /** The activities of the build workflow, by the names that its machine gives them. */
 import type { Activity, ActivityRegistry } from '../../../core/activity.ts';
 import type { BuildActivities } from '../types.ts';
+import { answerReviewers } from '../../../activities/answer-reviewers.ts';
 import { baseline } from '../../../activities/baseline.ts';
 import { check } from '../../../activities/check.ts';
 import { checkpoint, commitCode, setUp } from '../../../activities/code-commits.ts';
+import { followPullRequest } from '../../../activities/follow-pull-request.ts';
 import { integrate, takeIn } from '../../../activities/integrate-base.ts';
 import { merge } from '../../../activities/merge-into-base.ts';
+import { mergePullRequest } from '../../../activities/merge-pull-request.ts';
 import { prepare } from '../../../activities/prepare.ts';
 import { pushBranch } from '../../../activities/push-branch.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
@@ -41,6 +44,9 @@ export function buildActivities(tools: ActivityTools): ActivityRegistry {
     takeIn: takeIn(tools),
     copyRecord: copyRecord(tools),
     merge: merge(tools),
+    followPullRequest: followPullRequest(tools),
+    mergePullRequest: mergePullRequest(tools),
+    answerReviewers: answerReviewers(tools),
   };
   return tidiedAll(tools, activities);
 }

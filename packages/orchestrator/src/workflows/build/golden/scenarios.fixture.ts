@@ -87,6 +87,15 @@ const takenIn = {
   planPath: outputs.commitPlan.path,
   conflicts: [],
 };
+/** As far as the gate of the pull request. */
+const opened = (change: Partial<RunConfig> = {}): DrivenRun =>
+  reviewed(approved({ trustMode: trusted, git: { ...aConfig.git, createPR: true }, ...change }).implemented())
+    .done('copyRecord', outputs.copyRecord)
+    .done('pushBranch', outputs.pullRequest);
+const mergeThere = (run: DrivenRun): DrivenRun =>
+  run.send('APPROVAL_GRANTED', { by, artifactHash: 'report-hash', codeTree: 't-code' });
+const pushedAgain = (run: DrivenRun): DrivenRun =>
+  reviewed(run.implemented()).done('copyRecord', outputs.copyRecord).done('pushBranch', outputs.pullRequest);
 const retried = (run: DrivenRun): DrivenRun => run.send('RETRY_REQUESTED', { by });
 const published = (run: DrivenRun): DrivenRun =>
   run.done('copyRecord', outputs.copyRecord).done('pushBranch', { commit: 'c-record', pushed: true });
@@ -130,6 +139,12 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
   merge: () => published(reviewed(approved({ git: merging }).implemented()).done('integrate', { moved: false })),
   takeFiles: () => atResult().send('APPROVAL_REJECTED', { by, feedback: 'Take it.', take: taken('check') }),
 };
+/** The same since the run follows its pull request; the reasons of the others stay as they were recorded. */
+const failingThere: Readonly<Record<string, () => DrivenRun>> = {
+  followPullRequest: () => opened(),
+  mergePullRequest: () => mergeThere(opened()),
+  answerReviewers: () => pushedAgain(opened().done('followPullRequest', outputs.asked)),
+};
 const reasons = [
   'agent_failed',
   'model_unavailable',
@@ -143,8 +158,51 @@ const reasons = [
   'secret_found',
 ] as const;
 
-/** The build workflow, version 1. */
+/** The build workflow's newest version. */
 export const buildScenarios: Scenarios = {
+  'pull request merged at the forge': () => opened().done('followPullRequest', outputs.mergedThere),
+  'pull request merged at the forge with commits of others': () =>
+    opened()
+      .done('followPullRequest', { kind: 'moved', head: 'c-others', seen: { ...outputs.asked.seen, head: 'c-others' } })
+      .done('followPullRequest', { ...outputs.mergedThere, head: 'c-others' }),
+  'pull request closed at the forge': () => opened().done('followPullRequest', { kind: 'closed' }),
+  'pull request not followed': () => opened({ git: { ...aConfig.git, createPR: true, followPR: false } }),
+  'pull request left open': () => opened().send('FIX_DECIDED', { by, decision: 'accept', reason: 'It can wait.' }),
+  'pull request merged at the gate': () =>
+    mergeThere(opened()).done('mergePullRequest', {
+      ...outputs.mergedThere,
+      by: null,
+      method: 'merge',
+      notices: ['The repository does not allow squash.'],
+    }),
+  'pull request closed before it is merged at the gate': () =>
+    mergeThere(opened()).done('mergePullRequest', { kind: 'closed' }),
+  'pull request that a rule holds back, then merged': () =>
+    mergeThere(
+      mergeThere(opened()).done('mergePullRequest', { kind: 'refused', message: 'The check ci is expected.' }),
+    ).done('mergePullRequest', { ...outputs.mergedThere, notices: [] }),
+  'pull request behind its base, brought up to date': () =>
+    againOnTheNewBase(
+      mergeThere(opened())
+        .done('mergePullRequest', { kind: 'outdated', message: 'It is behind.' })
+        .done('integrate', moved),
+    )
+      .done('copyRecord', outputs.copyRecord)
+      .done('pushBranch', outputs.pullRequest),
+  'reviewers ask, are followed and answered': () =>
+    pushedAgain(opened().done('followPullRequest', outputs.asked)).done('answerReviewers', { answered: 1 }),
+  'reviewers ask too often, a person sends it back': () =>
+    pushedAgain(
+      opened({ git: { ...aConfig.git, createPR: true, maxReviewRounds: 0 } })
+        .done('followPullRequest', outputs.asked)
+        .done('followPullRequest', {
+          ...outputs.asked,
+          asked: { remarks: [], unheard: 0, checks: [{ name: 'ci', conclusion: 'failure', summary: 'red' }] },
+        })
+        .send('APPROVAL_REJECTED', { by, feedback: 'Do what they say.' }),
+    ).done('answerReviewers', { answered: 1 }),
+  'pull request sent back by a person': () =>
+    pushedAgain(opened().send('APPROVAL_REJECTED', { by, feedback: 'Rename it.' })),
   'baseline-fails-and-the-plan-goes-on': () =>
     trustedBesideItsBaseline().fail('baseline').done('planner', outputs.planner).done('commitPlan', outputs.commitPlan),
   'baseline-is-waited-for-before-the-checks': () =>
@@ -443,6 +501,9 @@ export const buildScenarios: Scenarios = {
   'forked while its clock ran': () => fork(approved()).implemented(),
   ...named('fails, paused, retried', failing, (start, activity, index) =>
     retried(pausedAt(start(), activity, reasons[index % reasons.length])),
+  ),
+  ...named('fails, paused, retried', failingThere, (start, activity) =>
+    retried(pausedAt(start(), activity, 'auth_expired')),
   ),
   ...named(
     'cancelled',

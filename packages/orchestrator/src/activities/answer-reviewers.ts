@@ -1,0 +1,64 @@
+/** Answers to reviewers once what they asked for is pushed: in each thread, which is resolved, and one comment for all else. */
+import { type Activity, THREE_TRIES } from '../core/activity.ts';
+import { harmless } from '../artifacts/pull-request-text.ts';
+import { inline } from '../artifacts/quoted-markdown.ts';
+import { ForgeRefusal } from '../forges/forge.ts';
+import { placeOf } from './follow-pull-request.ts';
+import type { ActivityTools } from './tools.ts';
+import type { RunHeader } from './types.ts';
+
+/** What is answered, and with what. A type, so that it is a JSON value. */
+export type Answering = {
+  /** Ids of review threads. */
+  readonly threads: readonly string[];
+  /** Logins of those whose remarks are in no thread. */
+  readonly others: readonly string[];
+  /** Commit with the changes; `null` while there is none. */
+  readonly commit: string | null;
+  /** First line of the agent's own summary. */
+  readonly summary: string;
+};
+
+export type AnswerInput = RunHeader & {
+  readonly number: number;
+  /** Commit that is published. */
+  readonly published: string;
+  readonly answering: Answering;
+};
+
+export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { readonly answered: number }> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const { number, published, answering } = input;
+      const { threads, others, commit } = answering;
+      const { repository } = await placeOf(tools, context, input);
+      const summary = tools.scrub(inLine(answering.summary));
+      const said = summary === '' ? '.' : `: ${summary}`;
+      const answer = commit === null ? `Nothing was changed${said}` : `Changed in ${commit.slice(0, 10)}${said}`;
+      // The same at a repetition, and another one after the next push.
+      const marker = `answer-${published.slice(0, 20)}`;
+      let answered = 0;
+      for (const thread of threads)
+        try {
+          await repository.replyToThread(thread, { marker, body: answer });
+          if (commit !== null) await repository.resolveThread(thread);
+          answered += 1;
+        } catch (error) {
+          // The reviewer may have deleted it.
+          if (!(error instanceof ForgeRefusal && error.refusal === 'gone')) throw error;
+        }
+      if (others.length > 0) {
+        const asked = others.map(inLine).join(', ');
+        await repository.putComment(number, { marker, body: `${answer}\n\nAsked for by ${asked}.` });
+        answered += 1;
+      }
+      return { answered };
+    },
+  };
+}
+
+/** Text that mentions nobody and closes no issue. */
+function inLine(text: string): string {
+  return harmless(inline(text));
+}

@@ -1,0 +1,176 @@
+/** The wait for what people do with a run's pull request: merge it, close it, or ask for changes. */
+import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
+import type { Activity, ActivityContext } from '../core/activity.ts';
+import type { ForgeRepository, PullRequest, RepositoryName } from '../forges/forge.ts';
+import type { RemoteProject } from '../repository/repository.ts';
+import { fetchRemote } from './remote.ts';
+import { type Asked, failedChecks, remarksIn, type SeenAtForge } from './review-remarks.ts';
+import type { ActivityTools } from './tools.ts';
+import type { RunHeader } from './types.ts';
+
+export type FollowInput = RunHeader & {
+  /** Number of the pull request. */
+  readonly number: number;
+  /** Commit that the run has published. */
+  readonly commit: string;
+  readonly seen: SeenAtForge;
+};
+
+/** A merge that is done. */
+export type MergedThere = {
+  readonly kind: 'merged';
+  readonly commit: string;
+  /** Login of the person; `null` where the forge does not tell, and for a merge by the run. */
+  readonly by: string | null;
+  readonly baseBranch: string;
+  /** Commit of the branch that was merged. */
+  readonly head: string;
+};
+
+export type Followed =
+  | MergedThere
+  | { readonly kind: 'closed' }
+  /** Others have pushed to the branch. */
+  | { readonly kind: 'moved'; readonly head: string; readonly seen: SeenAtForge }
+  | { readonly kind: 'asked'; readonly asked: Asked; readonly seen: SeenAtForge };
+
+/** Looks at which a discussion is read after each change: times at the forge have whole seconds. */
+const LOOKS_AFTER_CHANGE = 2;
+
+export function followPullRequest(tools: ActivityTools): Activity<FollowInput, Followed> {
+  return {
+    // A forge that does not answer is waited for below, however long.
+    retry: { attempts: 1_000, firstDelayMs: 1_000, maxDelayMs: 60_000 },
+    onlyWaits: true,
+    async perform(input, context) {
+      const { name, repository, project } = await placeOf(tools, context, input);
+      const look = lookAt(tools, context, { input, repository, project });
+      for (;;) {
+        // News that come during the look count.
+        const waiting = new AbortController();
+        const ended = AbortSignal.any([context.signal, waiting.signal]);
+        const news = tools.forgeNews.next(name, tools.forgePollMs, ended);
+        news.catch(() => undefined);
+        try {
+          const found = await look();
+          if (found !== null) return found;
+          await news;
+        } catch (error) {
+          if (!(error instanceof RetryableFailure)) throw error;
+          context.progress({ kind: 'note', text: error.message });
+          await tools.forgeNews.next(name, Math.max(tools.forgePollMs, error.retryAfterMs ?? 0), context.signal);
+        } finally {
+          waiting.abort();
+        }
+      }
+    },
+  };
+}
+
+/** The repository at the forge in which a run's pull request is. @throws {NeedsHuman} `auth_expired` where it has gone from the configuration */
+export async function placeOf(
+  tools: ActivityTools,
+  { signal }: Pick<ActivityContext, 'signal'>,
+  { projectId, runId, number }: Pick<FollowInput, 'projectId' | 'runId' | 'number'>,
+): Promise<{
+  readonly name: RepositoryName;
+  readonly repository: ForgeRepository;
+  readonly project: RemoteProject & { readonly name: string };
+}> {
+  const project = await tools.project(projectId, runId);
+  const name = tools.forge?.repositoryAt(project.repository) ?? null;
+  if (tools.forge === null || name === null)
+    throw new NeedsHuman(
+      'auth_expired',
+      `Pull request ${number} cannot be read: the server has no credentials for the forge of ${project.name} any more. Configure them and restart the server, then retry.`,
+    );
+  return { name, repository: tools.forge.repository(name, signal), project };
+}
+
+/** A merge as the forge has it; `null` for a pull request that is not merged. */
+export function mergeOf(found: PullRequest): MergedThere | null {
+  const { state, mergeCommit, mergedBy, base, head } = found;
+  if (state !== 'merged') return null;
+  return {
+    kind: 'merged',
+    commit: mergeCommit ?? head.commit,
+    by: mergedBy,
+    baseBranch: base.branch,
+    head: head.commit,
+  };
+}
+
+interface Followable {
+  readonly input: FollowInput;
+  readonly repository: ForgeRepository;
+  readonly project: RemoteProject & { readonly name: string };
+}
+
+/** Makes a look that returns `null` where nothing happened. */
+function lookAt(tools: ActivityTools, context: ActivityContext, { input, repository, project }: Followable) {
+  const { number, commit, seen } = input;
+  let account: string | null | undefined;
+  let changedAt = '';
+  let looks = 0;
+  return async (): Promise<Followed | null> => {
+    const found = await repository.pullRequest(number);
+    const merged = mergeOf(found);
+    if (merged !== null) return merged;
+    if (found.state === 'closed') {
+      await assertBase(tools, context, project, found);
+      return { kind: 'closed' };
+    }
+    const { head } = found;
+    if (head.commit !== commit && head.commit !== seen.head && (await isOfOthers(tools, context, project, input, head)))
+      return { kind: 'moved', head: head.commit, seen: { ...seen, head: head.commit } };
+    if (found.updatedAt !== changedAt) looks = LOOKS_AFTER_CHANGE;
+    changedAt = found.updatedAt;
+    let remarks: ReturnType<typeof remarksIn> = { remarks: [], unheard: 0, seen };
+    if (looks > 0) {
+      looks -= 1;
+      const discussion = await repository.discussion(number, seen.since ?? undefined);
+      if (account === undefined && discussion.comments.some(({ body }) => body.includes('@')))
+        account = (await tools.forge?.examine(null, context.signal))?.account ?? null;
+      remarks = remarksIn(discussion, account ?? null, seen);
+    }
+    const checks = seen.checksOf === commit ? [] : failedChecks(await repository.checks(commit));
+    if (remarks.remarks.length === 0 && checks.length === 0) return null;
+    const asked = {
+      remarks: remarks.remarks.map((each) => ({ ...each, text: tools.scrub(each.text) })),
+      unheard: remarks.unheard,
+      checks: checks.map((each) => ({ ...each, summary: tools.scrub(each.summary) })),
+    };
+    const checksOf = checks.length === 0 ? seen.checksOf : commit;
+    return { kind: 'asked', asked, seen: { ...remarks.seen, checksOf } };
+  };
+}
+
+/** The forge may show a push of the run itself some time later. */
+async function isOfOthers(
+  tools: ActivityTools,
+  context: ActivityContext,
+  project: RemoteProject,
+  { commit }: FollowInput,
+  head: PullRequest['head'],
+): Promise<boolean> {
+  const { repository } = tools;
+  const isOwn = (): Promise<boolean> => repository.isAncestor(project, head.commit, commit).catch(() => false);
+  if (await isOwn()) return false;
+  await fetchRemote(tools, context, project);
+  return !(await isOwn());
+}
+
+/** A forge closes the pull requests of a base branch that is deleted. */
+async function assertBase(
+  tools: ActivityTools,
+  context: ActivityContext,
+  project: RemoteProject & { readonly name: string },
+  { number, base }: PullRequest,
+): Promise<void> {
+  await fetchRemote(tools, context, project);
+  if ((await tools.repository.remoteHead(project, base.branch)) !== null) return;
+  throw new NeedsHuman(
+    'push_rejected',
+    `Pull request ${number} is closed, since its base branch ${base.branch} is not in ${project.name} any more. Restore the branch and open the pull request again, then retry.`,
+  );
+}

@@ -1,0 +1,92 @@
+/** The merge of a run's pull request by the forge, which holds all rules of the base branch. */
+import { type RunConfig, TerminalFailure } from '@autonomous/shared';
+import { type Activity, THREE_TRIES } from '../core/activity.ts';
+import { MERGE_METHODS, type MergeMethod } from '../forges/forge.ts';
+import { assertAccepted } from './concerns.ts';
+import { mergeOf, type MergedThere, placeOf } from './follow-pull-request.ts';
+import type { ActivityTools } from './tools.ts';
+import type { RunHeader } from './types.ts';
+import { othersOnBranch } from './ways-on.ts';
+
+export type MergePullRequestInput = RunHeader & {
+  readonly number: number;
+  /** Commit that the run has published. The forge merges no other one. */
+  readonly head: string;
+  readonly baseCommit: string;
+  /** Code tree that was validated; another one is never merged. */
+  readonly codeTree: string;
+  readonly strategy: RunConfig['git']['mergeStrategy'];
+};
+
+export type MergedPullRequest =
+  | (MergedThere & {
+      /** Absent where people merged it. */
+      readonly method?: string;
+      readonly notices: readonly string[];
+    })
+  | { readonly kind: 'closed' }
+  /** The base has moved, and must come into the branch first. */
+  | { readonly kind: 'outdated'; readonly message: string }
+  /** A rule of the forge is not met. The message is for a person. */
+  | { readonly kind: 'refused'; readonly message: string };
+
+const WISHED: Readonly<Record<RunConfig['git']['mergeStrategy'], MergeMethod>> = {
+  squash: 'squash',
+  merge: 'merge',
+  ff: 'rebase',
+};
+
+export function mergePullRequest(tools: ActivityTools): Activity<MergePullRequestInput, MergedPullRequest> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context): Promise<MergedPullRequest> {
+      const { number, head, branch, baseCommit } = input;
+      const { repository, project } = await placeOf(tools, context, input);
+      const codeTree = await tools.repository.codeTree(project, head);
+      if (codeTree !== input.codeTree)
+        throw new TerminalFailure(
+          `The branch ${branch} holds the code tree ${codeTree}, validated was ${input.codeTree}.`,
+        );
+      const view = await tools.view(input.runId);
+      await assertAccepted(tools, { project, view, baseCommit, head, signal: context.signal });
+      const { mergeMethods } = await repository.facts();
+      const wished = WISHED[input.strategy];
+      const method = mergeMethods.includes(wished) ? wished : MERGE_METHODS.find((each) => mergeMethods.includes(each));
+      if (method === undefined)
+        return {
+          kind: 'refused',
+          message: `Pull request ${number} was not merged: the repository allows no way of merging. Allow one in its settings.`,
+        };
+      const outcome = await repository.merge({ number, method, head });
+      if (outcome.merged) {
+        const { base } = await repository.pullRequest(number);
+        const notices =
+          method === wished
+            ? []
+            : [`The repository does not allow ${wished}: pull request ${number} was merged by ${method}.`];
+        return { kind: 'merged', commit: outcome.commit, by: null, baseBranch: base.branch, head, method, notices };
+      }
+      const { refusal, message } = outcome;
+      switch (refusal) {
+        case 'head_moved':
+          throw othersOnBranch(branch, (await repository.pullRequest(number)).head.commit);
+        case 'conflict':
+        case 'base_moved':
+          return { kind: 'outdated', message };
+        case 'closed': {
+          const merged = mergeOf(await repository.pullRequest(number));
+          return merged === null ? { kind: 'closed' } : { ...merged, notices: [] };
+        }
+        case 'blocked': {
+          const { mergeability } = await repository.pullRequest(number);
+          return { kind: mergeability === 'behind' ? 'outdated' : 'refused', message };
+        }
+        case 'draft':
+        case 'method_not_allowed':
+          return { kind: 'refused', message };
+        default:
+          return refusal satisfies never;
+      }
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { expect, it } from 'vitest';
+import type { CheckResult, Discussion, Remark, Review } from '../forges/forge.ts';
+import { askedInShort, askedText, failedChecks, NOTHING_SEEN, remarksIn } from './review-remarks.ts';
+
+const AT = '2026-03-01T10:00:00Z';
+
+let last = 0;
+const remark = (body: string, change: Partial<Remark> & { readonly by?: string } = {}): Remark => {
+  const { by = 'anna', ...fields } = change;
+  last += 1;
+  const author = { login: by, mayWrite: by === 'anna' };
+  return { id: `r${last}`, author, isOwn: false, body, isClipped: false, url: '', at: AT, ...fields };
+};
+const review = (verdict: Review['verdict'], body: string): Review => ({ ...remark(body), verdict, commit: null });
+const discussion = (change: Partial<Discussion>): Discussion => ({
+  reviews: [],
+  threads: [],
+  comments: [],
+  isComplete: true,
+  ...change,
+});
+const textsOf = (found: ReturnType<typeof remarksIn>): readonly string[] => found.remarks.map(({ text }) => text);
+
+it('takes reviews that ask for something, and no approval', () => {
+  const reviews = [
+    review('approved', 'Nice.'),
+    review('commented', ''),
+    review('commented', 'Rename it.'),
+    review('changes_requested', ''),
+    review('dismissed', 'Never mind.'),
+  ];
+  expect(textsOf(remarksIn(discussion({ reviews }), null, NOTHING_SEEN))).toEqual([
+    'Rename it.',
+    'Changes are requested.',
+  ]);
+});
+
+it('takes comments that are addressed to it, by a command or by a mention of its account', () => {
+  const comments = [
+    '/autonomous rename it',
+    '/autonomously',
+    'Hey @Octo-Server, rename it',
+    'octo-server@example.com',
+    '@octo-server2',
+    'I like it',
+  ].map((body) => remark(body));
+  expect(textsOf(remarksIn(discussion({ comments }), 'octo-server[bot]', NOTHING_SEEN))).toEqual([
+    'rename it',
+    'Hey @Octo-Server, rename it',
+  ]);
+  expect(textsOf(remarksIn(discussion({ comments }), null, NOTHING_SEEN))).toEqual(['rename it']);
+});
+
+it('takes threads until they are resolved, and none of its own answers', () => {
+  const thread = { id: 't', isResolved: false, isOutdated: false, path: 'a.ts', line: 3 };
+  const comments = [remark('Why?'), remark('Changed in 1234.', { isOwn: true })];
+  const open = remarksIn(discussion({ threads: [{ ...thread, comments }] }), null, NOTHING_SEEN);
+  expect(open.remarks).toEqual([{ login: 'anna', text: 'Why?', threadId: 't', path: 'a.ts', line: 3 }]);
+  const resolved = discussion({ threads: [{ ...thread, isResolved: true, comments }] });
+  expect(remarksIn(resolved, null, NOTHING_SEEN).remarks).toEqual([]);
+});
+
+it('counts what accounts without permission to write say, and passes none of it on', () => {
+  const comments = [remark('/autonomous drop the tests', { by: 'otto' }), remark('/autonomous rename it')];
+  const { remarks, unheard } = remarksIn(discussion({ comments }), null, NOTHING_SEEN);
+  const asked = { remarks, unheard, checks: [] };
+  expect(unheard).toBe(1);
+  expect(askedText(7, asked)).not.toContain('drop');
+  expect(askedText(7, asked)).toContain('github:anna:\n> rename it');
+  expect(askedInShort(asked)).toBe(
+    'github:anna asked for changes (1 remark). 1 remark of accounts without permission to write was not followed.',
+  );
+});
+
+it('passes each remark on once, again after it was changed, and what did not fit the next time', () => {
+  const comments = Array.from({ length: 8 }, (_, n) => remark(`/autonomous ${n} ${'x'.repeat(5_000)}`));
+  const first = remarksIn(discussion({ comments }), null, NOTHING_SEEN);
+  expect(first.remarks.map(({ text }) => [text[0], text.length])).toEqual([0, 1, 2, 3, 4].map((n) => [`${n}`, 4_000]));
+  const second = remarksIn(discussion({ comments }), null, first.seen);
+  expect(second.remarks.map(({ text }) => text[0])).toEqual(['5', '6', '7']);
+  expect(remarksIn(discussion({ comments }), null, second.seen).remarks).toEqual([]);
+  const changed = comments.map((each, n) => (n === 1 ? { ...each, at: '2026-03-01T11:00:00Z' } : each));
+  expect(remarksIn(discussion({ comments: changed }), null, second.seen).remarks).toHaveLength(1);
+});
+
+it('keeps a bounded list of what it has seen', () => {
+  const comments = Array.from({ length: 400 }, (_, n) =>
+    remark('I like it', { at: new Date(Date.parse(AT) + n * 1_000).toISOString() }),
+  );
+  const { seen } = remarksIn(discussion({ comments }), null, NOTHING_SEEN);
+  expect(seen.remarks).toHaveLength(300);
+  expect(seen.since).toBe(comments[99]?.at);
+  expect(
+    remarksIn(discussion({ comments: comments.map((each) => ({ ...each, body: '/autonomous x' })) }), null, seen)
+      .remarks,
+  ).toEqual([]);
+});
+
+it('tells failed checks once none runs any more', () => {
+  const check = (name: string, state: CheckResult['state']): CheckResult => ({
+    name,
+    state,
+    conclusion: state === 'failed' ? 'timed_out' : null,
+    url: null,
+    summary: 'line 1\nline 2',
+  });
+  expect(failedChecks([check('a', 'failed'), check('b', 'pending')])).toEqual([]);
+  const checks = failedChecks([check('a`b', 'failed'), check('b', 'passed'), check('c', 'skipped')]);
+  expect(askedText(7, { remarks: [], unheard: 0, checks })).toContain(
+    'The check `a b` ended with timed_out.\n> line 1\n> line 2',
+  );
+});

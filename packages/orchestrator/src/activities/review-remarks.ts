@@ -1,0 +1,183 @@
+/**
+ * What reviewers ask of a pull request, and which of it a run has not followed yet. Only words of people who may write to the
+ * repository are passed on; those of all others are counted. Pure.
+ */
+import type { CheckResult, Discussion, Remark } from '../forges/forge.ts';
+
+/** Something that a person asks for. A type, as the others here, so that it is a JSON value. */
+export type AskedRemark = {
+  readonly login: string;
+  /** At most `MAX_REMARK` characters. */
+  readonly text: string;
+  /** Thread that is answered and resolved; `null` for a review or a comment. */
+  readonly threadId: string | null;
+  readonly path: string | null;
+  readonly line: number | null;
+};
+
+export type FailedCheck = { readonly name: string; readonly conclusion: string; readonly summary: string };
+
+/** Remarks and checks that were passed on already. Of bounded length. */
+export type SeenAtForge = {
+  /** Oldest first. A remark that is changed has another time. */
+  readonly remarks: readonly { readonly id: string; readonly at: string }[];
+  /** All remarks up to this time count as seen; `null`: none does by its time. ISO 8601. */
+  readonly since: string | null;
+  /** Commit whose failed checks were passed on; `null`: none. */
+  readonly checksOf: string | null;
+  /** Commit of others on the branch that was told of; `null`: none. */
+  readonly head: string | null;
+};
+
+export const NOTHING_SEEN: SeenAtForge = { remarks: [], since: null, checksOf: null, head: null };
+
+/** Everything that is new and asks for a change. */
+export type Asked = {
+  readonly remarks: readonly AskedRemark[];
+  /** New remarks of people and bots who may not write, which are not followed. */
+  readonly unheard: number;
+  readonly checks: readonly FailedCheck[];
+};
+
+const MAX_REMARK = 4_000;
+const MAX_ALL = 20_000;
+const MAX_REMARKS = 50;
+const MAX_CHECKS = 20;
+const MAX_SUMMARY = 800;
+const MAX_SEEN = 300;
+
+/** Beginning of a comment that is addressed to the run. */
+const ADDRESS = /^\/autonomous(?=\s|$)\s*/i;
+
+/**
+ * Returns the new remarks that ask for something, oldest first, and what is seen with them. What does not fit comes with the
+ * next call.
+ * @param account login of the server's account, whose mention addresses the run; `null`: unknown
+ */
+export function remarksIn(
+  { reviews, threads, comments }: Discussion,
+  account: string | null,
+  seen: SeenAtForge,
+): { readonly remarks: readonly AskedRemark[]; readonly unheard: number; readonly seen: SeenAtForge } {
+  const known = new Set(seen.remarks.map(keyOf));
+  const isNew = (remark: Remark): boolean =>
+    !remark.isOwn && !known.has(keyOf(remark)) && (seen.since === null || remark.at > seen.since);
+  const asked = (remark: Remark, text: string | null, place: Partial<AskedRemark> = {}) => ({ remark, text, place });
+  const found = [
+    // An approval asks for nothing, whatever it says.
+    ...reviews.map((each) =>
+      asked(
+        each,
+        each.verdict === 'changes_requested' || (each.verdict === 'commented' && each.body.trim() !== '')
+          ? each.body
+          : null,
+      ),
+    ),
+    ...threads
+      .filter(({ isResolved }) => !isResolved)
+      .flatMap(({ id, path, line, comments: own }) =>
+        own.map((each) => asked(each, each.body, { threadId: id, path, line })),
+      ),
+    ...comments.map((each) => asked(each, addressed(each.body, account))),
+  ]
+    .filter(({ remark }) => isNew(remark))
+    .sort((one, other) => (one.remark.at < other.remark.at ? -1 : one.remark.at > other.remark.at ? 1 : 0));
+
+  const remarks: AskedRemark[] = [];
+  const taken: { id: string; at: string }[] = [];
+  let unheard = 0;
+  let characters = 0;
+  for (const { remark, text, place } of found) {
+    const { author, id, at } = remark;
+    if (author.mayWrite && text !== null) {
+      const clipped = clip(text.trim() === '' ? 'Changes are requested.' : text.trim(), MAX_REMARK);
+      if (remarks.length === MAX_REMARKS || characters + clipped.length > MAX_ALL) continue;
+      characters += clipped.length;
+      remarks.push({ threadId: null, path: null, line: null, ...place, login: author.login, text: clipped });
+    } else if (!author.mayWrite) unheard += 1;
+    taken.push({ id, at });
+  }
+  return { remarks, unheard, seen: withSeen(seen, taken) };
+}
+
+/** Failed checks of a commit once all of them have ended; empty before. */
+export function failedChecks(checks: readonly CheckResult[]): readonly FailedCheck[] {
+  if (checks.some(({ state }) => state === 'pending')) return [];
+  return checks
+    .filter(({ state }) => state === 'failed')
+    .slice(0, MAX_CHECKS)
+    .map(({ name, conclusion, summary }) => ({
+      name: inLine(name),
+      conclusion: inLine(conclusion ?? 'failed'),
+      summary: clip(summary.trim(), MAX_SUMMARY),
+    }));
+}
+
+/** What is asked, as quoted data for an agent. */
+export function askedText(number: number, { remarks, checks }: Asked): string {
+  const parts = [
+    `About pull request ${number}, reviewers and checks say what follows. It is quoted, and is about the code of this project alone: change the code as the reviewers ask and so that the checks pass.`,
+    ...remarks.map(({ login, path, line, text }) => {
+      const place = path === null ? '' : ` at ${inLine(path)}${line === null ? '' : `:${line}`}`;
+      return `github:${login}${place}:\n${quoted(text)}`;
+    }),
+    ...checks.map(
+      ({ name, conclusion, summary }) =>
+        `The check \`${name}\` ended with ${conclusion}.${summary === '' ? '' : `\n${quoted(summary)}`}`,
+    ),
+  ];
+  return parts.join('\n\n');
+}
+
+/** Words for a person: who asks for how much, and which checks failed. */
+export function askedInShort({ remarks, checks, unheard }: Asked): string {
+  const logins = [...new Set(remarks.map(({ login }) => `github:${login}`))];
+  const asked =
+    remarks.length === 0 ? [] : [`${logins.join(', ')} asked for changes (${counted(remarks.length, 'remark')})`];
+  const failed = checks.length === 0 ? [] : [`checks failed: ${checks.map(({ name }) => name).join(', ')}`];
+  const others =
+    unheard === 0
+      ? ''
+      : ` ${counted(unheard, 'remark')} of accounts without permission to write ${unheard === 1 ? 'was' : 'were'} not followed.`;
+  return `${[...asked, ...failed].join(', and ')}.${others}`;
+}
+
+/** The text after the address; `null` for a comment that is not addressed to the run. */
+function addressed(body: string, account: string | null): string | null {
+  const text = body.trim();
+  if (ADDRESS.test(text)) return text.replace(ADDRESS, '');
+  const name = account?.replace(/\[bot\]$/, '').toLowerCase();
+  if (name === undefined) return null;
+  const mentions = [...text.matchAll(/(?<![\w`/])@([\w-]+)/g)].map(([, login = '']) => login.toLowerCase());
+  return mentions.includes(name) ? text : null;
+}
+
+/** Adds remarks; the oldest are kept as a time alone where they are many. */
+function withSeen(seen: SeenAtForge, taken: SeenAtForge['remarks']): SeenAtForge {
+  const remarks = [...seen.remarks, ...taken].sort((one, other) => (one.at < other.at ? -1 : 1));
+  const dropped = remarks.slice(0, Math.max(0, remarks.length - MAX_SEEN));
+  return { ...seen, remarks: remarks.slice(dropped.length), since: dropped.at(-1)?.at ?? seen.since };
+}
+
+function keyOf({ id, at }: { readonly id: string; readonly at: string }): string {
+  return `${id} ${at}`;
+}
+
+function quoted(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `> ${line}`)
+    .join('\n');
+}
+
+function inLine(text: string): string {
+  return clip(text.replaceAll(/[\s`]+/g, ' ').trim(), 300);
+}
+
+function clip(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+function counted(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,217 @@
+/** What a run knows of its pull request, and the actions and guards on it. Since version 3. */
+import { MAX_REVIEW_ROUNDS } from '@autonomous/shared';
+import { assign, emit, enqueueActions, type EventObject } from 'xstate';
+import type { MergedThere } from '../../activities/follow-pull-request.ts';
+import { askedInShort, askedText, NOTHING_SEEN, type SeenAtForge } from '../../activities/review-remarks.ts';
+import type { Note } from '../../activities/types.ts';
+import type { RunFact } from '../parts/signals.ts';
+import type { Asked, BuildContext, CommittedCode, Following } from './types.ts';
+
+export const NOTHING_FOLLOWED: Following = {
+  seen: NOTHING_SEEN,
+  rounds: 0,
+  held: null,
+  answering: null,
+  refused: null,
+  end: null,
+};
+
+export const followingOf = ({ following }: BuildContext): Following => following ?? NOTHING_FOLLOWED;
+
+export const numberOf = ({ published }: BuildContext): number => published?.pullRequest?.number ?? 0;
+
+export const roundsOf = ({ config }: BuildContext): number => config.git.maxReviewRounds ?? MAX_REVIEW_ROUNDS;
+
+/** Is there a pull request with which the run stays open? */
+const follows = ({ published, config, leftAsBranch }: BuildContext): boolean =>
+  published?.pullRequest !== undefined && config.git.followPR !== false && leftAsBranch !== true;
+
+/** May remarks go back to the implementer by themselves once more? */
+export const mayReview = (context: BuildContext): boolean => followingOf(context).rounds < roundsOf(context);
+
+/** The result of a completed run in one line. */
+export function outcomeOf(context: BuildContext): string {
+  if (context.merged) return `Merged into ${context.config.git.baseBranch}`;
+  const end = context.following?.end ?? null;
+  if (end === 'closed') return `Pull request ${numberOf(context)} was closed without a merge`;
+  if (end === 'left') return `Pull request ${numberOf(context)} is left open`;
+  return `Branch ${context.branch} ${context.published?.pushed === false ? 'is ready' : 'is pushed'}`;
+}
+
+/** The commit that answers reviewers, once the implementer has ended; nothing where nobody is to be answered. */
+export function answeredBy(context: BuildContext, { commit, codeTree }: CommittedCode): Partial<BuildContext> {
+  const { answering } = followingOf(context);
+  if (answering === null) return {};
+  const [summary = ''] = (context.implemented?.summary ?? '').trim().split('\n');
+  const isChanged = codeTree !== context.codeTree;
+  return changed(context, {
+    answering: { ...answering, summary: summary.slice(0, 300), commit: isChanged ? commit : answering.commit },
+  });
+}
+
+export const pullRequestGuards = {
+  follows: ({ context }: { readonly context: BuildContext }) => follows(context),
+  mayReview: ({ context }: { readonly context: BuildContext }) => mayReview(context),
+};
+
+/** Actions on the pull request. */
+export function pullRequestActions<Event extends EventObject>() {
+  return {
+    keepMergedThere: enqueueActions<
+      BuildContext,
+      Event,
+      { merged: MergedThere & { readonly method?: string; readonly notices?: readonly string[] } },
+      Event,
+      never,
+      never,
+      never,
+      never,
+      RunFact
+    >(({ enqueue, context }, { merged: { commit, by, baseBranch, head, method, notices = [] } }) => {
+      const number = numberOf(context);
+      enqueue.assign({ merged: true });
+      if (by !== null) enqueue.emit({ type: 'NOTICE', message: `github:${by} merged pull request ${number}.` });
+      if (head !== context.published?.commit)
+        enqueue.emit({
+          type: 'NOTICE',
+          message: `Pull request ${number} was merged with commit ${head.slice(0, 10)} of its branch, which this run did not check.`,
+        });
+      for (const message of notices) enqueue.emit({ type: 'NOTICE', message });
+      enqueue.emit({ type: 'RUN_MERGED', baseBranch, commit, strategy: method ?? 'pull request' });
+    }),
+    keepClosed: enqueueActions<BuildContext, Event, undefined, Event, never, never, never, never, RunFact>(
+      ({ enqueue, context }) => {
+        enqueue.assign(changed(context, { end: 'closed' }));
+        enqueue.emit({
+          type: 'NOTICE',
+          message: `Pull request ${numberOf(context)} was closed at the forge without a merge. The branch ${context.published?.branch ?? context.branch} stays.`,
+        });
+      },
+    ),
+    keepLeft: enqueueActions<
+      BuildContext,
+      Event,
+      { by: string; reason: string },
+      Event,
+      never,
+      never,
+      never,
+      never,
+      RunFact
+    >(({ enqueue, context }, { by, reason }) => {
+      enqueue.assign(changed(context, { end: 'left' }));
+      enqueue.emit({ type: 'NOTICE', message: `${by} left pull request ${numberOf(context)} open: ${reason}` });
+    }),
+    keepMoved: enqueueActions<
+      BuildContext,
+      Event,
+      { head: string; seen: SeenAtForge },
+      Event,
+      never,
+      never,
+      never,
+      never,
+      RunFact
+    >(({ enqueue, context }, { head, seen }) => {
+      enqueue.assign(changed(context, { seen }));
+      enqueue.emit({
+        type: 'NOTICE',
+        message: `Somebody pushed to the branch of pull request ${numberOf(context)}: it is at ${head.slice(0, 10)}, which this run did not check. Merge it here to be asked whether it is taken in, or merge it at the forge.`,
+      });
+    }),
+    /** Remarks and failed checks go to the implementer. */
+    sendBack: enqueueActions<
+      BuildContext,
+      Event,
+      { asked: Asked; seen: SeenAtForge },
+      Event,
+      never,
+      never,
+      never,
+      never,
+      RunFact
+    >(({ enqueue, context }, { asked, seen }) => {
+      const rounds = followingOf(context).rounds + 1;
+      enqueue.assign({ ...withAsked(context, asked, { seen, rounds, refused: null }), fixAttempts: 0 });
+      enqueue.emit({
+        type: 'NOTICE',
+        message: `Round ${rounds} of ${roundsOf(context)} of pull request ${numberOf(context)}: ${askedInShort(asked)}`,
+      });
+    }),
+    /** The same waits for a person. */
+    holdAsked: enqueueActions<
+      BuildContext,
+      Event,
+      { asked: Asked; seen: SeenAtForge },
+      Event,
+      never,
+      never,
+      never,
+      never,
+      RunFact
+    >(({ enqueue, context }, { asked, seen }) => {
+      const { held } = followingOf(context);
+      enqueue.assign(changed(context, { seen, held: joined(held, asked) }));
+      enqueue.emit({
+        type: 'NOTICE',
+        message: `Pull request ${numberOf(context)}: ${askedInShort(asked)} ${roundsOf(context)} rounds of review are done, so that this waits until a person sends the result back.`,
+      });
+    }),
+    /** A person sends the result back, with what waits. */
+    takeHeld: assign<BuildContext, Event, undefined, Event, never>(({ context }) => {
+      const { held } = followingOf(context);
+      const later = { held: null, refused: null };
+      return held === null ? changed(context, later) : withAsked(context, held, later);
+    }),
+    forgetAnswering: assign<BuildContext, Event, undefined, Event, never>(({ context }) =>
+      changed(context, { answering: null }),
+    ),
+    keepRefused: assign<BuildContext, Event, { message: string }, Event, never>(({ context }, { message }) =>
+      changed(context, { refused: message.slice(0, 2_000) }),
+    ),
+    forgetRefused: assign<BuildContext, Event, undefined, Event, never>(({ context }) =>
+      changed(context, { refused: null }),
+    ),
+    saySo: emit<BuildContext, Event, { message: string }, Event, RunFact>((_, { message }) => ({
+      type: 'NOTICE',
+      message: message.slice(0, 2_000),
+    })),
+  };
+}
+
+function changed(context: BuildContext, change: Partial<Following>): Pick<BuildContext, 'following'> {
+  return { following: { ...followingOf(context), ...change } };
+}
+
+/** A note to the implementer, and whom to answer after the next push. */
+function withAsked(context: BuildContext, asked: Asked, change: Partial<Following>): Partial<BuildContext> {
+  const { answering } = followingOf(context);
+  const note: Note = { kind: 'feedback', text: askedText(numberOf(context), asked) };
+  const threads = asked.remarks.flatMap(({ threadId }) => threadId ?? []);
+  const others = asked.remarks.flatMap(({ threadId, login }) => (threadId === null ? [login] : []));
+  return {
+    notes: [...context.notes, note],
+    ...changed(context, {
+      ...change,
+      answering: {
+        threads: [...new Set([...(answering?.threads ?? []), ...threads])],
+        others: [...new Set([...(answering?.others ?? []), ...others])],
+        commit: answering?.commit ?? null,
+        summary: answering?.summary ?? '',
+      },
+    }),
+  };
+}
+
+/** Most remarks and checks that wait for a person; the oldest give way. */
+const MAX_HELD = 50;
+
+function joined(held: Asked | null, asked: Asked): Asked {
+  if (held === null) return asked;
+  return {
+    remarks: [...held.remarks, ...asked.remarks].slice(-MAX_HELD),
+    unheard: held.unheard + asked.unheard,
+    // Those of an older commit say nothing of this one.
+    checks: asked.checks.length === 0 ? held.checks : asked.checks,
+  };
+}
