@@ -17,7 +17,7 @@ import { getShortestPaths } from 'xstate/graph';
 import { WAYS } from '../src/activities/ways.ts';
 import type { ActivityContext } from '../src/core/activity.ts';
 import { aConfig, outputs } from '../src/workflows/build/build.fixture.ts';
-import { buildV2 as build } from '../src/workflows/build/build-2.ts';
+import { buildV3 as build } from '../src/workflows/build/build-3.ts';
 import type { BuildContext } from '../src/workflows/build/types.ts';
 import { BUILT_IN_RUN_CONFIG } from '../src/run-config/run-config.ts';
 import { errand } from './errand.fixture.ts';

@@ -1,7 +1,7 @@
 /** Time travel over HTTP: views and statecharts of the past, and runs that go on from there. */
 import { ApiError, type RunView, type ShownGate, shownAt, type WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { buildV2 as build } from '../src/workflows/build/build-2.ts';
+import { buildV3 as build } from '../src/workflows/build/build-3.ts';
 import {
   aPlan,
   aScript,
@@ -102,7 +102,7 @@ describe('a run as it was', () => {
   it('of a workflow without a run is its statechart, its signals with their schemas and its activities', async () => {
     const { client } = await aServer();
     const found = await client.getWorkflow('build');
-    expect(found).toMatchObject({ name: 'build', versions: [2, 1], needsProject: true, input: null });
+    expect(found).toMatchObject({ name: 'build', versions: [3, 2, 1], needsProject: true, input: null });
     expect(found.signals.find(({ type }) => type === 'STAGE_EXTENDED')?.payload).toMatchObject({
       type: 'object',
       required: ['by', 'minutes'],

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AnyStateMachine, createMachine } from 'xstate';
 import { createMermaidParser, type MermaidParser } from '../artifacts/mermaid.ts';
 import type { ParsedDiagram } from '@autonomous/shared/diagram';
-import { buildV2 as build } from '../workflows/build/build-2.ts';
+import { buildV3 as build } from '../workflows/build/build-3.ts';
 import { aConfig, DrivenRun, outputs } from '../workflows/build/build.fixture.ts';
 import { activitiesOf, diagramOf, diagramOfRun, pathOf, possibleEvents } from './diagram.ts';
 

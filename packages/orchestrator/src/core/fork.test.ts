@@ -1,7 +1,7 @@
 import { foldRun, type JsonObject, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { newRun } from './advance.ts';
-import { buildV2 as build } from '../workflows/build/build-2.ts';
+import { buildV3 as build } from '../workflows/build/build-3.ts';
 import { aConfig, DrivenRun, outputs } from '../workflows/build/build.fixture.ts';
 import { type Fork, type ForkedRun, forkRun, type ForkRequest } from './fork.ts';
 import { replay } from './replay.ts';
@@ -206,7 +206,7 @@ describe('a fork', () => {
     };
     expect(forkRun([queued], only, request)).toMatchObject({ message: expect.stringContaining('had not started yet') });
     expect(forkRun(run.events, () => undefined, request)).toMatchObject({
-      message: 'version 2 of its workflow is not registered on this server',
+      message: 'version 3 of its workflow is not registered on this server',
     });
   });
 
