@@ -90,6 +90,8 @@ const events: readonly Event[] = [
   done('pushBranch', outputs.pushed),
   failing('pushBranch', declined),
   done('merge', outputs.merge),
+  done('pushBranch', outputs.pullRequest),
+  done('followPullRequest', outputs.asked),
   done('checkpoint', outputs.nothingLeft),
   { type: 'APPROVAL_GRANTED', by: 'local' },
   { type: 'APPROVAL_GRANTED', by: 'local', editedPlan: '# Plan' },
@@ -195,6 +197,8 @@ function identity(snapshot: AnyMachineSnapshot): string {
     (fixAttempts ?? 0) > 0,
     Math.min(clarificationCount ?? 0, 2),
     codeTree !== null,
+    context.published?.pullRequest !== undefined,
+    context.following?.answering !== null,
     context.accepted !== null,
   ]);
 }

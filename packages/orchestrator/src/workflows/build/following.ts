@@ -13,11 +13,11 @@ import { followingOf, mayReview, numberOf, roundsOf } from './pull-request.ts';
 import { buildSetup } from './setup.ts';
 import type { Asked, BuildContext, Followed, MergedPullRequest } from './types.ts';
 
-/** After the push: merges, follows the pull request, or ends where a person merges. */
+/** After the push: follows the pull request, merges, or ends where a person merges. */
 export const choosingToFollow = buildSetup.createStateConfig({
   always: [
-    { guard: 'merges', target: 'merging' },
     { guard: 'follows', target: 'following' },
+    { guard: 'merges', target: 'merging' },
     { target: '#build.completed' },
   ],
 });
