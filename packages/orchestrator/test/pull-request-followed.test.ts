@@ -119,6 +119,8 @@ it('merges it through the forge once its rules are met, and names the rule that 
   expect(refused.gate?.details['refused']).toContain('Required status check "ci" is expected.');
   expect((await forge.notices()).join('\n')).toContain('Required status check "ci" is expected.');
   await forge.status(refused.published?.commit, 'success');
+  // The merge is made, and its answer is lost.
+  forge.server.fail({ kind: 'lost' }, { method: 'PUT', path: '/merge' });
   await forge.decide({ decision: 'approve' });
   const run = await forge.until(({ status }) => status === 'completed');
   expect(run.merged).toMatchObject({ commit: forge.shop.headOf('main'), strategy: 'squash' });
@@ -219,4 +221,48 @@ it('asks before it merges what others pushed to its branch, and takes it in', as
   await forge.decide({ decision: 'approve' });
   await forge.until(({ status }) => status === 'completed');
   expect(forge.shop.git('show', 'main:more.txt')).toBe('more');
+});
+
+it('brings a base that has moved into the branch and checks it again, where the forge asks for that', async () => {
+  const forge = await anOpenPullRequest();
+  forge.shop.protect('main', { isStrict: true });
+  const { name } = await forge.push({ 'more.txt': 'more\n' });
+  forge.shop.git('update-ref', 'refs/heads/main', `refs/heads/${name}`);
+  await forge.decide({ decision: 'approve' });
+  const run = await forge.pushedAfter(forge.opened.published?.commit);
+  expect(run.evidence.filter(({ mode }) => mode === 'as_is')).toHaveLength(2);
+  expect(forge.shop.git('show', `${run.branch}:more.txt`)).toBe('more');
+  await forge.decide({ decision: 'approve' });
+  await forge.until(({ status }) => status === 'completed');
+  expect(forge.shop.git('show', 'main:feature.sh')).toBe('echo feature');
+});
+
+it('waits while the forge is down, and goes on by itself once a refused token works again', async () => {
+  const forge = await anOpenPullRequest();
+  const pull = `/pulls/${forge.number}`;
+  forge.server.fail({ kind: 'status', status: 503 }, { method: 'GET', path: pull, times: 8 });
+  const failed = () =>
+    forge.server.requests.filter(({ path: asked, status }) => asked.endsWith(pull) && status === 503);
+  await expect.poll(() => failed().length, { timeout: 60_000 }).toBe(8);
+  expect((await forge.until(({ gate }) => gate !== null)).gate?.kind).toBe('pull_request');
+  const token = forge.server.tokens.get(SERVER_TOKEN);
+  forge.server.tokens.delete(SERVER_TOKEN);
+  const paused = await forge.until(({ gate }) => gate?.kind === 'pause');
+  expect(paused.gate?.reason).toBe('auth_expired');
+  if (token !== undefined) forge.server.tokens.set(SERVER_TOKEN, token);
+  await forge.until(({ gate }) => gate?.kind === 'pull_request');
+  await forge.mergeAtForge();
+  await forge.until(({ status }) => status === 'completed');
+});
+
+it('pauses and says what to restore where its base branch was deleted', async () => {
+  const forge = await anOpenPullRequest();
+  const main = forge.shop.headOf('main') ?? '';
+  forge.shop.git('update-ref', '-d', 'refs/heads/main');
+  const paused = await forge.until(({ gate }) => gate?.kind === 'pause');
+  expect(paused.gate?.summary).toMatch(/its base branch main is not in shop any more\. Restore the branch/);
+  forge.shop.git('update-ref', 'refs/heads/main', main);
+  await forge.as('anna', 'PATCH', `/pulls/${forge.number}`, { state: 'open' });
+  await forge.decide({ decision: 'retry' });
+  await forge.until(({ gate }) => gate?.kind === 'pull_request');
 });
