@@ -1,4 +1,4 @@
-import type { JsonObject } from '@autonomous/shared';
+import type { JsonObject, RunConfig } from '@autonomous/shared';
 import { Actor } from 'xstate';
 import { describe, expect, it, vi } from 'vitest';
 import { newRun } from '../../core/advance.ts';
@@ -8,6 +8,15 @@ import { aConfig, aQuestion, DrivenRun, outputs } from './build.fixture.ts';
 
 const allAuto = { ...aConfig.trustMode, planning: 'auto' as const };
 const merging = { ...aConfig.git, autoMerge: true };
+
+/** As far as the gate of the pull request. */
+const toPullRequest = (git: Partial<RunConfig['git']> = { createPR: true }): DrivenRun =>
+  DrivenRun.start({ git: { ...aConfig.git, ...git } })
+    .toImplementation()
+    .implemented()
+    .toValidated()
+    .done('copyRecord', outputs.copyRecord)
+    .done('pushBranch', outputs.pullRequest);
 
 describe('the build workflow', () => {
   it('waits for approval of the plan before anything leaves the machine', () => {
@@ -82,6 +91,61 @@ describe('the build workflow', () => {
       published: { pushed: true, note: expect.stringContaining('No forge') },
     });
     expect(run.view?.merged).toBeUndefined();
+  });
+
+  it('stays open with its pull request, and merges no other result than the one that is shown', () => {
+    const run = toPullRequest();
+    expect(run.view).toMatchObject({
+      status: 'awaiting_approval',
+      gate: { kind: 'pull_request', codeTree: 't-code', decisions: ['approve', 'reject', 'accept'] },
+    });
+    expect(run.open).toEqual(['followPullRequest']);
+    expect(run.takes('APPROVAL_GRANTED', { by: 'me', artifactHash: 'report-hash', codeTree: 'other' })).toBe(false);
+    run.send('APPROVAL_GRANTED', { by: 'me', artifactHash: 'report-hash', codeTree: 't-code' });
+    expect(run.open).toEqual(['mergePullRequest']);
+    expect(run.input).toMatchObject({ number: 7, head: 'c-record', codeTree: 't-code', strategy: 'squash' });
+  });
+
+  it('completes at once where its pull request is not followed', () => {
+    const run = toPullRequest({ createPR: true, followPR: false });
+    expect(run.view).toMatchObject({ status: 'completed', published: { pullRequest: { number: 7 } } });
+  });
+
+  it('gives the implementer what reviewers ask as quotations, answers after the push, and looks only for what is new', () => {
+    const run = toPullRequest().done('followPullRequest', outputs.asked);
+    expect(run.open).toEqual(['implementer']);
+    expect(run.input['notes']).toEqual([
+      { kind: 'feedback', text: expect.stringContaining('github:anna at src/login.js:3:\n> Rename it.') },
+    ]);
+    run.done('implementer', { ...outputs.implementer, summary: 'Renamed.\nAs asked.' });
+    run.done('commitCode', { ...outputs.commitCode, commit: 'c-renamed', codeTree: 't-renamed' });
+    for (const mode of ['as_is', 'base_tests'] as const)
+      run.done(mode === 'as_is' ? 'checkAsIs' : 'checkBaseTests', {
+        ...outputs.check(mode),
+        codeTree: 't-renamed',
+      });
+    run.done('validator', outputs.validator).done('report', outputs.report);
+    run.done('copyRecord', outputs.copyRecord).done('pushBranch', { ...outputs.pullRequest, commit: 'c-record-2' });
+    expect(run.input).toMatchObject({
+      published: 'c-record-2',
+      answering: { threads: ['t1'], others: [], commit: 'c-renamed', summary: 'Renamed.' },
+    });
+    run.done('answerReviewers', { answered: 1 });
+    expect(run.input).toMatchObject({ commit: 'c-record-2', seen: outputs.asked.seen });
+  });
+
+  it('sends remarks back by itself as often as it may, then keeps them for a person', () => {
+    const run = toPullRequest({ createPR: true, maxReviewRounds: 1 }).done('followPullRequest', outputs.asked);
+    run.implemented().toValidated().done('copyRecord', outputs.copyRecord);
+    run.done('pushBranch', outputs.pullRequest).done('answerReviewers', { answered: 1 });
+    run.done('followPullRequest', outputs.asked);
+    expect(run.open).toEqual(['followPullRequest']);
+    expect(run.view?.gate).toMatchObject({
+      summary: 'Pull request 7 is open: 1 remark waits for you, since 1 round of review is done',
+      details: { waiting: ['github:anna at src/login.js:3: Rename it.'] },
+    });
+    run.send('APPROVAL_REJECTED', { by: 'me', feedback: 'Do it.' });
+    expect(run.input['notes']).toHaveLength(3);
   });
 
   it('commits what the implementer did before it asks, and goes on with the answer', () => {

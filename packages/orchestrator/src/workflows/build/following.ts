@@ -9,7 +9,7 @@ import { noteFeedback } from '../parts/notes.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { shownResult } from './inputs.ts';
 import { failed } from './pausing.ts';
-import { followingOf, mayReview, numberOf, roundsOf } from './pull-request.ts';
+import { followingOf, mayReview, numberOf, whyHeld } from './pull-request.ts';
 import { buildSetup } from './setup.ts';
 import type { Asked, BuildContext, Followed, MergedPullRequest } from './types.ts';
 
@@ -159,8 +159,7 @@ function summaryOf(context: BuildContext): string {
   const number = numberOf(context);
   if (held === null) return `Pull request ${number} is open: merge it, send it back, or leave it`;
   const waiting = held.remarks.length + held.checks.length;
-  const rounds = roundsOf(context);
-  return `Pull request ${number} is open: ${waiting} ${waiting === 1 ? 'remark waits' : 'remarks wait'} for you, since ${rounds} ${rounds === 1 ? 'round' : 'rounds'} of review are done`;
+  return `Pull request ${number} is open: ${waiting} ${waiting === 1 ? 'remark waits' : 'remarks wait'} for you, since ${whyHeld(context)}`;
 }
 
 /** What waits for a person, one line each; `undefined` for nothing. */

@@ -29,6 +29,13 @@ const follows = ({ published, config, leftAsBranch }: BuildContext): boolean =>
 /** May remarks go back to the implementer by themselves once more? */
 export const mayReview = (context: BuildContext): boolean => followingOf(context).rounds < roundsOf(context);
 
+/** Why remarks wait for a person, to be read after `since`. */
+export function whyHeld(context: BuildContext): string {
+  const rounds = roundsOf(context);
+  if (rounds === 0) return 'git.maxReviewRounds is 0';
+  return rounds === 1 ? '1 round of review is done' : `${rounds} rounds of review are done`;
+}
+
 /** The result of a completed run in one line. */
 export function outcomeOf(context: BuildContext): string {
   if (context.merged) return `Merged into ${context.config.git.baseBranch}`;
@@ -154,7 +161,7 @@ export function pullRequestActions<Event extends EventObject>() {
       enqueue.assign(changed(context, { seen, held: joined(held, asked) }));
       enqueue.emit({
         type: 'NOTICE',
-        message: `Pull request ${numberOf(context)}: ${askedInShort(asked)} ${roundsOf(context)} rounds of review are done, so that this waits until a person sends the result back.`,
+        message: `Pull request ${numberOf(context)}: ${askedInShort(asked)} This waits until a person sends the result back, since ${whyHeld(context)}.`,
       });
     }),
     /** A person sends the result back, with what waits. */
