@@ -12,6 +12,7 @@ import { type Adapters, openAdapters } from './composition/adapters.ts';
 import { type BackgroundWork, createBackgroundWork } from './composition/background-work.ts';
 import { UNFINISHED_REBUILD } from './composition/rebuild.ts';
 import { describeWorkflow, loadServerWorkflows, type ServerWorkflows } from './composition/server-workflows.ts';
+import { projectsAtForge } from './composition/forge.ts';
 import { StopList } from './composition/stop-list.ts';
 import { whyNotStorable } from './composition/storage-health.ts';
 import type { ServerConfig } from './config.ts';
@@ -29,11 +30,13 @@ import { writeExport } from './engine/run-export.ts';
 import type { RunRecordWriter } from './engine/run-record-writer.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { quickCheck } from './event-store/sqlite/integrity/quick-check.ts';
+import { isSameRepository } from './forges/forge.ts';
 import { webOriginOfApi } from './forges/github/github-address.ts';
 import type { SandboxProvider } from './sandboxes/sandbox.ts';
 import type { FeedSource } from './server/feed.ts';
 import type { ServerSetup } from './server-setup/server-setup.ts';
 import { type RunningServer, startServer } from './server/http-server.ts';
+import type { WebhookSettings } from './server/webhooks.ts';
 import { createOrchestrator } from './server/orchestrator-service.ts';
 
 export interface ComposeOptions {
@@ -361,7 +364,21 @@ function startHttp(
     allowedHosts: config.allowedHosts,
     allowedOrigins: [],
     log,
+    webhooks: webhooksOf(config, adapters),
   });
+}
+
+/** `undefined` where the server takes none. */
+function webhooksOf({ github }: ServerConfig, { store, forge, forgeNews }: Adapters): WebhookSettings | undefined {
+  if (github.webhookSecret === null) return undefined;
+  return {
+    secret: github.webhookSecret,
+    async wake(name) {
+      const isThere = (await projectsAtForge(store, forge)).some((each) => isSameRepository(each.name, name));
+      if (isThere) forgeNews.tell(name);
+      return isThere;
+    },
+  };
 }
 
 async function idsOfProjects(store: EventStore): Promise<ReadonlySet<string>> {

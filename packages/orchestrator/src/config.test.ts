@@ -33,7 +33,13 @@ describe('without any variable', () => {
       dataFolder: '/home/somebody/.local/share/autonomous',
       databasePath: '/home/somebody/.local/share/autonomous/orchestrator.db',
       token: null,
-      github: { signIn: null, apiUrl: 'https://api.github.com', repository: null, defaultBranch: null },
+      github: {
+        signIn: null,
+        apiUrl: 'https://api.github.com',
+        repository: null,
+        defaultBranch: null,
+        webhookSecret: null,
+      },
       runDefaults: { maxClarifications: 3, git: { autoMerge: false } },
       runLimits: { autoStages: null, autoMerge: true, models: null },
       maxConcurrentRunsPerUser: 5,
@@ -114,6 +120,7 @@ it('takes every variable', () => {
     GITHUB_REPO_OWNER: 'acme',
     GITHUB_REPO_NAME: 'shop.js',
     GITHUB_DEFAULT_BRANCH: 'develop',
+    GITHUB_WEBHOOK_SECRET: 'webhook-secret-canary',
     COMMIT_AUTHOR_NAME: 'Build Bot',
     COMMIT_AUTHOR_EMAIL: 'bot@acme.test',
     ANTHROPIC_API_KEY: 'anthropic-canary',
@@ -194,6 +201,7 @@ it('takes every variable', () => {
       apiUrl: 'https://github.acme.test/api/v3',
       repository: { owner: 'acme', name: 'shop.js' },
       defaultBranch: 'develop',
+      webhookSecret: 'webhook-secret-canary',
     },
     models: {
       keys: {
@@ -321,6 +329,7 @@ it('takes every variable', () => {
     secrets: [
       'a-token-of-our-own',
       'ghp_canary',
+      'webhook-secret-canary',
       'anthropic-canary',
       'openai-canary',
       'deepseek-canary',
@@ -407,6 +416,7 @@ describe('faults', () => {
     ],
     ['GITHUB_APP_ID', ['0', 'Iv1.abc']],
     ['GITHUB_APP_PRIVATE_KEY', ['-----BEGIN RSA PRIVATE KEY-----', 'SHA256:abc']],
+    ['GITHUB_WEBHOOK_SECRET', ['fifteen-letters', 'with spaces in between']],
     ['GITHUB_DEFAULT_BRANCH', ['--force', 'a b', 'refs/heads/main']],
     ['COMMIT_AUTHOR_NAME', ['A <a@b>', 'a\nb']],
     ['OPENAI_BASE_URL', ['localhost:1234', 'ftp://x', 'https://x?key=1', 'file:///etc/passwd']],

@@ -56,6 +56,8 @@ export interface ServerConfig {
     readonly repository: { readonly owner: string; readonly name: string } | null;
     /** Base branch of that project; `null` takes the remote's HEAD. */
     readonly defaultBranch: string | null;
+    /** Secret of GitHub's webhooks; `null`: none are taken. */
+    readonly webhookSecret: string | null;
   };
   readonly models: ModelSettings;
   /** Absolute folder in which a cassette of every run is kept; `null`: none is. */
@@ -277,6 +279,10 @@ export const SERVER_VARIABLES = {
     'the name of a repository, without its owner',
   ),
   GITHUB_DEFAULT_BRANCH: variable(text.refine(isBranchName), 'the name of a branch'),
+  GITHUB_WEBHOOK_SECRET: secret(
+    text.regex(/^[\x21-\x7e]{16,}$/),
+    'at least 16 characters in one line without spaces; make one with: openssl rand -hex 32',
+  ),
   COMMIT_AUTHOR_NAME: variable(text.regex(/^[^<>\x00-\x1f\x7f]{1,200}$/), 'a name without < and >'),
   COMMIT_AUTHOR_EMAIL: variable(text.regex(/^[^<>\s\x00-\x1f\x7f]{1,200}$/), 'an address without spaces, < and >'),
 
@@ -451,6 +457,7 @@ export function readServerConfig(
       apiUrl: values.GITHUB_API_URL?.replace(/\/$/, '') ?? GITHUB_API_URL,
       repository: owner === undefined || name === undefined ? null : { owner, name },
       defaultBranch: values.GITHUB_DEFAULT_BRANCH ?? null,
+      webhookSecret: values.GITHUB_WEBHOOK_SECRET ?? null,
     },
     models: {
       keys: {

@@ -1,6 +1,8 @@
 /** The forge that the configuration names, and the password that git uses there. */
+import type { Project } from '@autonomous/shared';
 import type { ServerConfig } from '../config.ts';
-import type { Forge } from '../forges/forge.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { Forge, RepositoryName } from '../forges/forge.ts';
 import { hostOfApi } from '../forges/github/github-address.ts';
 import { type GitHubCredentials, tokenInFile } from '../forges/github/github-credentials.ts';
 import type { MirrorOptions } from '../repository/git-mirrors.ts';
@@ -60,4 +62,25 @@ function credentialsOf(
     default:
       return signIn satisfies never;
   }
+}
+
+const PROJECTS_AT_ONCE = 200;
+
+/** Projects whose repositories lie at the server's forge, oldest first. */
+export async function projectsAtForge(
+  store: Pick<EventStore, 'listProjects'>,
+  forge: Pick<Forge, 'repositoryAt'> | null,
+): Promise<readonly { readonly project: Project; readonly name: RepositoryName }[]> {
+  if (forge === null) return [];
+  const found: { readonly project: Project; readonly name: RepositoryName }[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.listProjects(cursor, PROJECTS_AT_ONCE);
+    for (const project of page.items) {
+      const name = forge.repositoryAt(project.repository);
+      if (name !== null) found.push({ project, name });
+    }
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return found.toReversed();
 }

@@ -1,12 +1,12 @@
 /** Wakes those who follow something at a forge, such as a pull request, before they would look again by themselves. */
-import type { RepositoryName } from './forge.ts';
+import { keyOfRepository, type RepositoryName } from './forge.ts';
 
 export class ForgeNews {
   readonly #waiting = new Map<string, Set<() => void>>();
 
   /** Something of this repository may have changed. Nothing is said about what: those who wait read it from the forge. */
   tell(repository: RepositoryName): void {
-    for (const wake of this.#waiting.get(keyOf(repository)) ?? []) wake();
+    for (const wake of this.#waiting.get(keyOfRepository(repository)) ?? []) wake();
   }
 
   /**
@@ -17,7 +17,7 @@ export class ForgeNews {
    */
   async next(repository: RepositoryName, ms: number, signal: AbortSignal): Promise<boolean> {
     signal.throwIfAborted();
-    const key = keyOf(repository);
+    const key = keyOfRepository(repository);
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     const wake = () => resolve(true);
     const stop = () => reject(signal.reason as Error);
@@ -34,9 +34,4 @@ export class ForgeNews {
       if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key);
     }
   }
-}
-
-/** A forge does not tell names apart by case. */
-function keyOf({ owner, name }: RepositoryName): string {
-  return `${owner}/${name}`.toLowerCase();
 }

@@ -18,6 +18,16 @@ export interface RepositoryName {
   readonly name: string;
 }
 
+/** A forge does not tell names apart by case. */
+export function isSameRepository(one: RepositoryName, other: RepositoryName): boolean {
+  return keyOfRepository(one) === keyOfRepository(other);
+}
+
+/** Names a repository of a forge: the same for each way to write its name. */
+export function keyOfRepository({ owner, name }: RepositoryName): string {
+  return `${owner}/${name}`.toLowerCase();
+}
+
 export const MERGE_METHODS = ['squash', 'merge', 'rebase'] as const;
 export type MergeMethod = (typeof MERGE_METHODS)[number];
 

@@ -6,7 +6,7 @@ import { type ServerUnderTest, sendRaw, startTestServer, TOKEN } from './running
 import { stubOrchestrator } from './stub-orchestrator.fixture.ts';
 import { isDashboardPath } from './dashboard.ts';
 import type { FeedSource } from './feed.ts';
-import { PUBLIC_PATHS } from './guard.ts';
+import { PUBLIC_PATHS, SIGNED_PATHS } from './guard.ts';
 import { createServerApp } from './http-server.ts';
 import { nothingStored } from './nothing-stored.fixture.ts';
 import { createSessionCookie } from './session-cookie.ts';
@@ -54,7 +54,10 @@ describe('the guard', () => {
         .filter(({ method }) => method !== 'ALL')
         .map(({ method, path }) => `${method} ${path.replaceAll(/:\w+/g, 'r-1')}`),
     );
-    const closed = [...routes].filter((route) => route !== 'POST /*' && !isPublic(route.split(' ')[1]!));
+    const signed = [...routes].filter((route) => SIGNED_PATHS.has(route.split(' ')[1]!));
+    const closed = [...routes].filter(
+      (route) => route !== 'POST /*' && !isPublic(route.split(' ')[1]!) && !signed.includes(route),
+    );
 
     it('knows all routes of the application', () => {
       expect(closed.length).toBeGreaterThan(35);
@@ -70,6 +73,31 @@ describe('the guard', () => {
       expect(await result.json()).toMatchObject({ status: 401, code: 'unauthorized' });
       expect(calls).toEqual([]);
     });
+
+    it('lets deliveries of webhooks through to the check of their signature, and nothing else of that path', async () => {
+      expect(signed).toEqual(['POST /webhooks/github']);
+      const path = `${server.url}/webhooks/github`;
+      const delivery = await fetch(path, { method: 'POST' });
+      expect([delivery.status, delivery.headers.get('www-authenticate')]).toEqual([404, null]);
+      for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS'])
+        expect((await fetch(path, { method })).status).toBe(401);
+      for (const other of ['/', '/x', '%2f..', '/../../api/runs'])
+        expect((await fetch(`${path}${other}`, { method: 'POST' })).status).toBe(401);
+      const upgrade = await sendRaw(
+        server.port,
+        `POST /webhooks/github HTTP/1.1\r\nHost: 127.0.0.1:${server.port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+        'urn:autonomous',
+      );
+      expect(upgrade).toMatch(/^HTTP\/1.1 401 /);
+    });
+
+    it.each(['https://evil.example', 'null', 'https://dashboard.example'])(
+      'takes no delivery that a page of %s posts',
+      async (Origin) => {
+        const answer = await fetch(`${server.url}/webhooks/github`, { method: 'POST', headers: { Origin } });
+        expect(answer.status).toBe(403);
+      },
+    );
 
     it('answers 401 also to paths that do not exist, so that nobody learns which do', async () => {
       expect((await fetch(`${server.url}/api/nothing`)).status).toBe(401);

@@ -1,9 +1,11 @@
 /**
  * Stands before every handler, WebSocket upgrades included: the Host must be ours (a page cannot rebind its name to this
- * machine), an Origin must be allowed (no other site's page may call), and all but a few paths need a credential.
+ * machine), an Origin must be allowed (no other site's page may call), and all but a few paths need a credential. Deliveries of
+ * webhooks are let through to a handler that checks their signature.
  */
 import type { IncomingMessage } from 'node:http';
 import type { ErrorCode, ProblemDetails } from '@autonomous/shared';
+import { WEBHOOK_PATH } from '@autonomous/shared/api';
 import { isDashboardFile, isDashboardPath } from './dashboard.ts';
 import type { Session } from './sessions.ts';
 import type { Credentials, Visitor } from './token.ts';
@@ -37,6 +39,8 @@ export type Guard = (request: IncomingMessage) => Promise<Verdict>;
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/', '/auth', '/healthz', '/readyz']);
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 export const FEED_PATH = '/ws';
+/** Paths of POST requests that show a signature of their own in place of a token or session. Their handlers check it. */
+export const SIGNED_PATHS: ReadonlySet<string> = new Set([WEBHOOK_PATH]);
 
 export function createGuard(options: GuardOptions): Guard {
   return async (request) => {
@@ -48,6 +52,10 @@ export function createGuard(options: GuardOptions): Guard {
     const isNobodys = isDashboardFile(path) || HEALTH_PATHS.has(path);
     if (request.method === 'GET' && isNobodys && request.headers.upgrade === undefined) {
       return { admitted: true, visitor: null, renewable: null };
+    }
+    if (request.method === 'POST' && SIGNED_PATHS.has(path) && request.headers.upgrade === undefined) {
+      const fault = checkNoPage(request);
+      return fault ? { admitted: false, problem: fault } : { admitted: true, visitor: null, renewable: null };
     }
     const found = await authenticate(request, path, options);
     if (found !== null) return { admitted: true, ...found };
@@ -111,6 +119,12 @@ function checkOrigin(request: IncomingMessage, origins: ReadonlySet<string>): Pr
   return refusal(403, 'forbidden', 'Forbidden', `Pages of ${named} may not call this server.`);
 }
 
+/** A forge's server sends no Origin: with one, even the server's own, a browser is made to post. */
+function checkNoPage(request: IncomingMessage): ProblemDetails | null {
+  if (valuesOf(request, 'origin').length === 0) return null;
+  return refusal(403, 'forbidden', 'Forbidden', 'Deliveries of webhooks come from a forge, and never from a page.');
+}
+
 type Found = Pick<Extract<Verdict, { admitted: true }>, 'visitor' | 'renewable'>;
 
 /** A token that is shown must be right: a wrong one is not made up for by a cookie. */
@@ -169,6 +183,16 @@ export function unauthorized(): ProblemDetails {
   );
 }
 
+/** Refusal of a delivery whose signature is missing or wrong. */
+export function wrongSignature(): ProblemDetails {
+  return refusal(
+    401,
+    'unauthorized',
+    'Unauthorized',
+    'The signature of this delivery (X-Hub-Signature-256) is missing or wrong. Give the webhook at GitHub the secret that GITHUB_WEBHOOK_SECRET has here.',
+  );
+}
+
 /** Refusal of an address that has shown too many wrong credentials. */
 export function tooManyWrong(waitSeconds: number): ProblemDetails {
   return {
@@ -176,7 +200,7 @@ export function tooManyWrong(waitSeconds: number): ProblemDetails {
       429,
       'too_many_requests',
       'TooManyRequests',
-      `Too many wrong tokens, tickets or sign-in codes came from this address. Try again in ${waitSeconds} seconds; the right token is accepted at any time.`,
+      `Too many wrong tokens, tickets, signatures or sign-in codes came from this address. Try again in ${waitSeconds} seconds; the right one is accepted at any time.`,
     ),
     retryAfterSeconds: waitSeconds,
   };

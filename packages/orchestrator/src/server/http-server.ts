@@ -37,6 +37,7 @@ import { CONTENT_SECURITY_POLICY, landingPage, spentLinkPage } from './landing-p
 import { createSessionCookie, nameSessionCookie, type SessionCookie } from './session-cookie.ts';
 import type { SessionStore } from './sessions.ts';
 import { Credentials, LOCAL_CALLER, type Visitor } from './token.ts';
+import { createWebhookHandler, type WebhookSettings } from './webhooks.ts';
 import { WrongCredentials } from './wrong-credentials.ts';
 
 export interface ServerOptions {
@@ -58,6 +59,8 @@ export interface ServerOptions {
   readonly log: Logger;
   /** Faults of the settings that a launch names and its workflow does not have. Default: none is looked for. */
   readonly unknownNames?: (workflow: unknown, config: unknown) => readonly Fault[];
+  /** Deliveries of the forge. Absent: they are answered 404 with the way to turn them on. */
+  readonly webhooks?: WebhookSettings | undefined;
   /** Folder of the built dashboard; without one, a plain page says what the server is. */
   readonly dashboardFolder?: string | undefined;
   /** Longest time for a whole request to arrive; 30 seconds when absent. */
@@ -180,10 +183,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 export interface ServerAppOptions extends Pick<
   ServerOptions,
-  'orchestrator' | 'feed' | 'store' | 'log' | 'dashboardFolder' | 'unknownNames'
+  'orchestrator' | 'feed' | 'store' | 'log' | 'dashboardFolder' | 'unknownNames' | 'webhooks'
 > {
   readonly credentials: Credentials;
-  /** Counts wrong sign-in codes. */
+  /** Counts wrong sign-in codes and signatures. */
   readonly wrong: Pick<WrongCredentials, 'note'>;
   readonly cookie: SessionCookie;
   /** Visitors by request, as the guard found them. */
@@ -234,6 +237,11 @@ export function createServerApp(options: ServerAppOptions) {
     ...(options.unknownNames === undefined ? {} : { unknownNames: options.unknownNames }),
     onInternalError: (error, c) =>
       log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed'),
+    receiveWebhook: createWebhookHandler({
+      settings: options.webhooks,
+      store: options.store,
+      noteWrong: (c) => options.wrong.note((c.env as HttpBindings).incoming.socket.remoteAddress),
+    }),
     async onPost(c, next) {
       if (!(await credentials.isStill(visitor(c)))) return answerProblem(c, unauthorized());
       return once(c, next);

@@ -1,5 +1,5 @@
 /**
- * Counts wrong tokens, tickets and sign-in codes by the address that they come from, and slows down clients that guess.
+ * Counts wrong tokens, tickets, signatures and sign-in codes by the address that they come from, and slows down clients that guess.
  * Only wrong credentials are refused: the users of one machine share an address, and so do all behind one proxy, and none
  * of them may lock out the owner of the right token.
  */
@@ -47,7 +47,7 @@ export class WrongCredentials {
     if (window.count === ALLOWED + 1) {
       this.#options.log.warn(
         { address: key },
-        `more than ${ALLOWED} wrong tokens, tickets or codes came from one address within a minute; further ones are answered 429`,
+        `more than ${ALLOWED} wrong tokens, tickets, signatures or codes came from one address within a minute; further ones are answered 429`,
       );
     }
     return Math.max(1, Math.ceil((window.endsAt - now) / 1_000));

@@ -26,9 +26,20 @@ export async function readJsonBody(c: Context): Promise<void> {
       `The content type ${contentType === undefined ? 'is missing' : `'${contentType}' is not taken`}; send application/json.`,
     );
   }
-  const text = decode(bytes);
-  if (text.length > 0) checkTree(parse(text));
+  parseJsonBytes(bytes);
   replaceBody(c, bytes);
+}
+
+/**
+ * Parses a body; `undefined` for an empty one.
+ * @throws {InvalidRequest} for invalid UTF-8, malformed or absurdly nested JSON
+ */
+export function parseJsonBytes(bytes: Uint8Array): unknown {
+  const text = decode(bytes);
+  if (text.length === 0) return undefined;
+  const parsed = parse(text);
+  checkTree(parsed);
+  return parsed;
 }
 
 /**
@@ -48,8 +59,12 @@ function replaceBody(c: Context, body: Uint8Array<ArrayBuffer>): void {
   c.req.raw = new Request(url, { method, headers, body });
 }
 
-/** @param wayOut sentence for a person whose request has more bytes than the limit */
-async function readBytes(c: Context, limit: number, wayOut: string): Promise<Uint8Array<ArrayBuffer>> {
+/**
+ * Reads a body whole, without keeping more of it than the limit.
+ * @param wayOut sentence for a person whose request has more bytes than the limit
+ * @throws {PayloadTooLarge} @throws {InvalidRequest} when it ends early
+ */
+export async function readBytes(c: Context, limit: number, wayOut: string): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () =>
     new PayloadTooLarge(
       `The request body has more than ${limit.toLocaleString('en')} bytes, the most that is taken. ${wayOut}`,

@@ -9,6 +9,9 @@ import type { Caller, Orchestrator } from './orchestrator.ts';
 import { MAX_UPLOAD_BYTES, readJsonBody, readUploadBody } from './request-body.ts';
 import * as schemas from './schemas.ts';
 
+/** Path at which a forge tells that something happened there. */
+export const WEBHOOK_PATH = '/webhooks/github';
+
 export interface ApiOptions {
   /**
    * Returns the user who makes this request. Called only for routes that need it. The API's host must authenticate the
@@ -30,7 +33,9 @@ export interface ApiOptions {
    * when a launch does not pass its schema, so that the answer has every fault. Default: none.
    */
   readonly unknownNames?: (workflow: unknown, config: unknown) => readonly Fault[];
-  /** Runs on every POST after its body was read and before its route, such as the memory of idempotency keys. */
+  /** Answers a delivery of a webhook, whose body it reads itself. Absent: there is no such route. */
+  readonly receiveWebhook?: (c: Context) => Promise<Response>;
+  /** Runs on every other POST after its body was read and before its route, such as the memory of idempotency keys. */
   readonly onPost?: MiddlewareHandler;
   /** Runs on every PUT and DELETE after its body was read and before its route. */
   readonly onChange?: MiddlewareHandler;
@@ -44,6 +49,11 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
   const app = createRoutes();
   app.onError((error, c) => answerError(error, c, options.onInternalError));
   app.notFound((c) => answerProblem(c, toProblem(new NotFound(`There is no ${c.req.method} ${c.req.path}.`))));
+  if (options.receiveWebhook) {
+    // Before all that reads bodies and asks for the caller: a delivery has its own limit and its own proof.
+    app.openAPIRegistry.registerPath(routes.receiveWebhook);
+    app.post(WEBHOOK_PATH, options.receiveWebhook);
+  }
   app.post('/api/uploads', async (c, next) => readUploadBody(c).then(next));
   app.use(async (c, next) => {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD' && c.req.path !== '/api/uploads') await readJsonBody(c);
@@ -417,6 +427,17 @@ const routes = {
     summary: 'Sign this browser out, or every browser',
     request: { body: mayTake(schemas.signOut) },
     responses: { 200: gives(schemas.signedOut, 'How many browsers were signed in') },
+  }),
+
+  receiveWebhook: route({
+    method: 'post',
+    path: WEBHOOK_PATH,
+    summary: 'A delivery of a webhook of GitHub, signed with GITHUB_WEBHOOK_SECRET. It only wakes a look at GitHub',
+    security: [],
+    responses: {
+      200: gives(schemas.takenDelivery, 'A ping was answered'),
+      202: gives(schemas.takenDelivery, 'Whether the delivery woke something'),
+    },
   }),
 
   createProject: route({

@@ -150,6 +150,8 @@ export const metricsQuery = z.strictObject({
 });
 export const uploadQuery = z.strictObject({ name: text(255) });
 
+export const takenDelivery = z.object({ taken: z.boolean() });
+
 export const newProject = z.strictObject({
   name: text(200).refine((name) => showHiddenInLine(name) === name, 'must be one line without hidden characters'),
   repository: text(2_000),
