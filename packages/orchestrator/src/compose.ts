@@ -13,6 +13,7 @@ import { type BackgroundWork, createBackgroundWork } from './composition/backgro
 import { UNFINISHED_REBUILD } from './composition/rebuild.ts';
 import { describeWorkflow, loadServerWorkflows, type ServerWorkflows } from './composition/server-workflows.ts';
 import { projectsAtForge } from './composition/forge.ts';
+import { createIssueWatcher } from './composition/labelled-issues.ts';
 import { StopList } from './composition/stop-list.ts';
 import { whyNotStorable } from './composition/storage-health.ts';
 import type { ServerConfig } from './config.ts';
@@ -22,6 +23,7 @@ import { type DataFolder, findLostProjects, openDataFolder } from './data-folder
 import { systemClock } from './engine/clock.ts';
 import { type CrashLedger, openCrashLedger } from './engine/crash-ledger.ts';
 import { Engine } from './engine/engine.ts';
+import type { IssueWatcher } from './engine/issue-watcher.ts';
 import { bringBackCommits, findLostCommits } from './engine/lost-commits.ts';
 import { findDivergedRuns } from './engine/record-check.ts';
 import { importNewerRuns } from './engine/record-import.ts';
@@ -240,7 +242,15 @@ async function startParts(parts: Parts): Promise<RunningServer> {
     log,
   });
   // The port is taken before any work is: a second server must not begin and then fail.
-  const server = await startHttp(parts, orchestrator);
+  const issues = createIssueWatcher({
+    config,
+    log,
+    adapters,
+    repository: parts.tools.repository,
+    workflows: parts.workflows,
+    orchestrator,
+  });
+  const server = await startHttp(parts, orchestrator, issues);
   // Stops run in reverse order: the recorder stops before the comparison, because its last writes may wait for one.
   stops.add(async () => comparison.stop());
   stops.add(() => recorder.stop());
@@ -250,6 +260,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   stops.add(async () => mirrorKeeper.stop());
   stops.add(() => mergeRadar.stop());
   stops.add(() => engine.stop());
+  stops.add(async () => issues?.stop());
   stops.add(() => server.close());
   stops.add(async () => probation.stop());
   stops.add(async () => crashes.stopping());
@@ -279,6 +290,10 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   upkeep.start();
   mirrorKeeper.start();
   await createDefaultProject(config, orchestrator, store, log);
+  if (issues !== null) {
+    engine.subscribe((message) => issues.receive(message));
+    issues.start();
+  }
   return server;
 }
 
@@ -334,6 +349,7 @@ function createService(
 function startHttp(
   { options, adapters, engine, workflows, background: { mergeRadar } }: Parts,
   orchestrator: Orchestrator,
+  issues: IssueWatcher | null,
 ): Promise<RunningServer> {
   const { config, log } = options;
   const { launchable, runConfig } = workflows;
@@ -364,19 +380,25 @@ function startHttp(
     allowedHosts: config.allowedHosts,
     allowedOrigins: [],
     log,
-    webhooks: webhooksOf(config, adapters),
+    webhooks: webhooksOf(config, adapters, issues),
   });
 }
 
 /** `undefined` where the server takes none. */
-function webhooksOf({ github }: ServerConfig, { store, forge, forgeNews }: Adapters): WebhookSettings | undefined {
+function webhooksOf(
+  { github }: ServerConfig,
+  { store, forge, forgeNews }: Adapters,
+  issues: IssueWatcher | null,
+): WebhookSettings | undefined {
   if (github.webhookSecret === null) return undefined;
   return {
     secret: github.webhookSecret,
-    async wake(name) {
-      const isThere = (await projectsAtForge(store, forge)).some((each) => isSameRepository(each.name, name));
-      if (isThere) forgeNews.tell(name);
-      return isThere;
+    async wake(repository) {
+      const isThere = (await projectsAtForge(store, forge)).some(({ name }) => isSameRepository(name, repository));
+      if (!isThere) return false;
+      forgeNews.tell(repository);
+      void issues?.discover();
+      return true;
     },
   };
 }

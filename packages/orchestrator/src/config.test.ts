@@ -121,6 +121,7 @@ it('takes every variable', () => {
     GITHUB_REPO_NAME: 'shop.js',
     GITHUB_DEFAULT_BRANCH: 'develop',
     GITHUB_WEBHOOK_SECRET: 'webhook-secret-canary',
+    GITHUB_ISSUE_LABEL: 'none',
     COMMIT_AUTHOR_NAME: 'Build Bot',
     COMMIT_AUTHOR_EMAIL: 'bot@acme.test',
     ANTHROPIC_API_KEY: 'anthropic-canary',
@@ -202,6 +203,7 @@ it('takes every variable', () => {
       repository: { owner: 'acme', name: 'shop.js' },
       defaultBranch: 'develop',
       webhookSecret: 'webhook-secret-canary',
+      issueLabel: null,
     },
     models: {
       keys: {
@@ -417,6 +419,7 @@ describe('faults', () => {
     ['GITHUB_APP_ID', ['0', 'Iv1.abc']],
     ['GITHUB_APP_PRIVATE_KEY', ['-----BEGIN RSA PRIVATE KEY-----', 'SHA256:abc']],
     ['GITHUB_WEBHOOK_SECRET', ['fifteen-letters', 'with spaces in between']],
+    ['GITHUB_ISSUE_LABEL', ['a,b', 'x'.repeat(51)]],
     ['GITHUB_DEFAULT_BRANCH', ['--force', 'a b', 'refs/heads/main']],
     ['COMMIT_AUTHOR_NAME', ['A <a@b>', 'a\nb']],
     ['OPENAI_BASE_URL', ['localhost:1234', 'ftp://x', 'https://x?key=1', 'file:///etc/passwd']],

@@ -58,6 +58,8 @@ export interface ServerConfig {
     readonly defaultBranch: string | null;
     /** Secret of GitHub's webhooks; `null`: none are taken. */
     readonly webhookSecret: string | null;
+    /** Label of issues that start runs; `null`: none does. */
+    readonly issueLabel: string | null;
   };
   readonly models: ModelSettings;
   /** Absolute folder in which a cassette of every run is kept; `null`: none is. */
@@ -283,6 +285,10 @@ export const SERVER_VARIABLES = {
     text.regex(/^[\x21-\x7e]{16,}$/),
     'at least 16 characters in one line without spaces; make one with: openssl rand -hex 32',
   ),
+  GITHUB_ISSUE_LABEL: variable(
+    text.regex(/^[^,\x00-\x1f\x7f]{1,50}$/),
+    'the name of a label, without a comma, or none',
+  ),
   COMMIT_AUTHOR_NAME: variable(text.regex(/^[^<>\x00-\x1f\x7f]{1,200}$/), 'a name without < and >'),
   COMMIT_AUTHOR_EMAIL: variable(text.regex(/^[^<>\s\x00-\x1f\x7f]{1,200}$/), 'an address without spaces, < and >'),
 
@@ -458,6 +464,7 @@ export function readServerConfig(
       repository: owner === undefined || name === undefined ? null : { owner, name },
       defaultBranch: values.GITHUB_DEFAULT_BRANCH ?? null,
       webhookSecret: values.GITHUB_WEBHOOK_SECRET ?? null,
+      issueLabel: values.GITHUB_ISSUE_LABEL === 'none' ? null : (values.GITHUB_ISSUE_LABEL ?? 'autonomous'),
     },
     models: {
       keys: {

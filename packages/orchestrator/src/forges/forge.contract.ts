@@ -340,6 +340,7 @@ export function describeForge(
             body: 'Please.',
             author: { mayWrite: true },
             labelledBy: { mayWrite: true },
+            labelledAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
           },
         ]);
       }, PATIENCE);

@@ -199,6 +199,8 @@ export interface LabelledIssue {
   readonly author: Author;
   /** Last person who put the label there; `null` where the forge does not tell. */
   readonly labelledBy: Author | null;
+  /** When that was, ISO 8601; `null` where the forge does not tell. */
+  readonly labelledAt: string | null;
   /** ISO 8601. */
   readonly updatedAt: string;
 }

@@ -324,20 +324,21 @@ export async function readIssues(
       body: text,
       isClipped,
       author: await authorOf(caller, name, issue.user?.login ?? GHOST),
-      labelledBy: labeller === null ? null : await authorOf(caller, name, labeller),
+      labelledBy: labeller === null ? null : await authorOf(caller, name, labeller.login),
+      labelledAt: labeller?.at ?? null,
       updatedAt: issue.updated_at,
     });
   }
   return issues;
 }
 
-/** Finds the last person who put the label there. */
+/** The last person who put the label there, and when. */
 async function readLabeller(
   caller: Caller,
   name: RepositoryName,
   number: number,
   label: string,
-): Promise<string | null> {
+): Promise<{ readonly login: string; readonly at: string } | null> {
   return caller.do(`read who labelled issue ${number}`, async () => {
     const { items } = await readPages(async (page) => {
       const place = { owner: name.owner, repo: name.name, issue_number: number };
@@ -347,6 +348,7 @@ async function readLabeller(
     const last = items.findLast(
       (each) => each.event === 'labeled' && 'label' in each && each.label.name?.toLowerCase() === label.toLowerCase(),
     );
-    return last?.actor?.login ?? null;
+    const login = last?.actor?.login;
+    return last === undefined || login === undefined ? null : { login, at: last.created_at };
   });
 }

@@ -430,6 +430,7 @@ describe('what people say', () => {
         isClipped: true,
         author: { login: 'otto', mayWrite: false },
         labelledBy: { login: 'anna', mayWrite: true },
+        labelledAt: expect.stringMatching(/^2/),
       },
     ]);
   });

@@ -1,0 +1,90 @@
+/** Runs that issues with a label start: the watcher with the forge and the launch of this server. */
+import {
+  BUDGET_NAMES,
+  type Budgets,
+  InvalidRequest,
+  type Orchestrator,
+  type Project,
+  Unavailable,
+  Unprocessable,
+} from '@autonomous/shared';
+import type { Logger } from 'pino';
+import { requestOfIssue } from '../artifacts/labelled-issue.ts';
+import type { ServerConfig } from '../config.ts';
+import { systemClock } from '../engine/clock.ts';
+import { type IssueLaunch, type IssueLaunchOutcome, IssueWatcher } from '../engine/issue-watcher.ts';
+import type { Repository } from '../repository/repository.ts';
+import { parseProjectConfig } from '../run-config/run-config.ts';
+import type { Adapters } from './adapters.ts';
+import { projectsAtForge } from './forge.ts';
+import type { ServerWorkflows } from './server-workflows.ts';
+
+export interface LabelledIssuesOptions {
+  readonly config: ServerConfig;
+  readonly log: Logger;
+  readonly adapters: Pick<Adapters, 'store' | 'forge' | 'forgeNews'>;
+  readonly repository: Pick<Repository, 'fetch' | 'remoteHead' | 'readFile'>;
+  readonly workflows: ServerWorkflows;
+  readonly orchestrator: Pick<Orchestrator, 'launchRun'>;
+}
+
+/** A remote that does not answer in this time is read as it was last. */
+const FETCH_MS = 5_000;
+
+/** `null` where no label starts runs, or the server has no credentials for a forge. */
+export function createIssueWatcher(options: LabelledIssuesOptions): IssueWatcher | null {
+  const { config, log, adapters } = options;
+  const { store, forge, forgeNews } = adapters;
+  const label = config.github.issueLabel;
+  if (forge === null || label === null) return null;
+  return new IssueWatcher({
+    store,
+    clock: systemClock,
+    log,
+    label,
+    forge,
+    forgeNews,
+    projects: () => projectsAtForge(store, forge),
+    launch: (launch) => launchOfIssue(options, launch),
+  });
+}
+
+async function launchOfIssue(
+  options: LabelledIssuesOptions,
+  { project, issue, login, key }: IssueLaunch,
+): Promise<IssueLaunchOutcome> {
+  const workflow = options.workflows.launchable[0]?.name ?? '';
+  const budgets = await budgetsOf(options, project, workflow);
+  if (Object.keys(budgets).length === 0) return 'no_budget';
+  const request = requestOfIssue(issue);
+  // The budgets of now are the run's own: a project that drops them meanwhile does not set it free.
+  const config = { git: { createPR: true }, ...budgets };
+  try {
+    const wanted = { projectId: project.id, workflow, request, config };
+    return await options.orchestrator.launchRun({ userId: `github:${login}` }, wanted, key);
+  } catch (error) {
+    if (!(error instanceof Unprocessable) && !(error instanceof InvalidRequest)) throw error;
+    if ('runId' in error.extra) return 'started_elsewhere';
+    options.log.warn({ projectId: project.id }, `no run was started for issue ${issue.number}: ${error.message}`);
+    return 'refused';
+  }
+}
+
+/** Budgets that a run has which asks for none. */
+async function budgetsOf(
+  { repository, workflows }: LabelledIssuesOptions,
+  project: Project,
+  workflow: string,
+): Promise<Budgets> {
+  await repository.fetch(project, AbortSignal.timeout(FETCH_MS)).catch(() => undefined);
+  const base = await repository.remoteHead(project, project.baseBranch);
+  if (base === null)
+    throw new Unavailable(
+      `The branch '${project.baseBranch}' of project '${project.name}' cannot be read. Check the repository with autonomous doctor.`,
+    );
+  const text = await repository.readFile(project, base, '.autonomous/config.json');
+  const parsed = text === null ? null : parseProjectConfig(text);
+  const { config } = workflows.runConfig.resolve(workflow, parsed?.ok === true ? parsed.config : null, {});
+  const set = BUDGET_NAMES.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]] as const]));
+  return Object.fromEntries(set);
+}
