@@ -69,7 +69,7 @@ async function examineIn(scratch: string, { config, repository, branch }: Reposi
   return [
     present('repository', `${repository}, branch ${project.baseBranch} at ${commit.slice(0, 8)}`),
     ...inspected.notices.map((detail) => optional('repository', detail)),
-    ...(await examineAtForge(forge, repository)),
+    ...(await examineAtForge(forge, repository, config)),
     ...(parsed !== null && !parsed.ok ? [optional('configuration', `${CONFIG_PATH} is not valid and is ignored`)] : []),
     ...(parsed?.ok === true ? parsed.notices : []).map((text) =>
       checkOf({ about: 'configuration', weight: 'warns', text }),
@@ -92,9 +92,13 @@ function checkOf({ about, weight, text }: Finding): Check {
 }
 
 /** Findings about the server's permissions at the repository's forge; none where it lies elsewhere. */
-async function examineAtForge(forge: Forge | null, repository: string): Promise<readonly Check[]> {
+async function examineAtForge(
+  forge: Forge | null,
+  repository: string,
+  { github }: ServerConfig,
+): Promise<readonly Check[]> {
   const name = forge?.repositoryAt(repository) ?? null;
-  return forge === null || name === null ? [] : checksOfForge(forge, name);
+  return forge === null || name === null ? [] : checksOfForge(forge, name, github);
 }
 
 /** One check a kind: what sandbox and checks do not have as git would. */

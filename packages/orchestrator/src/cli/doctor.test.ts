@@ -94,6 +94,50 @@ describe('doctor', () => {
     expect(refused.stdout).not.toContain(SERVER_TOKEN);
   });
 
+  it('looks at the webhook of the repository, where the server takes webhooks and the account may list them', async () => {
+    const ground = await openGitHubGround();
+    onTestFinished(() => ground.close());
+    const { server, shop } = ground;
+    const answers = createServer((request, response) => {
+      request.resume().on('end', () => response.writeHead(request.url === '/webhooks/github' ? 401 : 202).end());
+    });
+    await new Promise<void>((listening) => void answers.listen(0, '127.0.0.1', listening));
+    onTestFinished(() => void answers.close());
+    const url = `http://127.0.0.1:${(answers.address() as AddressInfo).port}`;
+    const unset = {
+      GITHUB_TOKEN: SERVER_TOKEN,
+      GITHUB_API_URL: server.apiUrl,
+      GITHUB_REPO_OWNER: 'acme',
+      GITHUB_REPO_NAME: 'shop',
+    };
+    const env = { ...unset, GITHUB_WEBHOOK_SECRET: 'a-secret-of-a-webhook' };
+    const webhooks = async (from: Record<string, string> = env) =>
+      (await examine(from)).checks
+        .filter(({ name }) => name === 'webhook')
+        .map(({ status, detail }) => `${status}: ${detail}`);
+
+    expect(await webhooks()).toEqual([expect.stringMatching(/^ok: not looked at: .* may not list .*acme\/shop/)]);
+    shop.collaborators.set('octo-server', 'admin');
+    expect(await webhooks(unset)).toEqual([]);
+    const none = expect.stringMatching(/^optional: .*no active webhook of acme\/shop points to .*\/webhooks\/github$/);
+    expect(await webhooks()).toEqual([none]);
+
+    const hook = { secret: 'another-one', events: ['*'] };
+    server.hooks.add(shop, { ...hook, url: `${url}/elsewhere` });
+    expect(await webhooks()).toEqual([none]);
+    server.hooks.add(shop, { ...hook, url: `${url}/behind/webhooks/github?x=y` });
+    const good = `ok: acme/shop tells ${url}/behind/webhooks/github`;
+    expect(await webhooks()).toEqual([good]);
+    server.hooks.add(shop, { ...hook, url: `${url}/webhooks/github`, events: ['issues', 'status'] });
+    await ground.as('anna', 'POST', '/issues', { title: 'Delivered' });
+    await server.hooks.settled();
+    expect(await webhooks()).toEqual([
+      good,
+      expect.stringMatching(/^optional: .*lacks the events pull_request, pull_request_review, .*check_suite$/),
+      expect.stringMatching(/^optional: .*failed at its last delivery: 401$/),
+    ]);
+  });
+
   it('starts a sandbox of the provider that is configured', async () => {
     const e2b = await startE2bServer();
     onTestFinished(() => e2b.close());

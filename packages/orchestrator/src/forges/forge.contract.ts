@@ -362,8 +362,10 @@ export function describeForge(
       const found = await ground.forge.examine(ground.name);
       expect(found).toMatchObject({ repository: { ...ground.name } });
       expect(found.findings.filter(({ weight }) => weight === 'stops')).toEqual([]);
+      for (const webhook of found.webhooks ?? [])
+        expect(webhook).toMatchObject({ url: expect.stringMatching(/^https?:/), events: expect.any(Array) });
       const gone = await ground.forge.examine({ ...ground.name, name: `none-${randomUUID()}` });
-      expect(gone).toMatchObject({ repository: null, findings: [{ weight: 'stops' }] });
+      expect(gone).toMatchObject({ repository: null, webhooks: null, findings: [{ weight: 'stops' }] });
     });
 
     it('ends with the reason of a signal', async () => {

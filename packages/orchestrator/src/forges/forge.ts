@@ -223,6 +223,19 @@ export interface ForgeFinding {
   readonly way: string;
 }
 
+/** Webhook of a repository, by which the forge tells a server that something happened. */
+export interface ForgeWebhook {
+  /** Address that it is sent to, without user name and query. */
+  readonly url: string;
+  readonly isActive: boolean;
+  /** Whether its deliveries are `application/json`. */
+  readonly isJson: boolean;
+  /** Names of events; `*` means all. */
+  readonly events: readonly string[];
+  /** How the last delivery failed: the status of its answer, or a word of the forge. `null`: it did not, or there was none. */
+  readonly lastFailure: string | null;
+}
+
 export interface ForgeExamination {
   /** Login of the account, `name[bot]` for an App; `null` where the credentials are refused. */
   readonly account: string | null;
@@ -230,6 +243,8 @@ export interface ForgeExamination {
   readonly expiresAt: string | null;
   /** The repository, where one was asked for and can be read. */
   readonly repository: RepositoryFacts | null;
+  /** Webhooks of the repository itself; `null` where the credentials may not list them, or there is no repository. */
+  readonly webhooks: readonly ForgeWebhook[] | null;
   /** Empty when all is well. */
   readonly findings: readonly ForgeFinding[];
 }

@@ -43,7 +43,7 @@ const MAX_BYTES = 5 * 1024 * 1024;
 /** Bodies that are read at the same time: nobody has proved anything before the end of one. */
 const MOST_AT_ONCE = 8;
 /** Events after which a look may find something new. */
-const EVENTS: ReadonlySet<string> = new Set([
+export const WEBHOOK_EVENTS: ReadonlySet<string> = new Set([
   'pull_request',
   'pull_request_review',
   'pull_request_review_comment',
@@ -125,7 +125,7 @@ export function createWebhookHandler({
     const event = checkHeaders(c);
     if (event === 'ping') return c.json({ taken: true }, 200);
     const body = parseJsonBytes(bytes);
-    const payload = EVENTS.has(event) ? payloadSchema.safeParse(body) : null;
+    const payload = WEBHOOK_EVENTS.has(event) ? payloadSchema.safeParse(body) : null;
     if (payload?.success !== true) return c.json({ taken: false }, 202);
     const { name, owner } = payload.data.repository;
     const digest = createHash('sha256').update(bytes).digest('hex');

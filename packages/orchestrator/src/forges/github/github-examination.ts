@@ -4,6 +4,7 @@ import {
   type ForgeExamination,
   type ForgeFinding,
   ForgeRefusal,
+  type ForgeWebhook,
   type RepositoryFacts,
   type RepositoryName,
 } from '../forge.ts';
@@ -34,6 +35,7 @@ export async function examine(
   const findings: ForgeFinding[] = [];
   let account: Account | null = null;
   let repository: RepositoryFacts | null = null;
+  let webhooks: readonly ForgeWebhook[] | null = null;
   try {
     account = await readAccount(caller, credentials.kind);
     findings.push(...expiryFindings(account, nameOfCredentials(credentials), renewalOf(credentials), now));
@@ -43,12 +45,13 @@ export async function examine(
         ...repositoryFindings(repository),
         ...(await permissionFindings(caller, repository, account, nameOfCredentials(credentials), host)),
       );
+      webhooks = await readWebhooks(caller, repository);
     }
   } catch (error) {
     if (!(error instanceof NeedsHuman) && !(error instanceof RetryableFailure)) throw error;
     findings.push({ weight: error instanceof NeedsHuman ? 'stops' : 'warns', ...partsOf(error.message) });
   }
-  return { account: account?.login ?? null, expiresAt: account?.expiresAt ?? null, repository, findings };
+  return { account: account?.login ?? null, expiresAt: account?.expiresAt ?? null, repository, webhooks, findings };
 }
 
 /** The last sentence of our messages is the way out. */
@@ -120,6 +123,37 @@ function repositoryFindings(facts: RepositoryFacts): readonly ForgeFinding[] {
         ]
       : []),
   ];
+}
+
+/** Only who administers a repository may list its webhooks; to all others GitHub says that there is no such page. */
+async function readWebhooks(caller: Caller, { owner, name }: RepositoryFacts): Promise<ForgeWebhook[] | null> {
+  try {
+    return await caller.do(`list the webhooks of ${owner}/${name}`, async () => {
+      const asked = { owner, repo: name, per_page: 100, ...caller.settings };
+      const { data } = await caller.client.rest.repos.listWebhooks(asked);
+      return data.map(({ active, events, config, last_response: last }) => ({
+        url: plainAddress(config.url ?? ''),
+        isActive: active,
+        isJson: config.content_type === 'json',
+        events,
+        lastFailure: lastFailureOf(last.code, last.status),
+      }));
+    });
+  } catch (error) {
+    if (error instanceof ForgeRefusal) return null;
+    throw error;
+  }
+}
+
+/** Query and user name may hold a secret of somebody. */
+function plainAddress(address: string): string {
+  const url = URL.parse(address);
+  return url === null ? '' : `${url.origin}${url.pathname}`;
+}
+
+function lastFailureOf(code: number | null, status: string | null): string | null {
+  if (code !== null) return code >= 200 && code < 300 ? null : String(code);
+  return status === null || status === 'unused' || status === 'active' ? null : status;
 }
 
 interface Wanted {

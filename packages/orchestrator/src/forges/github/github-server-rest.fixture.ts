@@ -230,6 +230,9 @@ export const ROUTES: readonly Route[] = [
       ? refusal(422, 'Reference does not exist')
       : { status: 204, body: null },
   ),
+  route('GET', '/hooks', 'repository_hooks=read', ({ repository, login, hooks }) =>
+    repository.levelOf(login) === 'admin' ? ok(hooks.list(repository)) : refusal(404, 'Not Found'),
+  ),
   route('POST', '/hooks', 'repository_hooks=write', ({ repository, body, hooks }) => {
     const config = (body['config'] ?? {}) as Readonly<Record<string, unknown>>;
     const hook = { url: text(config['url']), secret: text(config['secret']), events: texts(body['events']) };

@@ -44,6 +44,25 @@ export class Webhooks {
     return id;
   }
 
+  /** As GitHub lists them. */
+  list(repository: StandInRepository): readonly object[] {
+    return this.#hooks
+      .filter((each) => each.repository === repository)
+      .map(({ id, hook }) => {
+        const last = this.#deliveries.findLast((each) => each.hook === hook);
+        const code = last === undefined ? null : (last.status ?? 502);
+        return {
+          id,
+          type: 'Repository',
+          name: 'web',
+          active: true,
+          events: hook.events,
+          config: { url: hook.url, content_type: 'json', insecure_ssl: '0', secret: '********' },
+          last_response: { code, status: code === null ? 'unused' : 'active', message: null },
+        };
+      });
+  }
+
   /** Delivers an event in the order in which events happen; nobody waits for it. */
   send(repository: StandInRepository, login: string, event: string, action: string | null, payload: object): void {
     const places = this.#places();
