@@ -167,18 +167,20 @@ export class IssueWatcher {
 
   async #watch(watched: WatchedRepository): Promise<void> {
     const { signal } = this.#stopping;
+    const { clock, forgeNews } = this.#options;
     let isRead = false;
     while (!this.#isStopped) {
       // Also news that come during the look lead to another one.
-      const news = this.#options.forgeNews.next(watched.name, EVERY_MS, signal);
+      const news = forgeNews.next(watched.name, EVERY_MS, signal);
       news.catch(() => {});
       const waitMs = await this.#attempt(watched, 'its issues cannot be read', async () => {
         if (!isRead) await this.#readMark(watched);
         isRead = true;
         await this.#inTurn(() => this.#look(watched));
       });
+      const lookedAt = clock.now().getTime();
       if (waitMs === null) await news.catch(() => false);
-      await this.#pause(waitMs ?? GAP_MS);
+      await this.#pause(waitMs ?? lookedAt + GAP_MS - clock.now().getTime());
     }
   }
 
@@ -344,7 +346,7 @@ export class IssueWatcher {
 
   async #pause(ms: number): Promise<void> {
     const { signal } = this.#stopping;
-    if (signal.aborted) return;
+    if (signal.aborted || ms <= 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const cancel = this.#options.clock.after(ms, resolve);
     const stop = (): void => resolve();
