@@ -85,6 +85,10 @@ function nameOf({ kind, reason }: Gate): string {
 export const NO_BUDGET_COMMENT =
   'No run was started for this issue: this project has no budget, and a run could spend without a limit. Set one, such as `maxCostUsd` below `defaultRunConfig` in `.autonomous/config.json` or `DEFAULT_MAX_COST_USD` of the server, then take the label away and put it there again.';
 
+/** The comment on an issue that its author, who may not write, changed after somebody had put the label there. */
+export const CHANGED_COMMENT =
+  'No run was started for this issue: it was changed after it got its label. Read it again, then take the label away and put it there again.';
+
 /** The comment on an issue for which the server refuses to start a run. The reason may be nobody else's business. */
 export const REFUSED_COMMENT =
   'No run was started for this issue: the server refused it, and its log says why. Correct that, then take the label away and put it there again.';

@@ -9,7 +9,7 @@
 import { type Project, RetryableFailure, type RunView } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { commentOfRun, NO_BUDGET_COMMENT, REFUSED_COMMENT } from '../artifacts/labelled-issue.ts';
+import { CHANGED_COMMENT, commentOfRun, NO_BUDGET_COMMENT, REFUSED_COMMENT } from '../artifacts/labelled-issue.ts';
 import { isFinal } from '../core/advance.ts';
 import { runIdOf } from '../core/run-id.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -32,8 +32,8 @@ export interface IssueLaunch {
   readonly key: string;
 }
 
-/** `no_budget`: the run could spend without a limit. `refused`: the launch is faulty, and a repetition does not change that. */
-export type IssueLaunchOutcome = RunView | 'no_budget' | 'refused' | 'started_elsewhere';
+/** `changed`: the request is no longer what the person saw. `no_budget`: the run could spend without a limit. `refused`: the launch is faulty, and a repetition does not change that. */
+export type IssueLaunchOutcome = RunView | keyof typeof COMMENTS | 'started_elsewhere';
 
 export interface IssueWatcherOptions {
   readonly store: Pick<EventStore, 'getMark' | 'setMark' | 'loadView'>;
@@ -48,6 +48,7 @@ export interface IssueWatcherOptions {
   readonly launch: (launch: IssueLaunch) => Promise<IssueLaunchOutcome>;
 }
 
+const COMMENTS = { changed: CHANGED_COMMENT, no_budget: NO_BUDGET_COMMENT, refused: REFUSED_COMMENT } as const;
 const EVERY_MS = 60_000;
 /** Between two looks at a repository, whatever news there are, and between two edits of a comment. */
 const GAP_MS = 5_000;
@@ -240,12 +241,13 @@ export class IssueWatcher {
   async #take(watched: WatchedRepository, issue: LabelledIssue, key: string): Promise<boolean> {
     const { store, launch } = this.#options;
     const { project } = watched;
+    const login = issue.labelledBy?.login ?? '';
     const outcome =
       (await store.loadView(runIdOf(key))) ??
-      (await launch({ project, issue, login: issue.labelledBy?.login ?? '', key }));
+      (issue.isChangedSince ? 'changed' : await launch({ project, issue, login, key }));
     if (outcome === 'started_elsewhere') return false;
     if (typeof outcome === 'string') {
-      await this.#comment(watched, issue.number, outcome === 'no_budget' ? NO_BUDGET_COMMENT : REFUSED_COMMENT);
+      await this.#comment(watched, issue.number, COMMENTS[outcome]);
       return false;
     }
     await this.#follow(watched, issue.number, outcome.id);

@@ -201,6 +201,8 @@ export interface LabelledIssue {
   readonly labelledBy: Author | null;
   /** When that was, ISO 8601; `null` where the forge does not tell. */
   readonly labelledAt: string | null;
+  /** Whether title or body were changed since then. Only looked for where the author may not write; `false` otherwise. */
+  readonly isChangedSince: boolean;
   /** ISO 8601. */
   readonly updatedAt: string;
 }

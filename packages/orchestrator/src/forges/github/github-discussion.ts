@@ -1,4 +1,4 @@
-/** Remarks of people at GitHub about a pull request or issue, and the server's own comments and answers. */
+/** Remarks of people at GitHub about a pull request or issue, and the own comments and answers of the server. */
 import {
   type Author,
   type Discussion,
@@ -317,28 +317,60 @@ export async function readIssues(
     if (issue.pull_request !== undefined) continue;
     const { text, isClipped } = clip(issue.body ?? '');
     const labeller = await readLabeller(caller, name, issue.number, label);
+    const author = await authorOf(caller, name, issue.user?.login ?? GHOST);
     issues.push({
       number: issue.number,
       url: issue.html_url,
       title: issue.title,
       body: text,
       isClipped,
-      author: await authorOf(caller, name, issue.user?.login ?? GHOST),
+      author,
       labelledBy: labeller === null ? null : await authorOf(caller, name, labeller.login),
       labelledAt: labeller?.at ?? null,
+      isChangedSince:
+        labeller !== null && !author.mayWrite && (await isChangedSince(caller, name, issue.number, labeller)),
       updatedAt: issue.updated_at,
     });
   }
   return issues;
 }
 
-/** The last person who put the label there, and when. */
+interface Labeller {
+  readonly login: string;
+  readonly at: string;
+  /** When the title was changed last; `null`: never. */
+  readonly renamedAt: string | null;
+}
+
+const EDITED = `query ($owner: String!, $name: String!, $number: Int!) {
+  repository(owner: $owner, name: $name) { issue(number: $number) { lastEditedAt } }
+}`;
+
+/** Times have whole seconds: a change in the second of the label counts as one after it. */
+async function isChangedSince(
+  caller: Caller,
+  { owner, name }: RepositoryName,
+  number: number,
+  { at, renamedAt }: Labeller,
+): Promise<boolean> {
+  if (renamedAt !== null && renamedAt >= at) return true;
+  const { repository } = await caller.do(`read when issue ${number} was edited`, () =>
+    caller.client.graphql<{ readonly repository: { readonly issue: { readonly lastEditedAt: string | null } } }>(
+      EDITED,
+      { owner, name, number, ...caller.settings },
+    ),
+  );
+  const { lastEditedAt } = repository.issue;
+  return lastEditedAt !== null && lastEditedAt >= at;
+}
+
+/** The person who put the label there last, and when. */
 async function readLabeller(
   caller: Caller,
   name: RepositoryName,
   number: number,
   label: string,
-): Promise<{ readonly login: string; readonly at: string } | null> {
+): Promise<Labeller | null> {
   return caller.do(`read who labelled issue ${number}`, async () => {
     const { items } = await readPages(async (page) => {
       const place = { owner: name.owner, repo: name.name, issue_number: number };
@@ -349,6 +381,7 @@ async function readLabeller(
       (each) => each.event === 'labeled' && 'label' in each && each.label.name?.toLowerCase() === label.toLowerCase(),
     );
     const login = last?.actor?.login;
-    return last === undefined || login === undefined ? null : { login, at: last.created_at };
+    const renamedAt = items.findLast((each) => each.event === 'renamed')?.created_at ?? null;
+    return last === undefined || login === undefined ? null : { login, at: last.created_at, renamedAt };
   });
 }

@@ -138,13 +138,25 @@ function queries(world: GraphqlWorld): Source {
           'NOT_FOUND',
           `Could not resolve to a Repository with the name '${String(owner)}/${String(name)}'.`,
         );
-      return { pullRequest: ({ number }: Variables) => pullSource(world, found, Number(number)) };
+      return {
+        pullRequest: ({ number }: Variables) => pullSource(world, found, Number(number)),
+        issue: ({ number }: Variables) => issueSource(world, found, Number(number)),
+      };
     },
     node: ({ id }: Variables) => {
       const { repository, issue, thread } = findThread(world, String(id));
       return threadSource(world, repository, issue, thread);
     },
   };
+}
+
+function issueSource(world: GraphqlWorld, repository: StandInRepository, number: number): Source {
+  const issue = repository.issues.get(number);
+  if (issue === undefined || issue.pull !== null)
+    throw new GraphqlFault('NOT_FOUND', `Could not resolve to an Issue with the number of ${number}.`);
+  if (!world.may(repository, 'issues=read'))
+    throw new GraphqlFault('FORBIDDEN', 'Resource not accessible by personal access token');
+  return { lastEditedAt: issue.editedAt };
 }
 
 function pullSource(world: GraphqlWorld, repository: StandInRepository, number: number): Source {

@@ -103,9 +103,15 @@ function createIssue({ repository, body, login, places, hooks }: Asked): Answer 
 
 const changeIssue = onIssue(({ repository, body, login, places, hooks }, issue) => {
   if (body['state'] === 'open' || body['state'] === 'closed') issue.state = body['state'];
-  if (typeof body['title'] === 'string') issue.title = body['title'];
-  if (typeof body['body'] === 'string') issue.body = body['body'];
   issue.updatedAt = now();
+  if (typeof body['title'] === 'string') {
+    issue.title = body['title'];
+    issue.events.push({ id: nextId(), event: 'renamed', login, at: issue.updatedAt });
+  }
+  if (typeof body['body'] === 'string') {
+    issue.body = body['body'];
+    issue.editedAt = issue.updatedAt;
+  }
   const view = issueView(repository, issue, places);
   hooks.send(repository, login, 'issues', issue.state === 'closed' ? 'closed' : 'edited', { issue: view });
   return ok(view);

@@ -69,6 +69,8 @@ export interface Issue {
   readonly events: IssueEvent[];
   readonly createdAt: string;
   updatedAt: string;
+  /** Last change of the body; `null`: none. */
+  editedAt: string | null;
   readonly pull: Pull | null;
 }
 
@@ -227,6 +229,7 @@ export class StandInRepository {
       events: [],
       createdAt: at,
       updatedAt: at,
+      editedAt: null,
       pull,
     };
     this.issues.set(issue.number, issue);

@@ -431,9 +431,22 @@ describe('what people say', () => {
         author: { login: 'otto', mayWrite: false },
         labelledBy: { login: 'anna', mayWrite: true },
         labelledAt: expect.stringMatching(/^2/),
+        isChangedSince: false,
       },
     ]);
   });
+
+  it.each([{ body: 'Something else' }, { title: 'Something else' }])(
+    'tells that a stranger’s issue was changed after the label: %o',
+    async (change) => {
+      const { number } = (await ground.as('otto', 'POST', '/issues', { title: 'A', body: 'B' })) as { number: number };
+      await ground.as('anna', 'POST', `/issues/${number}/labels`, { labels: ['autonomous'] });
+      await ground.as('otto', 'POST', `/issues/${number}/comments`, { body: 'Thanks.' });
+      expect(await ground.repository.issuesWithLabel('autonomous')).toMatchObject([{ isChangedSince: false }]);
+      await ground.as('otto', 'PATCH', `/issues/${number}`, change);
+      expect(await ground.repository.issuesWithLabel('autonomous')).toMatchObject([{ isChangedSince: true }]);
+    },
+  );
 
   it('is read over many pages', async () => {
     const { number } = await ground.open();
