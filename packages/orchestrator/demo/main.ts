@@ -30,8 +30,17 @@ import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap
 import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
 import { createUnsandboxedProvider } from '../src/sandboxes/unsandboxed.ts';
 import { describeEvent, describeProgress, formatTimeline } from '../src/cli/timeline.ts';
+import { type DemoForge, openDemoForge } from './forge.ts';
 import { type DemoOptions, readOptions } from './options.ts';
-import { type DemoPlace, DemoRefused, makePlace, removePlace, updateProject } from './place.ts';
+import {
+  BUNDLED_PROJECT,
+  type DemoPlace,
+  DemoRefused,
+  makePlace,
+  makePlaceAt,
+  removePlace,
+  updateProject,
+} from './place.ts';
 
 const BUNDLED_SCRIPTS = {
   build: fileURLToPath(new URL('./login.script.yaml', import.meta.url)),
@@ -63,21 +72,43 @@ async function demo(options: DemoOptions): Promise<number> {
   const script = options.script ?? BUNDLED_SCRIPTS[options.workflow];
   parseScript(await readScript(script), script, knownRolesOf(workflows, false));
   const place = await makePlace(options.out, options.project);
+  const forge = options.forge ? await openDemoForge(path.join(place.folder, 'github'), BUNDLED_PROJECT) : null;
   try {
-    return await runIn(place, script, options, startedAt);
+    return await runIn({
+      place: forge === null ? place : await makePlaceAt(place, forge.remote),
+      forge,
+      script,
+      options,
+      startedAt,
+    });
   } catch (error) {
     // Nothing began: the mended command may use the same folder.
     if (error instanceof DemoRefused) await removePlace(place, options.out !== null);
     throw error;
+  } finally {
+    await forge?.close();
   }
 }
 
-async function runIn(place: DemoPlace, script: string, options: DemoOptions, startedAt: number): Promise<number> {
+interface Scene {
+  readonly place: DemoPlace;
+  /** `null`: a bare repository without pull requests. */
+  readonly forge: DemoForge | null;
+  /** Absolute path. */
+  readonly script: string;
+  readonly options: DemoOptions;
+  /** By the clock of `performance`. */
+  readonly startedAt: number;
+}
+
+async function runIn(scene: Scene): Promise<number> {
+  const { place, forge, script, options, startedAt } = scene;
   const orchestrator = await startOrchestrator({
     config: readServerConfig({
       AUTONOMOUS_DATA: place.data,
       AUTONOMOUS_SCRIPT: script,
       ORCHESTRATOR_PORT: '0',
+      ...forge?.env,
     }),
     log: pino({ level: 'error' }, pino.destination(2)),
     ...(await demoSandbox(options)),
@@ -88,7 +119,7 @@ async function runIn(place: DemoPlace, script: string, options: DemoOptions, sta
   try {
     const client = createClient({ baseUrl: orchestrator.server.url, token: orchestrator.token });
     say(options, heading(place, orchestrator.server.url, options));
-    const launched = await launch(client, place, options).catch((error: unknown) => {
+    const launched = await launch(client, scene).catch((error: unknown) => {
       throw new DemoRefused(explainError(error).message);
     });
     if (options.attach) {
@@ -99,7 +130,7 @@ async function runIn(place: DemoPlace, script: string, options: DemoOptions, sta
     const run =
       options.workflow === 'phased-plan'
         ? (await followFamily({ client, io: terminal(options), runId: launched.id, json: false })).run
-        : await follow(client, launched, options, startedAt);
+        : await follow(client, launched, scene);
     await orchestrator.settled();
     if (run.status === 'completed') await updateProject(place);
     await summarize(client, run, place, orchestrator.server.url, options);
@@ -113,6 +144,7 @@ async function runIn(place: DemoPlace, script: string, options: DemoOptions, sta
       gates: run.gates.length,
       questions: run.clarifications.length,
       fixes: run.fixAttempts,
+      ...(run.published?.pullRequest === undefined ? {} : { pullRequest: run.published.pullRequest.number }),
       ...(options.workflow === 'phased-plan' ? { phases: await phasesOf(client, run) } : {}),
       durationMs: Math.round(performance.now() - startedAt),
     };
@@ -146,8 +178,8 @@ async function demoSandbox(options: DemoOptions): Promise<{ readonly sandboxes?:
   return { sandboxes: createUnsandboxedProvider() };
 }
 
-async function launch(client: Client, place: DemoPlace, { request, workflow }: DemoOptions): Promise<RunView> {
-  const project = await client.createProject({ name: 'demo', repository: place.remote });
+async function launch(client: Client, { place, forge, options: { request, workflow } }: Scene): Promise<RunView> {
+  const project = await client.createProject({ name: 'demo', repository: forge?.address ?? place.remote });
   if (workflow === 'phased-plan')
     return client.launchRun({
       projectId: project.id,
@@ -159,7 +191,7 @@ async function launch(client: Client, place: DemoPlace, { request, workflow }: D
   return client.launchRun({
     projectId: project.id,
     request,
-    config: { trustMode: { planning: 'manual' }, git: { autoMerge: true } },
+    config: { trustMode: { planning: 'manual' }, git: forge === null ? { autoMerge: true } : { createPR: true } },
   });
 }
 
@@ -183,17 +215,25 @@ async function phasesOf(client: Client, run: RunView) {
 }
 
 /** Tells the run's events as they come and decides its gates, until it ends or needs what the demo cannot give. */
-async function follow(client: Client, launched: RunView, options: DemoOptions, startedAt: number): Promise<RunView> {
+async function follow(client: Client, launched: RunView, { options, forge, startedAt }: Scene): Promise<RunView> {
   const stop = new AbortController();
   const tell = (text: string, tone: Tone): void =>
     say(options, formatTimeline({ atMs: performance.now() - startedAt, text, tone }, { color: usesColor(options) }));
   const askPerson = personAtTerminal(client, terminal(options));
   let failed: unknown;
+  let isReviewed = false;
   const decided = async (event: WorkflowEvent): Promise<void> => {
     const run = await client.getRun(launched.id);
     if (FINAL_STATUSES.has(run.status)) return stop.abort();
     if (!run.gate || run.gate.id !== `${run.id}.${event.sequence}`) return;
     if (run.gate.kind === 'plan') say(options, await planText(client, run));
+    if (run.gate.kind === 'pull_request' && forge !== null) {
+      if (!isReviewed) {
+        isReviewed = true;
+        return tell(await forge.review(run), 'plain');
+      }
+      for (const { login, body } of forge.threads()) tell(`${login}: ${firstLine(body)}`, 'plain');
+    }
     const goesOn = options.interactive
       ? await askPerson(run.gate, stop.signal)
       : await decideForPerson(client, run.gate);
@@ -220,6 +260,10 @@ async function follow(client: Client, launched: RunView, options: DemoOptions, s
   });
   if (failed !== undefined) throw failed instanceof Error ? failed : new Error(String(failed));
   return client.getRun(launched.id);
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
 }
 
 /** @returns false for a gate that only a person can decide */
@@ -288,6 +332,7 @@ async function summarize(
     `  project   ${place.project}`,
     `  remote    ${place.remote}`,
     `  branch    ${run.branch}`,
+    ...(run.published?.pullRequest === undefined ? [] : [`  request   ${run.published.pullRequest.url}`]),
     `  server    ${url}${options.keep ? '' : '  (stopped)'}`,
     '',
     `  git -C ${place.remote} log --graph --oneline --all`,

@@ -13,6 +13,8 @@ export interface DemoOptions {
   /** Absolute folder for everything that the demo makes; `null` chooses a temporary one. */
   readonly out: string | null;
   readonly json: boolean;
+  /** The run ends with a pull request at a stand-in for GitHub, which a reviewer looks at. */
+  readonly forge: boolean;
   /** Absolute path of a project of the person's own; `null` is the bundled one. */
   readonly project: string | null;
   readonly request: string;
@@ -46,6 +48,7 @@ export function readOptions(
     )
     .option('--out <dir>', 'folder for the project, its remote and the data')
     .option('--json', 'print one JSON object as the last line')
+    .option('--forge', 'with a pull request: a reviewer asks for a change, the run makes it, then it is merged')
     .option('--project <path>', 'a git repository of your own; it is cloned and stays untouched')
     .option('--request <text>', 'what to ask for')
     .option('--script <file>', 'script that the models play')
@@ -66,6 +69,7 @@ export function readOptions(
     keep?: boolean;
     attach?: boolean;
     json?: boolean;
+    forge?: boolean;
     out?: string;
     project?: string;
     request?: string;
@@ -80,6 +84,13 @@ export function readOptions(
     console.error(`--workflow ${given.workflow} plays the bundled plan: leave --project, --request and --script out.`);
     return { exitCode: 64 };
   }
+  const isOther = given.workflow !== 'build' || (given.project ?? given.script ?? given.request) !== undefined;
+  if (given.forge === true && (isOther || given.attach === true)) {
+    console.error(
+      '--forge plays the bundled build run: leave --workflow, --project, --request, --script and --attach out.',
+    );
+    return { exitCode: 64 };
+  }
   const absolute = (file: string | undefined) => (file === undefined ? null : path.resolve(workingFolder, file));
   return {
     interactive: given.interactive ?? false,
@@ -87,6 +98,7 @@ export function readOptions(
     attach: given.attach ?? false,
     out: absolute(given.out),
     json: given.json ?? false,
+    forge: given.forge ?? false,
     project: absolute(given.project),
     request: given.request ?? BUNDLED_REQUEST,
     workflow: given.workflow,

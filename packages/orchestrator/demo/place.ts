@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const BUNDLED_PROJECT = fileURLToPath(new URL('./project', import.meta.url));
+export const BUNDLED_PROJECT = fileURLToPath(new URL('./project', import.meta.url));
 
 export interface DemoPlace {
   /** Everything that the demo makes lies below. */
@@ -47,6 +47,14 @@ export async function makePlace(out: string | null, own: string | null): Promise
     throw error;
   }
   return place;
+}
+
+/** A place whose remote lies at a forge. @param remote the bare repository, which is there already */
+export async function makePlaceAt(place: DemoPlace, remote: string): Promise<DemoPlace> {
+  await rm(place.project, { recursive: true, force: true });
+  await rm(place.remote, { recursive: true, force: true });
+  await git(place.folder, 'clone', '--quiet', remote, place.project);
+  return { ...place, remote };
 }
 
 async function fill({ folder, project, remote }: DemoPlace, own: string | null): Promise<void> {

@@ -35,6 +35,13 @@ it('takes reviews that ask for something, and no approval', () => {
   ]);
 });
 
+it('takes a review without words as what its threads say', () => {
+  const thread = { id: 't', isResolved: false, isOutdated: false, path: 'a.ts', line: 3 };
+  const reviews = [review('changes_requested', '')];
+  const threads = [{ ...thread, comments: [remark('Why?')] }];
+  expect(textsOf(remarksIn(discussion({ reviews, threads }), null, NOTHING_SEEN))).toEqual(['Why?']);
+});
+
 it('takes comments that are addressed to it, by a command or by a mention of its account', () => {
   const comments = [
     '/autonomous rename it',

@@ -63,21 +63,20 @@ export function remarksIn(
   const isNew = (remark: Remark): boolean =>
     !remark.isOwn && !known.has(keyOf(remark)) && (seen.since === null || remark.at > seen.since);
   const asked = (remark: Remark, text: string | null, place: Partial<AskedRemark> = {}) => ({ remark, text, place });
+  const inThreads = threads
+    .filter(({ isResolved }) => !isResolved)
+    .flatMap(({ id, path, line, comments: own }) =>
+      own.map((each) => asked(each, each.body, { threadId: id, path, line })),
+    );
+  const speakers = new Set(inThreads.filter(({ remark }) => isNew(remark)).map(({ remark }) => remark.author.login));
   const found = [
-    // An approval asks for nothing, whatever it says.
-    ...reviews.map((each) =>
-      asked(
-        each,
-        each.verdict === 'changes_requested' || (each.verdict === 'commented' && each.body.trim() !== '')
-          ? each.body
-          : null,
-      ),
-    ),
-    ...threads
-      .filter(({ isResolved }) => !isResolved)
-      .flatMap(({ id, path, line, comments: own }) =>
-        own.map((each) => asked(each, each.body, { threadId: id, path, line })),
-      ),
+    // An approval asks for nothing, whatever it says. A review without words asks for what its threads say.
+    ...reviews.map((each) => {
+      const isSilent = each.body.trim() === '' && (each.verdict === 'commented' || speakers.has(each.author.login));
+      const asks = each.verdict === 'changes_requested' || each.verdict === 'commented';
+      return asked(each, asks && !isSilent ? each.body : null);
+    }),
+    ...inThreads,
     ...comments.map((each) => asked(each, addressed(each.body, account))),
   ]
     .filter(({ remark }) => isNew(remark))
