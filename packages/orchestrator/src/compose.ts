@@ -320,6 +320,7 @@ function createService(
     engine,
     store,
     repository: tools.repository,
+    forge: tools.forge,
     workflows: registry,
     describeWorkflow: (name) => describeWorkflow(workflows, name),
     ...(launchable[0] === undefined ? {} : { defaultWorkflow: launchable[0].name }),

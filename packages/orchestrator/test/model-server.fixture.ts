@@ -178,6 +178,7 @@ export class ModelServer {
         gates: {},
         documents: {},
       }),
+      forge: null,
       now: () => this.clock.now(),
       whyNotStorable: async () => null,
       damage: () => null,

@@ -69,6 +69,7 @@ it('opens it with plan, evidence and the template, and mentions nobody', async (
   expect(body).toContain(`git fetch origin ${run.branch}\ngit checkout ${run.published?.commit}`);
   expect(body.trimEnd().endsWith('- [ ] Read the guide')).toBe(true);
   expect(body).not.toContain('ghp_');
+  expect(await forge.client.getPullRequest(run.id)).toMatchObject({ number: pull?.number, state: 'open' });
 });
 
 it('has the labels and reviewers of the project, and says whom the forge does not accept', async () => {

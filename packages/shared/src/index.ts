@@ -7,6 +7,8 @@ export type { FeedOptions, FeedStatus } from './api/feed-options.ts';
 export * from './api/metrics.ts';
 export * from './api/orchestrator.ts';
 export { MAX_JSON_BYTES, parseJsonBytes, readBytes } from './api/request-body.ts';
+export * from './api/pull-request.ts';
+export { MAX_JSON_BYTES } from './api/request-body.ts';
 export type { Api, ApiOptions } from './api/routes.ts';
 export * from './api/setup.ts';
 export * from './budgets.ts';

@@ -58,6 +58,9 @@ describe('the client', () => {
     await client.getTranscript('r-1');
     await client.getStatechart('r-1');
     await client.getStatechart('r-1', 5);
+    await client.getPullRequest('r-1');
+    await client.replyToThread('r-1', 'PRRT_1=', 'Fixed.', 'reply-key');
+    await client.resolveThread('r-1', 'PRRT_1=');
     await client.listConflicts();
     await client.listConflicts({ projectId: 'p-1', runId: 'r-1' });
     await client.listGates();
@@ -100,6 +103,9 @@ describe('the client', () => {
       ['getTranscript', 'r-1'],
       ['getStatechart', 'r-1', undefined],
       ['getStatechart', 'r-1', 5],
+      ['getPullRequest', 'r-1'],
+      ['replyToThread', local, 'r-1', 'PRRT_1=', 'Fixed.'],
+      ['resolveThread', 'r-1', 'PRRT_1='],
       ['listConflicts', {}],
       ['listConflicts', { projectId: 'p-1', runId: 'r-1' }],
       ['listGates', undefined],

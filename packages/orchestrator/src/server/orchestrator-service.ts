@@ -15,6 +15,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Transcripts } from '../engine/transcripts.ts';
 import type { BranchCleaner } from '../engine/branch-cleaner.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import type { Forge } from '../forges/forge.ts';
 import type { Models, Prices } from '../models/model.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
@@ -25,6 +26,7 @@ import { Projects } from './projects.ts';
 import { readinessOf } from './readiness.ts';
 import { createReviewComments } from './review-comments.ts';
 import { RunLauncher } from './run-launcher.ts';
+import { RunPullRequests } from './run-pull-requests.ts';
 import { RunResults } from './run-results.ts';
 import { TimeTravel } from './time-travel.ts';
 import type { Uploads } from './uploads.ts';
@@ -42,6 +44,8 @@ export interface ServiceOptions {
   readonly engine: Engine;
   readonly store: EventStore;
   readonly repository: Repository;
+  /** `null` where the server has no credentials for one. */
+  readonly forge: Forge | null;
   readonly workflows: WorkflowRegistry;
   /** Keys, agents and default models. */
   readonly setup: SetupPort;
@@ -98,6 +102,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   const decisions = new GateDecisions({ ...options, projects });
   const timeTravel = new TimeTravel({ ...options, projects, launcher, decisions });
   const results = new RunResults({ ...options, projects });
+  const pullRequests = new RunPullRequests({ ...options, projects });
 
   return {
     createProject: (_caller, project) => projects.create(project),
@@ -130,6 +135,9 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
       return transcripts.read(runId);
     },
     getStatechart: (runId, at) => timeTravel.statechart(runId, at),
+    getPullRequest: (runId) => pullRequests.read(runId),
+    replyToThread: (caller, runId, threadId, body) => pullRequests.reply(caller, runId, threadId, body),
+    resolveThread: (runId, threadId) => pullRequests.resolve(runId, threadId),
     listConflicts: async (filter) => options.conflicts(filter),
     listGates: (runId) => decisions.list(runId),
     listClarifications: (status) => store.listClarifications(status),

@@ -37,6 +37,7 @@ import type {
   WorkflowDetails,
   WorkflowSummary,
 } from './orchestrator.ts';
+import type { ResolvedThread, RunPullRequest, ThreadReply } from './pull-request.ts';
 import type { Api } from './routes.ts';
 import type { AgentSetup, NewKey, ProviderSetup, Setup } from './setup.ts';
 
@@ -86,6 +87,11 @@ export interface Client {
   getStatechart(runId: string, at?: number): Promise<Statechart>;
   /** Spending and budgets of the run's family. */
   getRunTree(runId: string): Promise<RunFamily>;
+  /** The run's pull request, as the forge has it now. */
+  getPullRequest(runId: string): Promise<RunPullRequest>;
+  /** Answers in a review thread of the run's pull request. */
+  replyToThread(runId: string, threadId: string, body: string, key?: string): Promise<ThreadReply>;
+  resolveThread(runId: string, threadId: string): Promise<ResolvedThread>;
 
   /** Files in which merges of live runs would conflict, with each other or with their base branches. */
   listConflicts(filter?: ForeseenConflictFilter, signal?: AbortSignal): Promise<readonly ForeseenConflict[]>;
@@ -187,6 +193,21 @@ export function createClient(options: ClientOptions): Client {
     getDiff: async (id) => read(await api.runs[':id'].diff.$get(path(id))),
     getTranscript: async (id) => items(await api.runs[':id'].transcript.$get(path(id))),
     getRunTree: async (id) => read(await api.runs[':id'].tree.$get(path(id))),
+    getPullRequest: async (id) => read(await api.runs[':id']['pull-request'].$get(path(id))),
+    replyToThread: async (id, threadId, body, key) =>
+      read(
+        await api.runs[':id']['pull-request'].threads[':threadId'].replies.$post(
+          { param: { id: segment(id), threadId: segment(threadId) }, json: { body } },
+          keyed(key),
+        ),
+      ),
+    resolveThread: async (id, threadId) =>
+      read(
+        await api.runs[':id']['pull-request'].threads[':threadId'].resolve.$post({
+          param: { id: segment(id), threadId: segment(threadId) },
+          json: {},
+        }),
+      ),
     getStatechart: async (id, at) => read(await api.runs[':id'].statechart.$get({ ...path(id), query: query({ at }) })),
 
     listConflicts,

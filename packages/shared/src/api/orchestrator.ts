@@ -8,6 +8,7 @@ import type { ShownFields } from '../shown-gate.ts';
 import type { BudgetChange } from '../budgets.ts';
 import type { WorkflowInfo } from '../workflow-info.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
+import type { ResolvedThread, RunPullRequest, ThreadReply } from './pull-request.ts';
 import type { AgentSetup, NewKey, ProviderSetup, Setup } from './setup.ts';
 
 /** The user who makes a request. The owner of the local token is `local`. */
@@ -339,6 +340,17 @@ export interface Orchestrator {
   getStatechart(runId: string, at?: number): Promise<Statechart>;
   /** Spending and budgets of the run's family. @throws {NotFound} */
   getRunTree(runId: string): Promise<RunFamily>;
+
+  /**
+   * The run's pull request, read from the forge.
+   * @throws {NotFound} when the run has none or it is gone @throws {Unavailable} when the forge does not answer or refuses the
+   * server's credentials @throws {Unprocessable} for what else the forge refuses
+   */
+  getPullRequest(runId: string): Promise<RunPullRequest>;
+  /** Answers in a review thread, once for each request key. @throws as `getPullRequest`, {NotFound} also for a thread of another pull request */
+  replyToThread(caller: Caller, runId: string, threadId: string, body: string): Promise<ThreadReply>;
+  /** Repeated, it changes nothing more. @throws as `replyToThread` */
+  resolveThread(runId: string, threadId: string): Promise<ResolvedThread>;
 
   /** Files in which merges of live runs would conflict now. Those of a run that has none are an empty list. */
   listConflicts(filter: ForeseenConflictFilter): Promise<readonly ForeseenConflict[]>;

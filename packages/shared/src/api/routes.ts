@@ -67,6 +67,7 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     .route('/', projectRoutes(orchestrator, options))
     .route('/', runRoutes(orchestrator, options))
     .route('/', runReadingRoutes(orchestrator, options))
+    .route('/', pullRequestRoutes(orchestrator, options))
     .route('/', gateRoutes(orchestrator, options))
     .route('/', openGateRoutes(orchestrator, options))
     .route('/', commandRoutes(orchestrator, options))
@@ -185,6 +186,22 @@ function runReadingRoutes(orchestrator: Orchestrator, { readFeed }: ApiOptions) 
     .openapi(routes.getStatechart, async (c) =>
       c.json(await orchestrator.getStatechart(c.req.valid('param').id, c.req.valid('query').at), 200),
     );
+}
+
+/** Pull requests of runs at their forge. */
+function pullRequestRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
+  return createRoutes()
+    .openapi(routes.getPullRequest, async (c) =>
+      c.json(await orchestrator.getPullRequest(c.req.valid('param').id), 200),
+    )
+    .openapi(routes.replyToThread, async (c) => {
+      const { id, threadId } = c.req.valid('param');
+      return c.json(await orchestrator.replyToThread(caller(c), id, threadId, c.req.valid('json').body), 201);
+    })
+    .openapi(routes.resolveThread, async (c) => {
+      const { id, threadId } = c.req.valid('param');
+      return c.json(await orchestrator.resolveThread(id, threadId), 200);
+    });
 }
 
 /** Open gates, their decisions and the comments beside what they show. */
@@ -575,6 +592,27 @@ const routes = {
     responses: { 200: gives(schemas.statechart, 'The statechart') },
   }),
 
+  getPullRequest: route({
+    method: 'get',
+    path: '/api/runs/{id}/pull-request',
+    summary: 'The pull request of a run with its checks, reviews and review threads, as the forge has it now',
+    request: { params },
+    responses: { 200: gives(schemas.runPullRequest, 'The pull request') },
+  }),
+  replyToThread: route({
+    method: 'post',
+    path: '/api/runs/{id}/pull-request/threads/{threadId}/replies',
+    summary: 'Answer in a review thread; the answer names the person it is from',
+    request: { params: schemas.threadParams, body: takes(schemas.replyBody) },
+    responses: { 201: gives(schemas.threadReply, 'The answer') },
+  }),
+  resolveThread: route({
+    method: 'post',
+    path: '/api/runs/{id}/pull-request/threads/{threadId}/resolve',
+    summary: 'Resolve a review thread',
+    request: { params: schemas.threadParams, body: mayTake(schemas.emptyBody) },
+    responses: { 200: gives(schemas.resolvedThread, 'The thread is resolved') },
+  }),
   listConflicts: route({
     method: 'get',
     path: '/api/conflicts',

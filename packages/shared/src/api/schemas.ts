@@ -64,6 +64,20 @@ import {
   type StageSpending,
 } from './metrics.ts';
 import {
+  CHECK_STATES,
+  MAX_REPLY_CHARACTERS,
+  MERGEABILITIES,
+  PULL_REQUEST_STATES,
+  type PullRequestCheck,
+  type PullRequestRemark,
+  type PullRequestReview,
+  type PullRequestThread,
+  type ResolvedThread,
+  REVIEW_VERDICTS,
+  type RunPullRequest,
+  type ThreadReply,
+} from './pull-request.ts';
+import {
   AGENT_STATUSES,
   type AgentSetup,
   KEY_SOURCES,
@@ -109,6 +123,11 @@ const gitObject = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'must be a
 export const idParams = z.strictObject({ id });
 export const artifactParams = z.strictObject({ id, artifactId: id });
 export const nameParams = z.strictObject({ name: id });
+/** Ids of threads are the forge's; older ones end in `=`. */
+export const threadParams = z.strictObject({
+  id,
+  threadId: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:=-]{0,199}$/, 'must be the id of a review thread'),
+});
 
 const pageShape = {
   cursor: z.string().min(1).max(500).optional(),
@@ -261,6 +280,7 @@ export const newComment = z.strictObject({
 });
 export const commentBody = z.strictObject({ text: commentText });
 export const emptyBody = z.strictObject({});
+export const replyBody = z.strictObject({ body: text(MAX_REPLY_CHARACTERS) });
 
 type Signal = JsonObject & { readonly type: string };
 /** The one open schema: a signal's fields belong to the workflow that declares it. */
@@ -670,6 +690,57 @@ export const runDiff = answer<RunDiff>('Diff', {
   ),
   patch: z.string(),
   truncated: z.boolean(),
+});
+
+const remarkShape = {
+  id: z.string(),
+  author: z.object({ login: z.string(), mayWrite: z.boolean() }),
+  isOwn: z.boolean(),
+  body: z.string(),
+  isClipped: z.boolean(),
+  url: z.string().nullable(),
+  at: time,
+};
+const remark = answer<PullRequestRemark>('PullRequestRemark', remarkShape);
+const branchAtCommit = z.object({ branch: z.string(), commit: z.string() });
+
+export const runPullRequest = answer<RunPullRequest>('PullRequest', {
+  number: count,
+  url: z.string(),
+  title: z.string(),
+  state: z.enum(PULL_REQUEST_STATES),
+  isDraft: z.boolean(),
+  mergeability: z.enum(MERGEABILITIES),
+  head: branchAtCommit,
+  base: branchAtCommit,
+  checks: z.array(
+    answer<PullRequestCheck>('PullRequestCheck', {
+      name: z.string(),
+      state: z.enum(CHECK_STATES),
+      conclusion: z.string().nullable(),
+      url: z.string().nullable(),
+    }),
+  ),
+  reviews: z.array(
+    answer<PullRequestReview>('PullRequestReview', { ...remarkShape, verdict: z.enum(REVIEW_VERDICTS) }),
+  ),
+  threads: z.array(
+    answer<PullRequestThread>('PullRequestThread', {
+      id: z.string(),
+      path: z.string(),
+      line: count.nullable(),
+      isResolved: z.boolean(),
+      isOutdated: z.boolean(),
+      comments: z.array(remark),
+    }),
+  ),
+  comments: z.array(remark),
+  isComplete: z.boolean(),
+});
+export const threadReply = answer<ThreadReply>('ThreadReply', { url: z.string().nullable() });
+export const resolvedThread = answer<ResolvedThread>('ResolvedThread', {
+  threadId: z.string(),
+  isResolved: z.literal(true),
 });
 
 export const transcriptEntry = answer<TranscriptEntry>('TranscriptEntry', {
