@@ -46,7 +46,7 @@ export const DEFAULT_METRICS_DAYS: MetricsDays = 30;
 const ALL_PROJECTS = '-';
 
 /** Tabs of any run. Each type of document that a run has is a tab beside them: see `tabsOf`. */
-export const RUN_TABS = ['overview', 'changes', 'evidence', 'transcript', 'statechart', 'events'] as const;
+export const RUN_TABS = ['overview', 'changes', 'evidence', 'pull-request', 'transcript', 'statechart', 'events'] as const;
 /** One of {@link RUN_TABS}, or the tab of a document. */
 export type RunTab = string;
 
@@ -64,6 +64,9 @@ export const CALLS = [
   'getTranscript',
   'getRunTree',
   'getStatechart',
+  'getPullRequest',
+  'replyToThread',
+  'resolveThread',
   'listGates',
   'listClarifications',
   'decideGate',

@@ -102,10 +102,15 @@ export function gateLine(gate: Gate, workflow?: Pick<WorkflowInfo, 'stages'>): s
   return gate.stage === null ? asked : `${stageTitle(gate.stage, workflow)}: ${asked}`;
 }
 
-/** Address of the pull request that publishing opened; `null` where there is none. */
+/**
+ * Web address of the run's pull request: the one that the forge gave, else one in what publishing noted; `null` where there is none.
+ * It is http or https, without credentials, and ends in the number of the pull request.
+ */
 export function pullRequestOf(run: RunView): string | null {
-  const addresses = (run.published?.note ?? '').split(/[\s<>"']/);
-  const isPullRequest = /^https?:\/\/.*\/(?:pull|pulls|merge_requests)\/\d+/;
+  const { pullRequest, note = '' } = run.published ?? {};
+  const given = pullRequest === undefined ? [] : [pullRequest.url];
+  const isPullRequest = /^https?:\/\/[^/?#@]+\/.*\/(?:pull|pulls|merge_requests)\/\d+/;
+  const addresses = [...given, ...note.split(/[\s<>"']/)].filter((address) => URL.canParse(address));
   return addresses.map((address) => isPullRequest.exec(address)?.[0]).find((address) => address !== undefined) ?? null;
 }
 

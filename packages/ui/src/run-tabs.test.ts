@@ -42,6 +42,13 @@ describe('The tabs of a run', () => {
     expect(names).toEqual(['overview', 'plan', 'changes', 'evidence', 'transcript', 'statechart', 'events']);
   });
 
+  it('have the pull request where the run has opened one', () => {
+    const pullRequest = { number: 7, url: 'https://github.com/acme/shop/pull/7' };
+    const published = { branch: 'b', commit: 'c', pushed: true, pullRequest };
+    const names = tabsOf(aRun({ published }), aWorkflow()).map(({ name }) => name);
+    expect(names.slice(2)).toEqual(['changes', 'evidence', 'pull-request', 'transcript', 'statechart', 'events']);
+  });
+
   it('are there before the workflow is known', () => {
     const run = aRun({ artifacts: [anArtifact('mermaid_diagram'), anArtifact('code')] });
     const tabs = tabsOf(run, undefined);

@@ -230,4 +230,8 @@ it('finds the address of a pull request in what publishing noted, and no other a
   expect(pullRequestOf(aRun({ published: { ...published, note } }))).toBe('https://github.com/o/r/pull/12');
   expect(pullRequestOf(aRun({ published: { ...published, note: 'see https://example.org/docs' } }))).toBeNull();
   expect(pullRequestOf(aRun({ published }))).toBeNull();
+  const given = (url: string) => pullRequestOf(aRun({ published: { ...published, pullRequest: { number: 7, url } } }));
+  expect(given('https://forge.example/o/r/pull/7')).toBe('https://forge.example/o/r/pull/7');
+  expect(given('javascript:alert(1)//https://forge.example/o/r/pull/7')).toBeNull();
+  expect(given('https://forge.example@evil.example/o/r/pull/7')).toBeNull();
 });

@@ -33,6 +33,7 @@ import { GateNews } from './gate-news.tsx';
 import { GateNotice } from './gate-notice.tsx';
 import { GatePanel } from './gate-panel.tsx';
 import { GateReplies } from './gate-replies.tsx';
+import { PullRequest } from './pull-request.tsx';
 import { RunDocument } from './run-document.tsx';
 import { RunCosts } from './run-costs.tsx';
 import { RunNotices } from './run-notices.tsx';
@@ -208,6 +209,8 @@ function Tab({ run, tab: { name, document }, event }: TabProps) {
       return <Changes run={run} />;
     case 'evidence':
       return <EvidenceList run={run} />;
+    case 'pull-request':
+      return <PullRequest run={run} />;
     case 'transcript':
       return <Transcript run={run} />;
     case 'statechart':
@@ -240,7 +243,7 @@ function Overview({ run }: { readonly run: RunView }) {
       {run.merged === undefined && run.published !== undefined && (
         <p className="done">
           {run.published.pushed ? 'Pushed' : 'Prepared'} as {run.published.branch}.{' '}
-          {withoutTerminal(run.published.note ?? '')}
+          <NoteOfPublishing run={run} />
         </p>
       )}
       {run.gate === null && <RunNotices run={run} />}
@@ -280,6 +283,23 @@ function Overview({ run }: { readonly run: RunView }) {
       )}
       <RunCosts run={run} />
     </div>
+  );
+}
+
+/** What publishing noted; the address of the pull request in it is a link. */
+function NoteOfPublishing({ run }: { readonly run: RunView }) {
+  const note = withoutTerminal(run.published?.note ?? '');
+  const address = pullRequestOf(run);
+  const at = address === null ? -1 : note.indexOf(address);
+  if (address === null || at < 0) return note;
+  return (
+    <>
+      {note.slice(0, at)}
+      <a href={address} target="_blank" rel="noreferrer noopener">
+        {address}
+      </a>
+      {note.slice(at + address.length)}
+    </>
   );
 }
 
