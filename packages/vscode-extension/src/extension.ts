@@ -2,6 +2,8 @@
 import { createWorkflowCatalog, syncWorkflowCatalog } from '@autonomous/shared';
 import { pathOf, screenOf } from '@autonomous/ui';
 import * as vscode from 'vscode';
+import { createBranchItem } from './branch-item.ts';
+import { createCheckedOutRuns } from './checked-out-runs.ts';
 import { connectionCommands } from './commands/connection.ts';
 import { decisionCommands } from './commands/decisions.ts';
 import { launchCommands } from './commands/launch.ts';
@@ -11,6 +13,7 @@ import { checkout, resolveConflict, runCommands } from './commands/runs.ts';
 import { startServer } from './commands/start-server.ts';
 import { type ConnectionState, createConnection } from './connection.ts';
 import { createDiffDocuments, resultInFront } from './diff-documents.ts';
+import { createForgeThreads } from './forge-threads.ts';
 import { firstClientOf, type Host, runsOf } from './host.ts';
 import { CONTEXT_KEYS, SETTINGS } from './identifiers.ts';
 import { createLaunchMemory } from './launch-memory.ts';
@@ -83,6 +86,8 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
 
   const diffs = createDiffDocuments(host);
   const comments = createReviewComments(host, diffs);
+  const checkedOut = createCheckedOutRuns(host);
+  const forgeThreads = createForgeThreads(host, diffs, checkedOut);
   const panels = createPanels(host, {
     openDiff: (runId, path) => void diffs.show(runId, path).catch((error: unknown) => sayFailure(host, error)),
     copyLink: (screen) => {
@@ -102,6 +107,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
   onDemoEnd = () => panels.closeRuns(new Set(Object.keys(runsOf(host))));
   const trees = createTrees(host);
   const status = createStatusItem();
+  const branchItem = createBranchItem();
   const notifications = createNotifications(host, panels);
   const contexts = createContextKeys();
 
@@ -110,6 +116,8 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     pending.settle();
     trees.refresh();
     comments.draw();
+    forgeThreads.draw();
+    branchItem.show(checkedOut.list());
     status.show(connection.state, runs);
     contexts.show(connection.state, runs);
     const { kind } = connection.state;
@@ -149,6 +157,10 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
     { dispose: () => catalog.stop() },
     diffs,
     comments,
+    checkedOut,
+    checkedOut.onDidChange(() => draw()),
+    forgeThreads,
+    branchItem,
     panels,
     trees,
     status,

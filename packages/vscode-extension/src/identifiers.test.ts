@@ -45,7 +45,8 @@ describe('What the manifest contributes', () => {
   });
 
   it('asks only for context keys that are set', () => {
-    const own = new Set<string>([...Object.values(CONTEXT_KEYS), ...Object.values(VIEWS), 'autonomous.review']);
+    const controllers = ['autonomous.review', 'autonomous.pullRequest'];
+    const own = new Set<string>([...Object.values(CONTEXT_KEYS), ...Object.values(VIEWS), ...controllers]);
     const clauses = [...text.matchAll(/"when": "((?:[^"\\]|\\.)*)"/g)].map(([, clause = '']) => clause);
     expect(clauses.length).toBeGreaterThan(50);
     for (const [key] of clauses.join(' ').matchAll(/\bautonomous\.[a-zA-Z]+/g)) expect(own).toContain(key);

@@ -53,6 +53,9 @@ export const COMMANDS = {
   saveComment: 'autonomous.saveComment',
   cancelEditComment: 'autonomous.cancelEditComment',
   deleteComment: 'autonomous.deleteComment',
+  // Review threads of a pull request
+  answerThread: 'autonomous.answerThread',
+  resolveThread: 'autonomous.resolveThread',
 } as const;
 export type CommandId = (typeof COMMANDS)[keyof typeof COMMANDS];
 

@@ -8,6 +8,7 @@ import { isWebAddress } from '../from-web-view.ts';
 import { type Fetched, fetchBranch, inTheWay, startMerge, switchTo, uncommitted } from '../git-checkout.ts';
 import { clientOf, type Host, type Panels, runsOf, workflowOf } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
+import { type PullRequestPlace, pullRequestAtGitHub } from '../pull-request-address.ts';
 import { titleOf } from '../run-tree-view.ts';
 import { askText } from './decisions.ts';
 import { pickRun, type RunChoice } from './pick-run.ts';
@@ -173,11 +174,26 @@ async function openConflict(file: string): Promise<void> {
   }
 }
 
+/** In the view of GitHub's own extension where that is installed, else as a page in the browser. */
 async function openPullRequest(run: RunView): Promise<void> {
   const address = pullRequestOf(run);
   if (address === null || !isWebAddress(address))
     throw new Error(`“${titleOf(run)}” has opened no pull request. ${run.published?.note ?? ''}`.trim());
-  await vscode.env.openExternal(vscode.Uri.parse(address, true));
+  const place = pullRequestAtGitHub(address);
+  const isInEditor = place !== null && vscode.extensions.getExtension(GITHUB_EXTENSION) !== undefined;
+  await vscode.env.openExternal(isInEditor ? viewOf(place) : vscode.Uri.parse(address, true));
+}
+
+const GITHUB_EXTENSION = 'GitHub.vscode-pull-request-github';
+
+/** The address that the extension's own links have. */
+function viewOf(place: PullRequestPlace): vscode.Uri {
+  return vscode.Uri.from({
+    scheme: vscode.env.uriScheme,
+    authority: GITHUB_EXTENSION,
+    path: '/open-pull-request-webview',
+    query: JSON.stringify(place),
+  });
 }
 
 async function sendMessage(host: Host, run: RunView): Promise<void> {

@@ -1,0 +1,164 @@
+/**
+ * A run's pull request where people review: in the dashboard its checks and review threads, an answer and a resolution; in the
+ * editor the threads beside the lines of the result and of the checked-out branch. All of it reaches the forge.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type GitHubServer, startGitHubServer } from '../../packages/orchestrator/src/forges/github/github-server.fixture.ts';
+import { checkAccessibility } from '../harness/accessibility.ts';
+import { ROOT } from '../harness/install.ts';
+import type { Server } from '../harness/server.ts';
+import type { Journey, Stage } from '../harness/stage.ts';
+
+const SCRIPT = path.join(ROOT, 'e2e', 'scripts', 'two-plans.script.yaml');
+const SERVER_TOKEN = 'ghp_server0123456789';
+const ANNA = 'ghp_anna0123456789';
+
+export const journey: Journey = {
+  name: 'pull-request',
+  async play(stage) {
+    const { github, server } = await startWithForge(stage);
+    const { id, number, branch } = await openPullRequest(server);
+    const api = async (route: string, body?: object): Promise<unknown> => {
+      const answer = await github.as(ANNA, route.replace('{repo}', '/repos/acme/shop'), body);
+      assert.ok(answer.status < 300, `${route}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      return answer.body;
+    };
+    const { head } = (await api(`GET {repo}/pulls/${number}`)) as { readonly head: { readonly sha: string } };
+    const statuses = `POST {repo}/statuses/${head.sha}`;
+    await api(statuses, { context: 'ci/test', state: 'failure', target_url: 'https://ci.example.org/builds/7' });
+    await api(statuses, { context: 'ci/lint', state: 'success' });
+    const file = 'src/login.js';
+    await api(`POST {repo}/pulls/${number}/reviews`, {
+      event: 'REQUEST_CHANGES',
+      body: 'Nearly. Two things, see below.',
+      comments: [
+        { path: file, line: 1, side: 'RIGHT', body: 'Why is the **state** kept here? `session.state` has it\u202e.' },
+        { path: file, line: 2, side: 'RIGHT', body: `${'This sentence is long. '.repeat(120)}\n\n<b>Not bold</b>` },
+      ],
+    });
+
+    const { page } = await stage.openWindow();
+    page.setDefaultTimeout(30_000);
+    await page.goto(await server.client.createSignInLink());
+    await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+    await page.goto(`${server.url}/runs/${id}`);
+    await page.getByRole('navigation', { name: 'Parts of the run' }).getByRole('link', { name: 'Pull request' }).click();
+    await page.waitForURL(`**/runs/${id}/pull-request`);
+    const section = page.getByRole('region', { name: 'Pull request' });
+    await section.getByText('2 open, 0 resolved').waitFor();
+    await section.getByText('1 failed, 1 passed').waitFor();
+    await section.getByText('⟨U+202E⟩').waitFor();
+    await checkAccessibility(page, 'A pull request');
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await stage.picture(page, colorScheme);
+    }
+
+    // By the keyboard: into the field, an answer, and on to the button.
+    const thread = section.getByRole('article', { name: `Review thread at ${file}:1` });
+    await thread.getByRole('textbox').focus();
+    await page.keyboard.type('The session may be another one by then.');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await thread.getByText('The session may be another one by then.').and(thread.locator('p')).waitFor();
+    await thread.getByText('(this server)').waitFor();
+    await thread.getByRole('button', { name: 'Resolve' }).click();
+    await section.getByText('1 open, 1 resolved').waitFor();
+    await section.getByText('1 resolved thread').click();
+    await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight));
+    await stage.picture(page, 'answered-and-resolved');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await stage.picture(page, 'on-a-phone');
+    await page.setViewportSize({ width: 1280, height: 800 });
+
+    // Without a token the forge says nothing, and the page says why and what helps.
+    github.tokens.delete(SERVER_TOKEN);
+    await section.getByRole('button', { name: 'Refresh' }).click();
+    await section.getByRole('alert').filter({ hasText: /GITHUB_TOKEN/ }).waitFor();
+    await page.evaluate(() => window.scrollTo(0, 0));
+    await stage.picture(page, 'token-refused');
+    github.tokens.set(SERVER_TOKEN, { login: 'octo-server', scopes: ['repo'] });
+    await section.getByRole('button', { name: 'Try again' }).click();
+    await section.getByRole('alert').waitFor({ state: 'detached' });
+
+    await inTheEditor(stage, server, github, branch);
+  },
+};
+
+/** The thread that is still open: answered beside the result, resolved beside the checked-out file. */
+async function inTheEditor(stage: Stage, server: Server, github: GitHubServer, branch: string): Promise<void> {
+  const { project } = server.place;
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: project, encoding: 'utf8', stdio: 'pipe' }).trim();
+  git('remote', 'set-url', 'origin', `${github.url}/acme/shop.git`.replace('//', `//x:${SERVER_TOKEN}@`));
+  const editor = await stage.openEditor({ ...server.reachedBy(), folder: project });
+  const { page } = editor;
+  await editor.openViews();
+  await editor.line(/^A login, .*Completed/).waitFor();
+  await editor.command('Autonomous: Show Changes');
+  const thread = page.locator('.review-widget').filter({ hasText: 'This sentence is long.' }).first();
+  await thread.waitFor();
+  await stage.picture(page, 'thread-beside-the-result');
+  await thread.locator('.comment-form .monaco-editor').click();
+  await page.keyboard.type('It says less now.');
+  await thread.getByRole('button', { name: 'Answer in Thread' }).click();
+  await thread.getByText('It says less now.').waitFor();
+  await stage.picture(page, 'answered-in-the-editor');
+
+  await editor.command('Autonomous: Check Out Branch');
+  await editor.notification(`${branch} is checked out.`).waitFor();
+  await page.getByRole('button', { name: /The branch is of the run “A login”: completed, pull request \d+/ }).waitFor();
+  await editor.command('View: Close All Editors');
+  await page.keyboard.press('Control+P');
+  await editor.type('src/login.js');
+  const beside = page.locator('.review-widget').filter({ hasText: 'It says less now.' }).first();
+  await beside.waitFor();
+  await stage.picture(page, 'thread-beside-the-checked-out-file');
+  await beside.hover();
+  await beside.getByRole('button', { name: 'Resolve Thread' }).click();
+  await beside.waitFor({ state: 'detached' });
+  const [thread2] = (await server.client.getPullRequest((await server.client.listRuns()).items[0]?.id ?? '')).threads.filter(
+    ({ line }) => line === 2,
+  );
+  assert.deepEqual([thread2?.isResolved, thread2?.comments.length], [true, 2]);
+  await stage.picture(page, 'resolved-in-the-editor');
+}
+
+/** A server whose project `shop` is at a forge on this machine, with what the demo's project has. */
+async function startWithForge(stage: Stage): Promise<{ readonly github: GitHubServer; readonly server: Server }> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'forge-'));
+  const github = await startGitHubServer(folder);
+  stage.atEnd(async () => {
+    await github.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  github.tokens.set(SERVER_TOKEN, { login: 'octo-server', scopes: ['repo'] });
+  github.tokens.set(ANNA, { login: 'anna' });
+  const shop = github.addRepository('acme', 'shop', { collaborators: { 'octo-server': 'write', anna: 'write' } });
+  const server = await stage.startServer({ env: { AUTONOMOUS_SCRIPT: SCRIPT, GITHUB_TOKEN: SERVER_TOKEN, GITHUB_API_URL: github.apiUrl } });
+  execFileSync('git', ['push', '--quiet', '--force', shop.folder, 'HEAD:main'], { cwd: server.place.project });
+  await server.client.createProject({ name: 'shop', repository: github.addressOf(shop) });
+  return { github, server };
+}
+
+interface PublishedRun {
+  readonly id: string;
+  readonly number: number;
+  readonly branch: string;
+}
+
+async function openPullRequest(server: Server): Promise<PublishedRun> {
+  const { client } = server;
+  const project = (await client.listProjects()).items.find(({ name }) => name === 'shop');
+  const { id } = await client.launchRun({
+    projectId: project?.id ?? '',
+    request: 'A login',
+    config: { trustMode: { planning: 'auto', implementation: 'auto', fixes: 'auto' }, git: { createPR: true } },
+  });
+  const run = await server.heard(id, 'RUN_COMPLETED');
+  return { id, number: run.published?.pullRequest?.number ?? 0, branch: run.branch };
+}
