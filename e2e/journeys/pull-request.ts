@@ -7,7 +7,10 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type GitHubServer, startGitHubServer } from '../../packages/orchestrator/src/forges/github/github-server.fixture.ts';
+import {
+  type GitHubServer,
+  startGitHubServer,
+} from '../../packages/orchestrator/src/forges/github/github-server.fixture.ts';
 import { checkAccessibility } from '../harness/accessibility.ts';
 import { ROOT } from '../harness/install.ts';
 import type { Server } from '../harness/server.ts';
@@ -46,7 +49,10 @@ export const journey: Journey = {
     await page.goto(await server.client.createSignInLink());
     await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
     await page.goto(`${server.url}/runs/${id}`);
-    await page.getByRole('navigation', { name: 'Parts of the run' }).getByRole('link', { name: 'Pull request' }).click();
+    await page
+      .getByRole('navigation', { name: 'Parts of the run' })
+      .getByRole('link', { name: 'Pull request' })
+      .click();
     await page.waitForURL(`**/runs/${id}/pull-request`);
     const section = page.getByRole('region', { name: 'Pull request' });
     await section.getByText('2 open, 0 resolved').waitFor();
@@ -78,7 +84,10 @@ export const journey: Journey = {
     // Without a token the forge says nothing, and the page says why and what helps.
     github.tokens.delete(SERVER_TOKEN);
     await section.getByRole('button', { name: 'Refresh' }).click();
-    await section.getByRole('alert').filter({ hasText: /GITHUB_TOKEN/ }).waitFor();
+    await section
+      .getByRole('alert')
+      .filter({ hasText: /GITHUB_TOKEN/ })
+      .waitFor();
     await page.evaluate(() => window.scrollTo(0, 0));
     await stage.picture(page, 'token-refused');
     github.tokens.set(SERVER_TOKEN, { login: 'octo-server', scopes: ['repo'] });
@@ -121,10 +130,10 @@ async function inTheEditor(stage: Stage, server: Server, github: GitHubServer, b
   await beside.hover();
   await beside.getByRole('button', { name: 'Resolve Thread' }).click();
   await beside.waitFor({ state: 'detached' });
-  const [thread2] = (await server.client.getPullRequest((await server.client.listRuns()).items[0]?.id ?? '')).threads.filter(
-    ({ line }) => line === 2,
-  );
-  assert.deepEqual([thread2?.isResolved, thread2?.comments.length], [true, 2]);
+  const [run] = (await server.client.listRuns()).items;
+  const { threads } = await server.client.getPullRequest(run?.id ?? '');
+  const resolved = threads.find(({ line }) => line === 2);
+  assert.deepEqual([resolved?.isResolved, resolved?.comments.length], [true, 2]);
   await stage.picture(page, 'resolved-in-the-editor');
 }
 
@@ -139,7 +148,9 @@ async function startWithForge(stage: Stage): Promise<{ readonly github: GitHubSe
   github.tokens.set(SERVER_TOKEN, { login: 'octo-server', scopes: ['repo'] });
   github.tokens.set(ANNA, { login: 'anna' });
   const shop = github.addRepository('acme', 'shop', { collaborators: { 'octo-server': 'write', anna: 'write' } });
-  const server = await stage.startServer({ env: { AUTONOMOUS_SCRIPT: SCRIPT, GITHUB_TOKEN: SERVER_TOKEN, GITHUB_API_URL: github.apiUrl } });
+  const server = await stage.startServer({
+    env: { AUTONOMOUS_SCRIPT: SCRIPT, GITHUB_TOKEN: SERVER_TOKEN, GITHUB_API_URL: github.apiUrl },
+  });
   execFileSync('git', ['push', '--quiet', '--force', shop.folder, 'HEAD:main'], { cwd: server.place.project });
   await server.client.createProject({ name: 'shop', repository: github.addressOf(shop) });
   return { github, server };

@@ -46,7 +46,15 @@ export const DEFAULT_METRICS_DAYS: MetricsDays = 30;
 const ALL_PROJECTS = '-';
 
 /** Tabs of any run. Each type of document that a run has is a tab beside them: see `tabsOf`. */
-export const RUN_TABS = ['overview', 'changes', 'evidence', 'pull-request', 'transcript', 'statechart', 'events'] as const;
+export const RUN_TABS = [
+  'overview',
+  'changes',
+  'evidence',
+  'pull-request',
+  'transcript',
+  'statechart',
+  'events',
+] as const;
 /** One of {@link RUN_TABS}, or the tab of a document. */
 export type RunTab = string;
 

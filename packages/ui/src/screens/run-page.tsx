@@ -242,8 +242,7 @@ function Overview({ run }: { readonly run: RunView }) {
       )}
       {run.merged === undefined && run.published !== undefined && (
         <p className="done">
-          {run.published.pushed ? 'Pushed' : 'Prepared'} as {run.published.branch}.{' '}
-          <NoteOfPublishing run={run} />
+          {run.published.pushed ? 'Pushed' : 'Prepared'} as {run.published.branch}. <NoteOfPublishing run={run} />
         </p>
       )}
       {run.gate === null && <RunNotices run={run} />}
