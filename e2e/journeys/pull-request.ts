@@ -39,8 +39,8 @@ export const journey: Journey = {
       event: 'REQUEST_CHANGES',
       body: 'Nearly. Two things, see below.',
       comments: [
-        { path: file, line: 1, side: 'RIGHT', body: 'Why is the **state** kept here? `session.state` has it\u202e.' },
-        { path: file, line: 2, side: 'RIGHT', body: `${'This sentence is long. '.repeat(120)}\n\n<b>Not bold</b>` },
+        { path: file, line: 2, side: 'RIGHT', body: 'Why is the **state** kept here? `session.state` has it\u202e.' },
+        { path: file, line: 1, side: 'RIGHT', body: `${'This sentence is long. '.repeat(120)}\n\n<b>Not bold</b>` },
       ],
     });
 
@@ -109,16 +109,20 @@ async function inTheEditor(stage: Stage, server: Server, github: GitHubServer, b
   await editor.openViews();
   await editor.line(/^A login, .*Completed/).waitFor();
   await editor.command('Autonomous: Show Changes');
-  const thread = page.locator('.review-widget').filter({ hasText: 'This sentence is long.' }).first();
+  await editor.choose('A login');
+  const thread = page.locator('.review-widget').filter({ hasText: 'Why is the' }).first();
   await thread.waitFor();
+  // The list of all comments has opened below and leaves no room for an answer.
+  await editor.command('View: Hide Panel');
   await stage.picture(page, 'thread-beside-the-result');
-  await thread.locator('.comment-form .monaco-editor').click();
+  await thread.locator('.review-thread-reply-button').click();
   await page.keyboard.type('It says less now.');
   await thread.getByRole('button', { name: 'Answer in Thread' }).click();
   await thread.getByText('It says less now.').waitFor();
   await stage.picture(page, 'answered-in-the-editor');
 
   await editor.command('Autonomous: Check Out Branch');
+  await editor.choose('A login');
   await editor.notification(`${branch} is checked out.`).waitFor();
   await page.getByRole('button', { name: /The branch is of the run “A login”: completed, pull request \d+/ }).waitFor();
   await editor.command('View: Close All Editors');
@@ -168,7 +172,10 @@ async function openPullRequest(server: Server): Promise<PublishedRun> {
   const { id } = await client.launchRun({
     projectId: project?.id ?? '',
     request: 'A login',
-    config: { trustMode: { planning: 'auto', implementation: 'auto', fixes: 'auto' }, git: { createPR: true } },
+    config: {
+      trustMode: { planning: 'auto', implementation: 'auto', fixes: 'auto' },
+      git: { createPR: true, followPR: false },
+    },
   });
   const run = await server.heard(id, 'RUN_COMPLETED');
   return { id, number: run.published?.pullRequest?.number ?? 0, branch: run.branch };

@@ -237,6 +237,35 @@ it('brings a base that has moved into the branch and checks it again, where the 
   expect(forge.shop.git('show', 'main:feature.sh')).toBe('echo feature');
 });
 
+it('checks the result with a base that has moved, also where no rule of the forge asks for that', async () => {
+  const forge = await anOpenPullRequest();
+  const { name } = await forge.push({ 'more.txt': 'more\n' });
+  forge.shop.git('update-ref', 'refs/heads/main', `refs/heads/${name}`);
+  await forge.decide({ decision: 'approve' });
+  const run = await forge.pushedAfter(forge.opened.published?.commit);
+  expect(run.evidence.length).toBeGreaterThan(forge.opened.evidence.length);
+  expect(forge.shop.git('show', `${run.branch}:more.txt`)).toBe('more');
+  await forge.decide({ decision: 'approve' });
+  await forge.until(({ status }) => status === 'completed');
+  expect(forge.shop.git('show', 'main:feature.sh')).toBe('echo feature');
+});
+
+it('merges into no other branch than the one that it was checked for', async () => {
+  const forge = await anOpenPullRequest();
+  forge.shop.git('branch', 'release', 'main');
+  await forge.as('anna', 'PATCH', `/pulls/${forge.number}`, { base: 'release' });
+  await forge.decide({ decision: 'approve' });
+  const refused = await forge.until(
+    ({ gate }) => gate?.kind === 'pull_request' && gate.details['refused'] !== undefined,
+  );
+  expect(refused.gate?.details['refused']).toContain("leads to 'release' now");
+  expect(forge.shop.headOf('release')).toBe(forge.shop.headOf('main'));
+  await forge.as('anna', 'PATCH', `/pulls/${forge.number}`, { base: 'main' });
+  await forge.decide({ decision: 'approve' });
+  await forge.until(({ status }) => status === 'completed');
+  expect(forge.shop.git('show', 'main:feature.sh')).toBe('echo feature');
+});
+
 it('waits while the forge is down, and goes on by itself once a refused token works again', async () => {
   const forge = await anOpenPullRequest();
   const pull = `/pulls/${forge.number}`;

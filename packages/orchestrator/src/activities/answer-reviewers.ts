@@ -1,7 +1,6 @@
 /** Answers to reviewers once what they asked for is pushed: in each thread, which is resolved, and one comment for all else. */
 import { type Activity, THREE_TRIES } from '../core/activity.ts';
-import { harmless } from '../artifacts/pull-request-text.ts';
-import { inline } from '../artifacts/quoted-markdown.ts';
+import { harmlessLine } from '../artifacts/pull-request-text.ts';
 import { ForgeRefusal } from '../forges/forge.ts';
 import { placeOf } from './follow-pull-request.ts';
 import type { ActivityTools } from './tools.ts';
@@ -33,7 +32,7 @@ export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { r
       const { number, published, answering } = input;
       const { threads, others, commit } = answering;
       const { repository } = await placeOf(tools, context, input);
-      const summary = tools.scrub(inLine(answering.summary));
+      const summary = tools.scrub(harmlessLine(answering.summary));
       const said = summary === '' ? '.' : `: ${summary}`;
       const answer = commit === null ? `Nothing was changed${said}` : `Changed in ${commit.slice(0, 10)}${said}`;
       // The same at a repetition, and another one after the next push.
@@ -49,16 +48,11 @@ export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { r
           if (!(error instanceof ForgeRefusal && error.refusal === 'gone')) throw error;
         }
       if (others.length > 0) {
-        const asked = others.map(inLine).join(', ');
+        const asked = others.map(harmlessLine).join(', ');
         await repository.putComment(number, { marker, body: `${answer}\n\nAsked for by ${asked}.` });
         answered += 1;
       }
       return { answered };
     },
   };
-}
-
-/** Text that mentions nobody and closes no issue. */
-function inLine(text: string): string {
-  return harmless(inline(text));
 }

@@ -1,9 +1,12 @@
 /** The merge of a run's pull request by the forge, which holds all rules of the base branch. */
-import { type RunConfig, TerminalFailure } from '@autonomous/shared';
-import { type Activity, THREE_TRIES } from '../core/activity.ts';
-import { MERGE_METHODS, type MergeMethod } from '../forges/forge.ts';
+import { NeedsHuman, RetryableFailure, type RunConfig, TerminalFailure } from '@autonomous/shared';
+import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
+import { MERGE_METHODS, type MergeMethod, type PullRequest } from '../forges/forge.ts';
+import type { RemoteProject } from '../repository/repository.ts';
 import { assertAccepted } from './concerns.ts';
 import { mergeOf, type MergedThere, placeOf } from './follow-pull-request.ts';
+import { assertOwnChanges } from './own-changes.ts';
+import { fetchRemote } from './remote.ts';
 import type { ActivityTools } from './tools.ts';
 import type { RunHeader } from './types.ts';
 import { othersOnBranch } from './ways-on.ts';
@@ -36,6 +39,29 @@ const WISHED: Readonly<Record<RunConfig['git']['mergeStrategy'], MergeMethod>> =
   ff: 'rebase',
 };
 
+function otherBase(number: number, { base }: PullRequest, wanted: string): string {
+  return `Pull request ${number} leads to '${base.branch}' now, and the result was checked for '${wanted}': it was not merged. Set its base back to '${wanted}' at the forge, or leave it open and merge it there.`;
+}
+
+/** Whether the merge brought exactly the tree that was checked. The forge takes the base as it is in that moment. */
+async function isAsChecked(
+  tools: ActivityTools,
+  context: ActivityContext,
+  { project, head, commit }: { readonly project: RemoteProject; readonly head: string; readonly commit: string },
+): Promise<boolean> {
+  const { repository } = tools;
+  try {
+    await fetchRemote(tools, context, project);
+    const [merged, checked] = await Promise.all([commit, head].map((each) => repository.treeOf(project, each)));
+    return merged === checked;
+  } catch (error) {
+    context.signal.throwIfAborted();
+    // The merge itself is done, whatever cannot be read now.
+    if (error instanceof NeedsHuman || error instanceof RetryableFailure) return true;
+    throw error;
+  }
+}
+
 export function mergePullRequest(tools: ActivityTools): Activity<MergePullRequestInput, MergedPullRequest> {
   return {
     retry: THREE_TRIES,
@@ -48,6 +74,17 @@ export function mergePullRequest(tools: ActivityTools): Activity<MergePullReques
           `The branch ${branch} holds the code tree ${codeTree}, validated was ${input.codeTree}.`,
         );
       const view = await tools.view(input.runId);
+      const baseBranch = view.config.git.baseBranch || project.baseBranch;
+      const there = await repository.pullRequest(number);
+      const before = mergeOf(there);
+      if (before !== null) return { ...before, notices: [] };
+      if (there.base.branch !== baseBranch) return { kind: 'refused', message: otherBase(number, there, baseBranch) };
+      await fetchRemote(tools, context, project);
+      const base = await tools.repository.remoteHead(project, baseBranch);
+      // The forge would merge onto it all the same, where no rule of the branch forbids that.
+      if (base !== null && !(await tools.repository.isAncestor(project, base, head)))
+        return { kind: 'outdated', message: `The branch '${baseBranch}' has moved since the result was checked.` };
+      await assertOwnChanges(tools, { project, branch, head, baseBranch, baseCommit });
       await assertAccepted(tools, { project, view, baseCommit, head, signal: context.signal });
       const { mergeMethods } = await repository.facts();
       const wished = WISHED[input.strategy];
@@ -59,12 +96,16 @@ export function mergePullRequest(tools: ActivityTools): Activity<MergePullReques
         };
       const outcome = await repository.merge({ number, method, head });
       if (outcome.merged) {
-        const { base } = await repository.pullRequest(number);
+        const { commit } = outcome;
         const notices =
           method === wished
             ? []
             : [`The repository does not allow ${wished}: pull request ${number} was merged by ${method}.`];
-        return { kind: 'merged', commit: outcome.commit, by: null, baseBranch: base.branch, head, method, notices };
+        if (!(await isAsChecked(tools, context, { project, head, commit })))
+          notices.push(
+            `Other commits came to '${baseBranch}' in the moment of the merge: pull request ${number} was merged with them, and nobody has checked both together. Run the checks on '${baseBranch}'.`,
+          );
+        return { kind: 'merged', commit, by: null, baseBranch, head, method, notices };
       }
       const { refusal, message } = outcome;
       switch (refusal) {

@@ -15,6 +15,8 @@ function rendered(view: Partial<RunView> = {}, given: { readonly plan?: string; 
   });
 }
 
+const NOTHING = { title: 't', document: null, commit: 'c', template: null } as const;
+
 describe('the body of a pull request', () => {
   it('has request, plan, checks, answers, decisions, and how to reproduce', () => {
     const { title, body } = rendered({
@@ -64,6 +66,13 @@ describe('the body of a pull request', () => {
     expect(harmless('```\n@a #1\n```\n@b')).toBe('```\n@a #1\n```\n@<!-- -->b');
     expect(harmless('```ts\n@a')).toBe('```ts\n@a\n```');
     expect(harmless('````\n```\n@a\n````\n#2')).toBe('````\n```\n@a\n````\n#<!-- -->2');
+  });
+
+  it('takes no line with a backtick behind its first ones for a fence, and shows a request without Markdown', () => {
+    expect(harmless('``` `x ```\n@a')).toBe('``` `x ```\n@<!-- -->a');
+    const originalRequest = '``` `x ```\n\n@octocat fixes #1\r- ```\n  ```mermaid\n@octocat `@ada`';
+    const { body } = renderPullRequest({ view: aView('r-1', { originalRequest }), ...NOTHING });
+    expect(body.split('## Checks')[0]).not.toMatch(/@\w|#\d/);
   });
 
   it('honours the template of the repository, and stays within what a forge takes', () => {

@@ -56,7 +56,10 @@ export function harmless(markdown: string): string {
   return markdown
     .split('\n')
     .map((line) => {
-      const marker = /^\s{0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+      const marker = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
+      // With a backtick behind it, it is code within the line.
+      if (fence === null && marker?.startsWith('`') === true && line.trimStart().slice(marker.length).includes('`'))
+        return outsideCode(line);
       if (fence === null && marker !== undefined) {
         fence = marker;
         return line;
@@ -130,15 +133,21 @@ function listSection(title: string, items: readonly string[]): string | null {
   return section(title, [...shown, ...(rest > 0 ? [`- and ${rest} more, in the record of the run`] : [])].join('\n'));
 }
 
+/** Without Markdown of its own: in what shows a request, nothing may be live that its author made look like code. */
 function quoted(text: string): string {
-  return harmless(text)
-    .split('\n')
-    .map((line) => `> ${line}`)
+  return text
+    .split(/\r\n|[\n\r]/)
+    .map((line) => `> ${harmlessLine(line)}`.trimEnd())
     .join('\n');
 }
 
 function words(text: string): string {
-  return defused(inline(clipped(text, 500)));
+  return harmlessLine(clipped(text, 500));
+}
+
+/** Foreign text on one line, without Markdown, in which the forge sees no mention, no issue and no closing word. */
+export function harmlessLine(text: string): string {
+  return defused(inline(text));
 }
 
 function checks({ evidence }: RunView): string {
