@@ -122,12 +122,12 @@ async function inTheEditor(stage: Stage, server: Server, github: GitHubServer, b
   await stage.picture(page, 'answered-in-the-editor');
 
   await editor.command('Autonomous: Check Out Branch');
-  await editor.choose('A login');
   await editor.notification(`${branch} is checked out.`).waitFor();
   await page.getByRole('button', { name: /The branch is of the run “A login”: completed, pull request \d+/ }).waitFor();
   await editor.command('View: Close All Editors');
   await page.keyboard.press('Control+P');
-  await editor.type('src/login.js');
+  await page.locator('.quick-input-widget input').first().fill('src/login.js');
+  await editor.choose(/login\.js/);
   const beside = page.locator('.review-widget').filter({ hasText: 'It says less now.' }).first();
   await beside.waitFor();
   await stage.picture(page, 'thread-beside-the-checked-out-file');
