@@ -2,6 +2,7 @@
  * What reviewers ask of a pull request, and which of it a run has not followed yet. Only words of people who may write to the
  * repository are passed on; those of all others are counted. Pure.
  */
+import { showHidden, showHiddenInLine } from '@autonomous/shared';
 import type { CheckResult, Discussion, Remark } from '../forges/forge.ts';
 
 /** Something that a person asks for. A type, as the others here, so that it is a JSON value. */
@@ -46,12 +47,15 @@ const MAX_CHECKS = 20;
 const MAX_SUMMARY = 800;
 const MAX_SEEN = 300;
 
+/** Stands for code where an address is looked for. */
+const CODE = '\ufffc';
+
 /** Beginning of a comment that is addressed to the run. */
 const ADDRESS = /^\/autonomous(?=\s|$)\s*/i;
 
 /**
  * Returns the new remarks that ask for something, oldest first, and what is seen with them. What does not fit comes with the
- * next call.
+ * next call, as does all that is later. What a remark quotes is left out: others may have written it.
  * @param account login of the server's account, whose mention addresses the run; `null`: unknown
  */
 export function remarksIn(
@@ -66,37 +70,48 @@ export function remarksIn(
   const inThreads = threads
     .filter(({ isResolved }) => !isResolved)
     .flatMap(({ id, path, line, comments: own }) =>
-      own.map((each) => asked(each, each.body, { threadId: id, path, line })),
+      own.map((each) =>
+        asked(each, ownWords(each.body) || null, {
+          threadId: id,
+          path: path === null ? null : showHiddenInLine(path),
+          line,
+        }),
+      ),
     );
-  const speakers = new Set(inThreads.filter(({ remark }) => isNew(remark)).map(({ remark }) => remark.author.login));
+  const speakers = new Set(inThreads.filter(({ remark, text }) => text !== null && isNew(remark)).map(({ remark }) => remark.author.login));
   const found = [
     // An approval asks for nothing, whatever it says. A review without words asks for what its threads say.
     ...reviews.map((each) => {
-      const isSilent = each.body.trim() === '' && (each.verdict === 'commented' || speakers.has(each.author.login));
+      const words = ownWords(each.body);
+      const isSilent = words === '' && (each.verdict === 'commented' || speakers.has(each.author.login));
       const asks = each.verdict === 'changes_requested' || each.verdict === 'commented';
-      return asked(each, asks && !isSilent ? each.body : null);
+      return asked(each, asks && !isSilent ? words : null);
     }),
     ...inThreads,
-    ...comments.map((each) => asked(each, addressed(each.body, account))),
+    ...comments.map((each) => asked(each, addressed(ownWords(each.body), account))),
   ]
     .filter(({ remark }) => isNew(remark))
     .sort((one, other) => (one.remark.at < other.remark.at ? -1 : one.remark.at > other.remark.at ? 1 : 0));
 
   const remarks: AskedRemark[] = [];
-  const taken: { id: string; at: string }[] = [];
+  const taken: Taken[] = [];
+  let waitsFrom: string | null = null;
   let unheard = 0;
   let characters = 0;
   for (const { remark, text, place } of found) {
     const { author, id, at } = remark;
     if (author.mayWrite && text !== null) {
-      const clipped = clip(text.trim() === '' ? 'Changes are requested.' : text.trim(), MAX_REMARK);
-      if (remarks.length === MAX_REMARKS || characters + clipped.length > MAX_ALL) continue;
+      const clipped = clip(text.trim() === '' ? 'Changes are requested.' : inLines(text.trim()), MAX_REMARK);
+      if (remarks.length === MAX_REMARKS || characters + clipped.length > MAX_ALL) {
+        waitsFrom = at;
+        break;
+      }
       characters += clipped.length;
       remarks.push({ threadId: null, path: null, line: null, ...place, login: author.login, text: clipped });
     } else if (!author.mayWrite) unheard += 1;
-    taken.push({ id, at });
+    taken.push({ id, at, isHeard: author.mayWrite });
   }
-  return { remarks, unheard, seen: withSeen(seen, taken) };
+  return { remarks, unheard, seen: withSeen(seen, taken, waitsFrom) };
 }
 
 /** Failed checks of a commit once all of them have ended; empty before. */
@@ -106,9 +121,9 @@ export function failedChecks(checks: readonly CheckResult[]): readonly FailedChe
     .filter(({ state }) => state === 'failed')
     .slice(0, MAX_CHECKS)
     .map(({ name, conclusion, summary }) => ({
-      name: inLine(name),
-      conclusion: inLine(conclusion ?? 'failed'),
-      summary: clip(summary.trim(), MAX_SUMMARY),
+      name: inLine(showHiddenInLine(name)),
+      conclusion: inLine(showHiddenInLine(conclusion ?? 'failed')),
+      summary: clip(inLines(summary.trim()), MAX_SUMMARY),
     }));
 }
 
@@ -141,21 +156,69 @@ export function askedInShort({ remarks, checks, unheard }: Asked): string {
   return `${[...asked, ...failed].join(', and ')}.${others}`;
 }
 
-/** The text after the address; `null` for a comment that is not addressed to the run. */
-function addressed(body: string, account: string | null): string | null {
-  const text = body.trim();
-  if (ADDRESS.test(text)) return text.replace(ADDRESS, '');
+/**
+ * The text after the address; `null` for a comment that is not addressed to the run.
+ * @param text without quotations
+ */
+function addressed(text: string, account: string | null): string | null {
+  const plain = withoutCode(text).trim();
+  if (ADDRESS.test(plain)) return text.replace(ADDRESS, '');
   const name = account?.replace(/\[bot\]$/, '').toLowerCase();
   if (name === undefined) return null;
-  const mentions = [...text.matchAll(/(?<![\w`/])@([\w-]+)/g)].map(([, login = '']) => login.toLowerCase());
+  const mentions = [...plain.matchAll(/(?<![\w`/])@([\w-]+)/g)].map(([, login = '']) => login.toLowerCase());
   return mentions.includes(name) ? text : null;
 }
 
-/** Adds remarks; the oldest are kept as a time alone where they are many. */
-function withSeen(seen: SeenAtForge, taken: SeenAtForge['remarks']): SeenAtForge {
-  const remarks = [...seen.remarks, ...taken].sort((one, other) => (one.at < other.at ? -1 : 1));
-  const dropped = remarks.slice(0, Math.max(0, remarks.length - MAX_SEEN));
-  return { ...seen, remarks: remarks.slice(dropped.length), since: dropped.at(-1)?.at ?? seen.since };
+/** What a remark says in its author's own words: all but the lines of quotations. */
+function ownWords(body: string): string {
+  return linesOf(body)
+    .filter(({ line, isCode }) => isCode || !/^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*>/.test(line))
+    .map(({ line }) => line)
+    .join('\n')
+    .trim();
+}
+
+/** Replaces blocks and spans of code, and leaves out HTML comments, which a forge does not show. */
+function withoutCode(text: string): string {
+  return linesOf(text)
+    .map(({ line, isCode }) => (isCode ? CODE : line))
+    .join('\n')
+    .replaceAll(/(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)|<!--[^]*?(?:-->|$)/g, (found) => (found.startsWith('`') ? CODE : ' '));
+}
+
+/** Lines of Markdown, and which of them belong to a fenced block of code. */
+function linesOf(text: string): readonly { readonly line: string; readonly isCode: boolean }[] {
+  let fence: string | null = null;
+  return text.split(/\r\n|\n|\r/).map((line) => {
+    if (fence !== null) {
+      const end = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(line)?.[1];
+      if (end?.startsWith(fence) === true) fence = null;
+      return { line, isCode: true };
+    }
+    fence = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/.exec(line)?.[1] ?? null;
+    return { line, isCode: fence !== null };
+  });
+}
+
+/** A remark that is taken; `isHeard`: its author may write. */
+type Taken = SeenAtForge['remarks'][number] & { readonly isHeard: boolean };
+
+/**
+ * Adds remarks; the oldest are kept as a time alone where they are many. All remarks of one second are kept or none, since more
+ * of that second may come.
+ * @param waitsFrom time of the oldest remark that was not taken; `null`: all were
+ */
+function withSeen(seen: SeenAtForge, taken: readonly Taken[], waitsFrom: string | null): SeenAtForge {
+  const all = [...seen.remarks.map((each) => ({ ...each, isHeard: true })), ...taken].sort((one, other) =>
+    one.at < other.at ? -1 : one.at > other.at ? 1 : 0,
+  );
+  const oldest = all[Math.max(0, all.length - MAX_SEEN)]?.at ?? '';
+  const border = waitsFrom !== null && waitsFrom < oldest ? waitsFrom : oldest;
+  const dropped = all.length <= MAX_SEEN ? [] : all.filter(({ at }) => at < border);
+  // Remarks that are not followed may be counted again; those that are followed are never passed on twice.
+  let surplus = all.length - dropped.length - MAX_SEEN;
+  const kept = all.slice(dropped.length).filter(({ isHeard }) => isHeard || surplus-- <= 0);
+  return { ...seen, remarks: kept.map(({ id, at }) => ({ id, at })), since: dropped.at(-1)?.at ?? seen.since };
 }
 
 function keyOf({ id, at }: { readonly id: string; readonly at: string }): string {
@@ -167,6 +230,11 @@ function quoted(text: string): string {
     .split('\n')
     .map((line) => `> ${line}`)
     .join('\n');
+}
+
+/** Text whose line ends are all the same and whose hidden characters are visible. */
+function inLines(text: string): string {
+  return showHidden(text.replaceAll(/\r\n|[\r\v\f\u0085\u2028\u2029]/g, '\n'));
 }
 
 function inLine(text: string): string {
