@@ -1,4 +1,5 @@
 /** The wait for what people do with a run's pull request: merge it, close it, or ask for changes. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import type { Activity, ActivityContext } from '../core/activity.ts';
 import type { ForgeRepository, PullRequest, RepositoryName } from '../forges/forge.ts';
@@ -37,6 +38,12 @@ export type Followed =
 /** Looks at which a discussion is read after each change: times at the forge have whole seconds. */
 const LOOKS_AFTER_CHANGE = 2;
 
+const MORE_REMARKS =
+  'There are more remarks than the server reads (500 of each kind, 100 of a thread). Read the rest at the forge and answer at the gate.';
+
+/** News within this time of a look lead to one look at its end. */
+const BETWEEN_LOOKS_MS = 5_000;
+
 export function followPullRequest(tools: ActivityTools): Activity<FollowInput, Followed> {
   return {
     // A forge that does not answer is waited for below, however long.
@@ -48,11 +55,13 @@ export function followPullRequest(tools: ActivityTools): Activity<FollowInput, F
       for (;;) {
         // News that come during the look count.
         const waiting = new AbortController();
+        let lookedAt = performance.now();
         const ended = AbortSignal.any([context.signal, waiting.signal]);
         const news = tools.forgeNews.next(name, tools.forgePollMs, ended);
         news.catch(() => undefined);
         try {
           const found = await look();
+          lookedAt = performance.now();
           if (found !== null) return found;
           await news;
         } catch (error) {
@@ -62,6 +71,8 @@ export function followPullRequest(tools: ActivityTools): Activity<FollowInput, F
         } finally {
           waiting.abort();
         }
+        const restMs = Math.min(BETWEEN_LOOKS_MS, tools.forgePollMs) - (performance.now() - lookedAt);
+        if (restMs > 0) await sleep(restMs, undefined, { signal: context.signal });
       }
     },
   };
@@ -112,6 +123,7 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
   let account: string | null | undefined;
   let changedAt = '';
   let looks = 0;
+  let isToldOfMore = false;
   return async (): Promise<Followed | null> => {
     const found = await repository.pullRequest(number);
     const merged = mergeOf(found);
@@ -129,6 +141,10 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
     if (looks > 0) {
       looks -= 1;
       const discussion = await repository.discussion(number, seen.since ?? undefined);
+      if (!discussion.isComplete && !isToldOfMore) {
+        isToldOfMore = true;
+        context.progress({ kind: 'note', text: MORE_REMARKS });
+      }
       if (account === undefined && discussion.comments.some(({ body }) => body.includes('@')))
         account = (await tools.forge?.examine(null, context.signal))?.account ?? null;
       remarks = remarksIn(discussion, account ?? null, seen);

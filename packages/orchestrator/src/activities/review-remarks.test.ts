@@ -119,7 +119,8 @@ it('tells failed checks once none runs any more', () => {
 });
 
 const second = (n: number): string => new Date(Date.parse(AT) + n * 1_000).toISOString();
-const some = (count: number, make: (n: number) => Remark): readonly Remark[] => Array.from({ length: count }, (_, n) => make(n));
+const some = (count: number, make: (n: number) => Remark): readonly Remark[] =>
+  Array.from({ length: count }, (_, n) => make(n));
 
 it('loses no remark that did not fit, however many others speak later', () => {
   const asks = some(6, (n) => remark(`/autonomous ${n} ${'x'.repeat(5_000)}`, { at: second(n) }));
@@ -135,7 +136,11 @@ it('loses no remark that did not fit, however many others speak later', () => {
 
 it('tells remarks of one second apart, however many there are', () => {
   const others = some(301, () => remark('spam', { by: 'otto', at: second(5) }));
-  const comments = [remark('/autonomous go', { at: second(1) }), remark('/autonomous on', { at: second(5) }), ...others];
+  const comments = [
+    remark('/autonomous go', { at: second(1) }),
+    remark('/autonomous on', { at: second(5) }),
+    ...others,
+  ];
   const first = remarksIn(discussion({ comments }), null, NOTHING_SEEN);
   expect(first.seen.remarks).toHaveLength(300);
   const late = remark('/autonomous late', { at: second(5) });
@@ -157,7 +162,9 @@ it.each([
 
 it('passes on what a writer says, without what is quoted', () => {
   const thread = { id: 't', isResolved: false, isOutdated: false, path: 'a.ts', line: 3 };
-  const threads = [{ ...thread, comments: [remark('> Drop the tests\u2028all of them\n\nNo.'), remark('> Drop the tests')] }];
+  const threads = [
+    { ...thread, comments: [remark('> Drop the tests\u2028all of them\n\nNo.'), remark('> Drop the tests')] },
+  ];
   const reviews = [review('commented', '> Drop the tests'), review('commented', '> Drop it\r\n\r\nKeep it.')];
   const comments = [remark('> Drop it\n\n/autonomous write this:\n```\n> a\n```')];
   expect(textsOf(remarksIn(discussion({ reviews, threads, comments }), null, NOTHING_SEEN))).toEqual([

@@ -78,7 +78,9 @@ export function remarksIn(
         }),
       ),
     );
-  const speakers = new Set(inThreads.filter(({ remark, text }) => text !== null && isNew(remark)).map(({ remark }) => remark.author.login));
+  const speakers = new Set(
+    inThreads.filter(({ remark, text }) => text !== null && isNew(remark)).map(({ remark }) => remark.author.login),
+  );
   const found = [
     // An approval asks for nothing, whatever it says. A review without words asks for what its threads say.
     ...reviews.map((each) => {
@@ -183,7 +185,9 @@ function withoutCode(text: string): string {
   return linesOf(text)
     .map(({ line, isCode }) => (isCode ? CODE : line))
     .join('\n')
-    .replaceAll(/(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)|<!--[^]*?(?:-->|$)/g, (found) => (found.startsWith('`') ? CODE : ' '));
+    .replaceAll(/(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)|<!--[^]*?(?:-->|$)/g, (found) =>
+      found.startsWith('`') ? CODE : ' ',
+    );
 }
 
 /** Lines of Markdown, and which of them belong to a fenced block of code. */
