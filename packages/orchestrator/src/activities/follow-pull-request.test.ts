@@ -20,8 +20,8 @@ async function follow(isComplete: boolean) {
     pullRequest: async (): Promise<Partial<PullRequest>> => {
       looks.push(performance.now());
       forgeNews.tell(SHOP);
-      const state = looks.length === 3 ? 'merged' : 'open';
-      return { state, mergeCommit: 'm', mergedBy: null, base: head, head, updatedAt: 'now' } as Partial<PullRequest>;
+      const state: PullRequest['state'] = looks.length === 3 ? 'merged' : 'open';
+      return { state, mergeCommit: 'm', mergedBy: null, base: head, head, updatedAt: 'now' };
     },
     discussion: async () => ({ reviews: [], threads: [], comments: [], isComplete }),
     checks: async () => [],

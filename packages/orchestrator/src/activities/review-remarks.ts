@@ -182,12 +182,21 @@ function ownWords(body: string): string {
 
 /** Replaces blocks and spans of code, and leaves out HTML comments, which a forge does not show. */
 function withoutCode(text: string): string {
-  return linesOf(text)
-    .map(({ line, isCode }) => (isCode ? CODE : line))
-    .join('\n')
-    .replaceAll(/(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)|<!--[^]*?(?:-->|$)/g, (found) =>
-      found.startsWith('`') ? CODE : ' ',
-    );
+  const marked = linesOf(text).map(({ line, isCode }) => (isCode ? CODE : line));
+  const parts = marked.join('\n').split(/(`+|<!--|-->)/);
+  let plain = '';
+  for (let at = 0; at < parts.length; at += 1) {
+    const part = parts[at] ?? '';
+    const isComment = part === '<!--';
+    const end = isComment || part.startsWith('`') ? parts.indexOf(isComment ? '-->' : part, at + 1) : -1;
+    if (isComment && end === -1) break;
+    if (end === -1) plain += part;
+    else {
+      plain += isComment ? ' ' : CODE;
+      at = end;
+    }
+  }
+  return plain;
 }
 
 /** Lines of Markdown, and which of them belong to a fenced block of code. */
