@@ -56,8 +56,13 @@ async function aForge() {
       .poll(async () => (await comments(number)).map(({ body }) => body), PATIENCE)
       .toEqual([expect.stringContaining(text)]);
   };
+  /** A person merges the pull request of a run. */
+  const merge = async ({ client }: StartedServer, runId: string) => {
+    const { published } = await client.getRun(runId);
+    await ground.as('anna', 'PUT', `/pulls/${published?.pullRequest?.number}/merge`, {});
+  };
   const address = ground.server.addressOf(ground.shop);
-  return { ...ground, folder, start, label, write, comments, says, address };
+  return { ...ground, folder, start, label, write, comments, says, merge, address };
 }
 
 const runsOf = async ({ client }: StartedServer): Promise<readonly RunView[]> => (await client.listRuns({})).items;
@@ -86,6 +91,8 @@ it('starts a run for the person who labelled an issue, and says there how far it
     config: { git: { createPR: true, autoMerge: false }, trustMode: { planning: 'manual' }, maxTokens: 1_000_000 },
   });
   await approvePlan(server, run?.id ?? '');
+  await forge.says(number, 'It waits for a person at the gate `pull_request`.');
+  await forge.merge(server, run?.id ?? '');
   await forge.says(number, 'It has completed.');
   const { published } = await server.client.getRun(run?.id ?? '');
   const [comment] = await forge.comments(number);
@@ -135,6 +142,8 @@ it('starts one run and has one comment, where the server stops before it knows o
   await second.stop();
   const third = await forge.start();
   await approvePlan(third, run?.id ?? '');
+  await forge.says(number, 'at the gate `pull_request`');
+  await forge.merge(third, run?.id ?? '');
   await forge.says(number, 'It has completed.');
   expect(await runsOf(third)).toHaveLength(1);
 });

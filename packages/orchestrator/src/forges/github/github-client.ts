@@ -185,21 +185,65 @@ async function untilAborted<Result>(call: Promise<Result>, signal: AbortSignal):
 const PAGE_SIZE = 100;
 const MAX_PAGES = 5;
 
+const MAX_NEWEST_PAGES = 10;
+
+type ReadPage<Item> = (page: {
+  readonly page: number;
+  readonly per_page: number;
+}) => Promise<{ readonly items: readonly Item[]; readonly link: string | undefined }>;
+
 /**
  * Reads pages of a list until its end, at most 500 items. Octokit's own iterator forgets the signal.
  * @param read reads a page; its number begins with 1
  */
 export async function readPages<Item>(
-  read: (page: {
-    readonly page: number;
-    readonly per_page: number;
-  }) => Promise<{ readonly items: readonly Item[]; readonly link: string | undefined }>,
+  read: ReadPage<Item>,
 ): Promise<{ readonly items: readonly Item[]; readonly isComplete: boolean }> {
   const items: Item[] = [];
   for (let page = 1; page <= MAX_PAGES; page += 1) {
     const found = await read({ page, per_page: PAGE_SIZE });
     items.push(...found.items);
-    if (!/rel="next"/.test(found.link ?? '')) return { items, isComplete: true };
+    if (!hasNext(found.link)) return { items, isComplete: true };
   }
   return { items, isComplete: false };
+}
+
+/**
+ * Reads a list whose oldest item is first from its end, until it has a wanted item: about 1,000 items at most, and the first
+ * page.
+ * @returns oldest first; not complete: neither the begin of the list nor a wanted item was reached from its end
+ */
+export async function readNewest<Item>(
+  read: ReadPage<Item>,
+  isWanted: (item: Item) => boolean,
+): Promise<{ readonly items: readonly Item[]; readonly isComplete: boolean }> {
+  const first = await read({ page: 1, per_page: PAGE_SIZE });
+  if (!hasNext(first.link)) return { items: first.items, isComplete: true };
+  let last = lastPageOf(first.link);
+  let items: readonly Item[] = [];
+  let left = MAX_NEWEST_PAGES;
+  // Items may have come since the first page was read.
+  for (let page = last; left > 0; page += 1, left -= 1) {
+    const found = await read({ page, per_page: PAGE_SIZE });
+    items = [...items, ...found.items];
+    if (!hasNext(found.link)) break;
+  }
+  if (left === 0) return { items: [...first.items, ...items], isComplete: false };
+  for (; !items.some(isWanted); left -= 1) {
+    last -= 1;
+    if (last <= 1) return { items: [...first.items, ...items], isComplete: true };
+    if (left <= 1) return { items: [...first.items, ...items], isComplete: false };
+    items = [...(await read({ page: last, per_page: PAGE_SIZE })).items, ...items];
+  }
+  return { items, isComplete: true };
+}
+
+function hasNext(link = ''): boolean {
+  return link.includes('rel="next"');
+}
+
+/** The second page, where GitHub does not say which one is the last. */
+function lastPageOf(link = ''): number {
+  const part = link.split(',').find((each) => each.includes('rel="last"'));
+  return Number(part === undefined ? 2 : (/[?&]page=(\d+)/.exec(part)?.[1] ?? 2));
 }

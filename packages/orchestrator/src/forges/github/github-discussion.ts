@@ -12,7 +12,7 @@ import {
   type ReviewThread,
 } from '../forge.ts';
 import { clip, hasAnyMarker, hasMarker, markedBody } from './bodies.ts';
-import { type Caller, readPages } from './github-client.ts';
+import { type Caller, readNewest, readPages } from './github-client.ts';
 import { isHttpError } from './github-failure.ts';
 
 /** Login of the server's own account. */
@@ -272,14 +272,14 @@ export async function putComment(
   const login = (await ownLogin(caller)).toLowerCase();
   return caller.do(`comment on ${number}`, async () => {
     const place = { owner: name.owner, repo: name.name };
-    const { items } = await readPages(async (page) => {
+    const isKnown = (each: { readonly body?: string; readonly user: { readonly login: string } | null }): boolean =>
+      each.user?.login.toLowerCase() === login && hasMarker(each.body ?? '', comment.marker);
+    const { items } = await readNewest(async (page) => {
       const asked = { ...place, issue_number: number, ...page, ...caller.settings };
       const { data, headers } = await caller.client.rest.issues.listComments(asked);
       return { items: data, link: headers.link };
-    });
-    const known = items.find(
-      (each) => each.user?.login.toLowerCase() === login && hasMarker(each.body ?? '', comment.marker),
-    );
+    }, isKnown);
+    const known = items.find(isKnown);
     if (known?.body === body) return { url: known.html_url };
     const { issues } = caller.client.rest;
     const { data } =
@@ -328,7 +328,9 @@ export async function readIssues(
       labelledBy: labeller === null ? null : await authorOf(caller, name, labeller.login),
       labelledAt: labeller?.at ?? null,
       isChangedSince:
-        labeller !== null && !author.mayWrite && (await isChangedSince(caller, name, issue.number, labeller)),
+        labeller !== null &&
+        (!labeller.isComplete ||
+          (!author.mayWrite && (await isChangedSince(caller, name, issue.number, labeller)))),
       updatedAt: issue.updated_at,
     });
   }
@@ -340,6 +342,8 @@ interface Labeller {
   readonly at: string;
   /** When the title was changed last; `null`: never. */
   readonly renamedAt: string | null;
+  /** Whether all is known that came after the label. */
+  readonly isComplete: boolean;
 }
 
 const EDITED = `query ($owner: String!, $name: String!, $number: Int!) {
@@ -372,16 +376,20 @@ async function readLabeller(
   label: string,
 ): Promise<Labeller | null> {
   return caller.do(`read who labelled issue ${number}`, async () => {
-    const { items } = await readPages(async (page) => {
+    const isLabelling = (each: { readonly event: string }): boolean =>
+      each.event === 'labeled' && labelOf(each)?.toLowerCase() === label.toLowerCase();
+    const { items, isComplete } = await readNewest(async (page) => {
       const place = { owner: name.owner, repo: name.name, issue_number: number };
       const { data, headers } = await caller.client.rest.issues.listEvents({ ...place, ...page, ...caller.settings });
       return { items: data, link: headers.link };
-    });
-    const last = items.findLast(
-      (each) => each.event === 'labeled' && 'label' in each && each.label.name?.toLowerCase() === label.toLowerCase(),
-    );
+    }, isLabelling);
+    const last = items.findLast(isLabelling);
     const login = last?.actor?.login;
     const renamedAt = items.findLast((each) => each.event === 'renamed')?.created_at ?? null;
-    return last === undefined || login === undefined ? null : { login, at: last.created_at, renamedAt };
+    return last === undefined || login === undefined ? null : { login, at: last.created_at, renamedAt, isComplete };
   });
+}
+
+function labelOf(event: { readonly label?: { readonly name?: string | null } } | object): string | undefined {
+  return 'label' in event ? (event.label?.name ?? undefined) : undefined;
 }

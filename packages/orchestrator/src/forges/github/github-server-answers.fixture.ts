@@ -85,7 +85,10 @@ export function paged(
   const page = Number(query.get('page') ?? 1);
   const found = items.slice((page - 1) * size, page * size);
   const isLast = page * size >= items.length;
-  return { status: 200, body: wrap?.(found) ?? found, headers: isLast ? {} : { 'x-next-page': String(page + 1) } };
+  const headers: Record<string, string> = isLast
+    ? {}
+    : { 'x-next-page': String(page + 1), 'x-last-page': String(Math.ceil(items.length / size)) };
+  return { status: 200, body: wrap?.(found) ?? found, headers };
 }
 
 export const BODY_LIMIT = 65_536;

@@ -234,8 +234,12 @@ class World {
     if (!isUnchanged) this.counted += 1;
     const sent = isUnchanged ? 304 : status;
     this.requests.push({ method, path, status: sent, authorization: request.headers.authorization ?? null });
-    const { 'x-next-page': nextPage, ...others } = headers;
-    if (nextPage !== undefined) url.searchParams.set('page', nextPage);
+    const { 'x-next-page': nextPage, 'x-last-page': lastPage, ...others } = headers;
+    const links = Object.entries({ next: nextPage, last: lastPage }).flatMap(([rel, page]) => {
+      if (page === undefined) return [];
+      url.searchParams.set('page', page);
+      return [`<${url.href}>; rel="${rel}"`];
+    });
     response.writeHead(sent, {
       'content-type': 'application/json; charset=utf-8',
       'x-github-request-id': randomUUID(),
@@ -245,7 +249,7 @@ class World {
       'x-ratelimit-reset': String(this.#resetAt),
       'x-ratelimit-resource': path === '/graphql' ? 'graphql' : 'core',
       ...(method === 'GET' && status === 200 ? { etag, 'cache-control': 'private, max-age=60, s-maxage=60' } : {}),
-      ...(nextPage === undefined ? {} : { link: `<${url.href}>; rel="next"` }),
+      ...(links.length === 0 ? {} : { link: links.join(', ') }),
       ...others,
     });
     response.end(isUnchanged ? '' : text);

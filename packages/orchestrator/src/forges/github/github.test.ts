@@ -465,6 +465,52 @@ describe('what people say', () => {
   });
 });
 
+describe('many entries of strangers at an issue', () => {
+  const OLD = '2026-01-01T00:00:00Z';
+  const flood = (number: number, count: number) => {
+    const issue = ground.shop.issues.get(number);
+    for (let id = 5_000_000; id < 5_000_000 + count; id += 1) {
+      issue?.events.push({ id, event: 'renamed', login: 'otto', at: OLD });
+      issue?.comments.push({ id, login: 'otto', body: 'more', createdAt: OLD, updatedAt: OLD });
+    }
+    return issue;
+  };
+  const open = async () =>
+    (await ground.as('otto', 'POST', '/issues', { title: 'Fix a typo', body: 'x' })) as { number: number };
+  const label = (number: number) =>
+    ground.as('anna', 'POST', `/issues/${number}/labels`, { labels: ['autonomous'] });
+  const read = async () => (await ground.repository.issuesWithLabel('autonomous'))[0];
+
+  it.each([0, 99, 100, 499, 500, 800])('do not hide its label, nor a change after it: %d', async (count) => {
+    const { number } = await open();
+    const issue = flood(number, count);
+    await label(number);
+    expect(await read()).toMatchObject({ labelledBy: { login: 'anna' }, isChangedSince: false });
+    issue?.events.push({ id: 9, event: 'renamed', login: 'otto', at: '2999-01-01T00:00:00Z' });
+    expect(await read()).toMatchObject({ labelledBy: { login: 'anna' }, isChangedSince: true });
+  });
+
+  it('after its label count as a change where they are too many to be read', async () => {
+    const { number } = await open();
+    await label(number);
+    flood(number, 300);
+    expect(await read()).toMatchObject({ isChangedSince: false });
+    flood(number, 1_200);
+    expect(await read()).toMatchObject({ labelledBy: { login: 'anna' }, isChangedSince: true });
+  });
+
+  it('do not multiply the comment of the server', async () => {
+    const { number } = await open();
+    const issue = flood(number, 700);
+    await ground.repository.putComment(number, { marker: 'status', body: 'One.' });
+    await ground.repository.putComment(number, { marker: 'status', body: 'Two.' });
+    flood(number, 150);
+    await ground.repository.putComment(number, { marker: 'status', body: 'Three.' });
+    const own = issue?.comments.filter(({ login }) => login !== 'otto').map(({ body }) => body);
+    expect(own).toEqual([expect.stringMatching(/^Three\./)]);
+  });
+});
+
 describe('polling', () => {
   it('costs nothing of the rate limit while nothing has changed', async () => {
     const { repository, server } = ground;
