@@ -1,6 +1,7 @@
 /** Texts of a run that an issue with a label starts: its request, and the comment that says how far it is. Pure. */
 import { type Gate, type RunView, showHidden } from '@autonomous/shared';
 import { code } from './quoted-markdown.ts';
+import { shownMarkdown } from './shown-markdown.ts';
 
 export interface IssueText {
   readonly url: string;
@@ -12,32 +13,17 @@ export interface IssueText {
 
 /** A request may have 20,000 characters; the rest is for what is said about the issue. */
 const MAX_TEXT = 19_000;
-const COMMENT_BEGIN = '<!--';
-const COMMENT_END = '-->';
 
 /**
- * Title and body of an issue as a request. The person who put the label there has seen the issue as GitHub shows it: HTML
- * comments, which are not shown, are left out, and hidden characters are escapes.
+ * Title and body of an issue as a request. The person who put the label there has seen the issue as GitHub shows it: what
+ * its rendering hides is left out, and hidden characters are escapes.
  */
 export function requestOfIssue({ title, body, url, isClipped }: IssueText): string {
-  const whole = showHidden(`${withoutComments(title)}\n\n${withoutComments(body)}`.replaceAll('\r\n', '\n')).trim();
+  const whole = showHidden(`${title}\n\n${shownMarkdown(body.replaceAll('\r\n', '\n'))}`).trim();
   if (!isClipped && whole.length <= MAX_TEXT) return whole;
   // No half of a surrogate pair is left at the end.
   const begin = whole.slice(0, MAX_TEXT).replace(/[\ud800-\udbff]$/, '');
   return `${begin}\n\n[The issue is longer: ${url}]`;
-}
-
-/** A comment without an end reaches to the end of the text. */
-function withoutComments(text: string): string {
-  let shown = '';
-  for (let at = 0; ;) {
-    const begin = text.indexOf(COMMENT_BEGIN, at);
-    if (begin < 0) return shown + text.slice(at);
-    shown += text.slice(at, begin);
-    const end = text.indexOf(COMMENT_END, begin);
-    if (end < 0) return shown;
-    at = end + COMMENT_END.length;
-  }
 }
 
 /**
