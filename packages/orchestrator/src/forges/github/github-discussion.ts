@@ -329,8 +329,7 @@ export async function readIssues(
       labelledAt: labeller?.at ?? null,
       isChangedSince:
         labeller !== null &&
-        (!labeller.isComplete ||
-          (!author.mayWrite && (await isChangedSince(caller, name, issue.number, labeller)))),
+        (!labeller.isComplete || (!author.mayWrite && (await isChangedSince(caller, name, issue.number, labeller)))),
       updatedAt: issue.updated_at,
     });
   }

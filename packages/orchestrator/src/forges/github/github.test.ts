@@ -477,8 +477,7 @@ describe('many entries of strangers at an issue', () => {
   };
   const open = async () =>
     (await ground.as('otto', 'POST', '/issues', { title: 'Fix a typo', body: 'x' })) as { number: number };
-  const label = (number: number) =>
-    ground.as('anna', 'POST', `/issues/${number}/labels`, { labels: ['autonomous'] });
+  const label = (number: number) => ground.as('anna', 'POST', `/issues/${number}/labels`, { labels: ['autonomous'] });
   const read = async () => (await ground.repository.issuesWithLabel('autonomous'))[0];
 
   it.each([0, 99, 100, 499, 500, 800])('do not hide its label, nor a change after it: %d', async (count) => {
