@@ -220,12 +220,12 @@ export async function readNewest<Item>(
   const first = await read({ page: 1, per_page: PAGE_SIZE });
   if (!hasNext(first.link)) return { items: first.items, isComplete: true };
   let last = lastPageOf(first.link);
-  let items: readonly Item[] = [];
+  const items: Item[] = [];
   let left = MAX_NEWEST_PAGES;
   // Items may have come since the first page was read.
   for (let page = last; left > 0; page += 1, left -= 1) {
     const found = await read({ page, per_page: PAGE_SIZE });
-    items = [...items, ...found.items];
+    items.push(...found.items);
     if (!hasNext(found.link)) break;
   }
   if (left === 0) return { items: [...first.items, ...items], isComplete: false };
@@ -233,7 +233,7 @@ export async function readNewest<Item>(
     last -= 1;
     if (last <= 1) return { items: [...first.items, ...items], isComplete: true };
     if (left <= 1) return { items: [...first.items, ...items], isComplete: false };
-    items = [...(await read({ page: last, per_page: PAGE_SIZE })).items, ...items];
+    items.unshift(...(await read({ page: last, per_page: PAGE_SIZE })).items);
   }
   return { items, isComplete: true };
 }
