@@ -2,7 +2,7 @@
  * The main job from one command: a real server drives a real run on a real repository, and tells what happens as it happens.
  * The models play a script; everything else is what a person gets with models of their own.
  */
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
@@ -46,6 +46,8 @@ const BUNDLED_SCRIPTS = {
   build: fileURLToPath(new URL('./login.script.yaml', import.meta.url)),
   'phased-plan': fileURLToPath(new URL('./notes-plan.script.yaml', import.meta.url)),
 };
+/** Further calls of the demo with a pull request. */
+const REVIEW_SCRIPT = fileURLToPath(new URL('./review.script.yaml', import.meta.url));
 const BUNDLED_PLAN = fileURLToPath(new URL('./notes-plan.md', import.meta.url));
 /** Exit code for a run that needs a person or failed. */
 const NOT_COMPLETED = 1;
@@ -77,7 +79,7 @@ async function demo(options: DemoOptions): Promise<number> {
     return await runIn({
       place: forge === null ? place : await makePlaceAt(place, forge.remote),
       forge,
-      script,
+      script: forge === null ? script : await withReview(script, place),
       options,
       startedAt,
     });
@@ -193,6 +195,21 @@ async function launch(client: Client, { place, forge, options: { request, workfl
     request,
     config: { trustMode: { planning: 'manual' }, git: forge === null ? { autoMerge: true } : { createPR: true } },
   });
+}
+
+/** @returns path of a script with the calls of both */
+async function withReview(script: string, place: DemoPlace): Promise<string> {
+  const [first, then] = await Promise.all(
+    [script, REVIEW_SCRIPT].map(async (file) =>
+      parseScript(await readScript(file), file, knownRolesOf(workflows, false)),
+    ),
+  );
+  const roles: Record<string, unknown> = {};
+  for (const [role, calls] of Object.entries(first?.roles ?? {}))
+    roles[role] = [...calls, ...(then?.roles[role] ?? [])];
+  const file = path.join(place.folder, 'script.json');
+  await writeFile(file, JSON.stringify({ ...first, roles }));
+  return file;
 }
 
 /** One row a phase, in the order of their start. */

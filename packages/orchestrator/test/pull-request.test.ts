@@ -63,7 +63,7 @@ it('opens it with plan, evidence and the template, and mentions nobody', async (
   });
   expect(pull?.title).toMatch(/^Greet, as @\u200Boctocat asked in #\u200B1$/);
   const body = pull?.body ?? '';
-  expect(body).toContain('> Closes #<!-- -->7, thanks @<!-- -->ada');
+  expect(body).toContain('> Closes \\#<!-- -->7, thanks @<!-- -->ada');
   expect(body).toContain('```mermaid\n');
   expect(body).toMatch(/\| the result \| `sh test\/app\.test\.sh` \| 0 \| 1 /);
   expect(body).toContain(`git fetch origin ${run.branch}\ngit checkout ${run.published?.commit}`);

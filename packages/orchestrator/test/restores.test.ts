@@ -131,8 +131,8 @@ describe('an older copy', () => {
     await expect(restored.client.decideOpenGate(early.id, { decision: 'retry' })).rejects.toThrow(
       /cannot resume: events? .*in the record in git.*restore the newest copy.*or cancel the run/,
     );
-    const [project] = (await restored.client.listProjects({})).items;
-    expect(project?.notices?.join()).toContain(early.id);
+    const notices = async () => (await restored.client.listProjects({})).items[0]?.notices?.join() ?? '';
+    await expect.poll(notices, { timeout: 30_000 }).toContain(early.id);
     const { ready, checks } = await restored.client.readiness();
     expect(ready).toBe(true);
     const check = checks.find(({ name }) => name === 'record in git');

@@ -104,9 +104,9 @@ describe('verify, export and migrate', () => {
 
   it('migrate says why a run stays with its version', async () => {
     const [id = ''] = runs;
-    expect(await online('migrate', id, '--to', '2')).toMatchObject({
+    expect(await online('migrate', id, '--to', '3')).toMatchObject({
       exitCode: 1,
-      stderr: `Run ${id} has version 2 of 'build' already.\n`,
+      stderr: `Run ${id} has version 3 of 'build' already.\n`,
     });
     const back = await online('migrate', id, '--to', '1');
     expect(back).toMatchObject({
