@@ -364,7 +364,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     source: [
       {
         file: CHILDREN,
-        find: '        if (!isFinal(status) && !isHeld(id)) await this.cancelIfAbandoned(id);',
+        find: '        if (!isFinal(status) && !isHeld(id)) await this.cancelIfAbandoned(id, parentId !== undefined);',
         replace: '        isHeld(id + status);',
       },
     ],
