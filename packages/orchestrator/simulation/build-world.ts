@@ -170,6 +170,7 @@ export const buildActivities: Readonly<Record<keyof BuildActivities, SimulatedAc
   },
   // The outside has no forge, so that no branch gets a pull request.
   followPullRequest: { kind: 'look', retry: THREE_TRIES, output: () => ({ kind: 'closed' }) },
+  closePullRequest: { kind: 'effect', retry: THREE_TRIES, output: () => ({ kind: 'closed' }) },
   mergePullRequest: { kind: 'effect', retry: THREE_TRIES, output: () => ({ kind: 'closed' }) },
   answerReviewers: { kind: 'effect', retry: THREE_TRIES, output: () => ({ answered: 0 }) },
 };

@@ -329,6 +329,8 @@ function signalOf(gate: Gate, decision: Decision): { readonly type: string; read
         : { type: 'RETRY_REQUESTED', payload: {} };
     case 'accept':
       return { type: 'FIX_DECIDED', payload: { decision: 'accept', reason: 'It will do' } };
+    case 'close':
+      return { type: 'FIX_DECIDED', payload: { decision: 'close', reason: 'Not now' } };
     case 'extend':
       return { type: 'STAGE_EXTENDED', payload: { minutes: 30 } };
     default:

@@ -87,7 +87,7 @@ async function anOpenPullRequest({ git = {}, implementer }: Options = {}) {
 it('completes when somebody merges it at the forge', async () => {
   const forge = await anOpenPullRequest();
   expect(forge.opened).toMatchObject({ status: 'awaiting_approval', currentStage: 'publishing' });
-  expect(forge.opened.gate?.decisions).toEqual(['approve', 'reject', 'accept']);
+  expect(forge.opened.gate?.decisions).toEqual(['approve', 'reject', 'accept', 'close']);
   await forge.mergeAtForge();
   const run = await forge.until(({ status }) => status === 'completed');
   expect(run.merged).toMatchObject({ baseBranch: 'main', commit: forge.shop.headOf('main'), strategy: 'pull request' });
@@ -107,6 +107,19 @@ it('leaves it open where a person says so', async () => {
   await forge.decide({ decision: 'accept', reason: 'We merge on Monday.' });
   await forge.until(({ status }) => status === 'completed');
   expect((await forge.repository.pullRequest(forge.number)).state).toBe('open');
+});
+
+it('closes it where a person says so', async () => {
+  const forge = await anOpenPullRequest();
+  // It is closed, and the forge's answer is lost.
+  forge.server.fail({ kind: 'lost' }, { method: 'PATCH', path: '/pulls/' });
+  await forge.decide({ decision: 'close', reason: 'Another change does it.' });
+  const run = await forge.until(({ status }) => status === 'completed');
+  expect(run.merged).toBeUndefined();
+  expect(run.gates.at(-1)).toMatchObject({ decision: 'close', notes: 'Another change does it.' });
+  const { state, head } = await forge.repository.pullRequest(forge.number);
+  expect(state).toBe('closed');
+  expect(forge.shop.headOf(head.branch)).toBe(run.published?.commit);
 });
 
 it('merges it through the forge once its rules are met, and names the rule that is not', async () => {

@@ -191,7 +191,7 @@ export interface EventPayloads {
   FIX_DECIDED: {
     readonly by: string;
     readonly gateId?: string;
-    readonly decision: 'retry' | 'accept';
+    readonly decision: 'retry' | 'accept' | 'close';
     readonly reason?: string;
     readonly attempt?: number;
     readonly accepted?: readonly string[];

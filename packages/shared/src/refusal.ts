@@ -14,6 +14,7 @@ const DECIDED: Readonly<Record<GateOutcome['decision'], string>> = {
   retry: 'sent back for another try',
   accept: 'accepted as it is',
   extend: 'extended',
+  close: 'closed',
   cancel: 'cancelled',
 };
 

@@ -59,7 +59,17 @@ export type WayOn = {
 };
 
 /** All decisions. A gate's `decisions` lists those that it accepts. */
-export const DECISIONS = ['approve', 'reject', 'answer', 'ignore', 'ask', 'retry', 'accept', 'extend'] as const;
+export const DECISIONS = [
+  'approve',
+  'reject',
+  'answer',
+  'ignore',
+  'ask',
+  'retry',
+  'accept',
+  'extend',
+  'close',
+] as const;
 export type Decision = (typeof DECISIONS)[number];
 
 export const RESPONSE_TYPES = ['text', 'single_choice', 'multiple_choice', 'file_upload'] as const;

@@ -152,6 +152,7 @@ export const COMMON_GATES: Readonly<Record<string, GateInfo>> = {
       approve: { button: 'Merge' },
       reject: { button: 'Send back' },
       accept: { button: 'Leave open', field: 'Why? It is recorded with the run' },
+      close: { button: 'Close', field: 'Why? It is recorded with the run' },
     },
     details: { url: 'Address', refused: 'Not merged', waiting: 'Remarks and checks that wait' },
   },

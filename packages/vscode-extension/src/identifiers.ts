@@ -35,6 +35,7 @@ export const COMMANDS = {
   ask: 'autonomous.ask',
   retry: 'autonomous.retry',
   accept: 'autonomous.accept',
+  close: 'autonomous.close',
   extend: 'autonomous.extend',
   ignore: 'autonomous.ignore',
   // Runs

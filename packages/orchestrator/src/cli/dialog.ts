@@ -107,6 +107,7 @@ const KEYS: Readonly<Record<Exclude<Decision, 'answer'>, string>> = {
   retry: 't',
   accept: 'x',
   extend: 'e',
+  close: 'o',
 };
 
 async function askChoice(ask: Ask, gate: Gate): Promise<Choice | null> {
@@ -176,6 +177,10 @@ async function complete(
     case 'accept': {
       const reason = await text('why is it good enough');
       return reason === null ? null : { decision, reason, ...shownAt(gate) };
+    }
+    case 'close': {
+      const reason = await text('why is it closed');
+      return reason === null ? null : { decision, reason };
     }
     case 'extend': {
       if (gate.reason === 'budget') {

@@ -73,6 +73,7 @@ export function waysOn(
     retry: '',
     accept: `${shown} --reason "…"`,
     extend: ' MINUTES',
+    close: ' --reason "…"',
   };
   const conflict = branchConflictOf(run);
   return [

@@ -8,6 +8,7 @@ import { addApprove } from './commands/approve.ts';
 import { addAsk } from './commands/ask.ts';
 import { addCancel } from './commands/cancel.ts';
 import { addClean } from './commands/clean.ts';
+import { addClose } from './commands/close.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addExport } from './commands/export.ts';
 import { addExtend } from './commands/extend.ts';
@@ -52,6 +53,7 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addRetry,
   addTake,
   addAccept,
+  addClose,
   addExtend,
   addIgnore,
   addMessage,

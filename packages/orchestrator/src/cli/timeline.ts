@@ -234,6 +234,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
     if (decision === 'accept') {
       return entry('good', lines(`accepted anyway${who}${said(reason)}`, ...accepted.map((fault) => `✗ ${fault}`)));
     }
+    if (decision === 'close') return plain(`closed${who}${said(reason)}`);
     return plain(`fix attempt${attempt === undefined ? '' : ` ${attempt}`}${who}${said(reason)}`);
   },
   PROGRESS_CHANGED: ({ done, total }) => plain(`${done} of ${total} done`),

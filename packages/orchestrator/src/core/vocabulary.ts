@@ -49,6 +49,7 @@ export const DECISION_SIGNALS: Readonly<Record<Decision, readonly string[]>> = {
   retry: ['RETRY_REQUESTED', 'FIX_DECIDED'],
   accept: ['FIX_DECIDED', 'RETRY_REQUESTED'],
   extend: ['STAGE_EXTENDED', 'BUDGET_CHANGED'],
+  close: ['FIX_DECIDED'],
 };
 
 const DECISIONS: ReadonlySet<string> = new Set(Object.values(DECISION_SIGNALS).flat());

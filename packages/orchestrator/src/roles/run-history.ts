@@ -20,6 +20,12 @@ export function historyOf(events: readonly WorkflowEvent[], through: number): st
   });
 }
 
+const FIXES = {
+  retry: 'it was to be tried again',
+  accept: 'a person accepted the result as it was',
+  close: 'a person closed the pull request',
+} as const;
+
 function lineOf(event: WorkflowEvent): string | null {
   if (isEvent(event, 'STAGE_STARTED')) return `${event.payload.stage} began`;
   if (isEvent(event, 'APPROVAL_GRANTED')) return 'a person approved what was shown';
@@ -38,8 +44,7 @@ function lineOf(event: WorkflowEvent): string | null {
   if (isEvent(event, 'VALIDATION_PASSED')) return `validation passed: ${event.payload.summary}`;
   if (isEvent(event, 'VALIDATION_FAILED'))
     return `validation failed (${event.payload.severity}): ${event.payload.summary}`;
-  if (isEvent(event, 'FIX_DECIDED'))
-    return event.payload.decision === 'retry' ? 'it was to be tried again' : 'a person accepted the result as it was';
+  if (isEvent(event, 'FIX_DECIDED')) return FIXES[event.payload.decision];
   if (isEvent(event, 'RUN_PAUSED')) return `paused (${event.payload.reason}): ${event.payload.message}`;
   if (isEvent(event, 'RETRY_REQUESTED')) return 'a person had it go on';
   if (isEvent(event, 'BASE_INTEGRATED')) return `the base branch ${event.payload.baseBranch} moved and was taken in`;

@@ -79,6 +79,11 @@ export async function signalOf(
         }),
       };
     }
+    case 'close':
+      return {
+        type: 'FIX_DECIDED',
+        payload: { gateId: gate.id, decision: 'close', reason: needed(decision.reason, 'reason', 'close') },
+      };
     case 'extend':
       return { type: 'STAGE_EXTENDED', payload: { minutes: minutesOf(decision) } };
     default:

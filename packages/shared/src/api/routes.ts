@@ -261,6 +261,9 @@ function openGateRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
     )
     .openapi(routes.extend, async (c) =>
       c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'extend' }), 200),
+    )
+    .openapi(routes.close, async (c) =>
+      c.json(await decide(c, c.req.valid('param').id, { ...c.req.valid('json'), decision: 'close' }), 200),
     );
 }
 
@@ -724,6 +727,13 @@ const routes = {
     path: '/api/runs/{id}/extend',
     summary: 'Give the stage more time, or the run other budgets',
     request: { params, body: takes(schemas.extendBody) },
+    responses: theRun,
+  }),
+  close: route({
+    method: 'post',
+    path: '/api/runs/{id}/close',
+    summary: 'Close the pull request that the run follows, without a merge; the run ends',
+    request: { params, body: takes(schemas.closeBody) },
     responses: theRun,
   }),
   cancel: route({

@@ -228,6 +228,7 @@ const decisionShapes = {
   ask: { gateId, question: prose },
   retry: { gateId, notes: prose.optional(), take },
   accept: { ...shown, reason: prose },
+  close: { gateId, reason: prose },
   extend: {
     gateId,
     minutes: z
@@ -245,6 +246,7 @@ export const answerBody = z.strictObject(decisionShapes.answer);
 export const askBody = z.strictObject(decisionShapes.ask);
 export const retryBody = z.strictObject(decisionShapes.retry);
 export const acceptBody = z.strictObject(decisionShapes.accept);
+export const closeBody = z.strictObject(decisionShapes.close);
 export const extendBody = z.strictObject(decisionShapes.extend);
 export const ignoreBody = z.strictObject(decisionShapes.ignore);
 export const gateDecision = z.discriminatedUnion('decision', [
@@ -256,6 +258,7 @@ export const gateDecision = z.discriminatedUnion('decision', [
   z.strictObject({ decision: z.literal('retry'), ...decisionShapes.retry }),
   z.strictObject({ decision: z.literal('accept'), ...decisionShapes.accept }),
   z.strictObject({ decision: z.literal('extend'), ...decisionShapes.extend }),
+  z.strictObject({ decision: z.literal('close'), ...decisionShapes.close }),
 ]);
 
 export const newFork = z.strictObject({

@@ -106,6 +106,7 @@ const DONE: Readonly<Record<Decision, string>> = {
   retry: 'Trying again',
   accept: 'Accepted',
   extend: 'Extended',
+  close: 'Closed',
 };
 
 /** The checks of the base commit, beside a document that can be read and beside changes. They may become known while a gate is open. */
@@ -159,6 +160,7 @@ const FIELDS: Readonly<Partial<Record<Decision, AskedField>>> = {
   ask: { field: 'question', label: 'Your question', isNeeded: true },
   accept: { field: 'reason', label: 'Why may it pass all the same?', isNeeded: true },
   extend: { field: 'minutes', label: 'How many more minutes?', isNeeded: true },
+  close: { field: 'reason', label: 'Why is it closed?', isNeeded: true },
 };
 const FIELD_LABELS: Readonly<Record<TextField, string>> = {
   feedback: 'What should be different?',
@@ -186,6 +188,7 @@ const LABELS: Readonly<Record<Decision, string>> = {
   retry: 'Try again',
   accept: 'Accept anyway…',
   extend: 'Extend…',
+  close: 'Close…',
 };
 
 function Decisions({

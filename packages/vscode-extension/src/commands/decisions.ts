@@ -44,6 +44,7 @@ export function decisionCommands(host: Host, panels: Panels): CommandTable {
     retry: { title: 'Retry', underWay: 'Trying again…', complete: (gate) => completeRetry(gate, unsent(gate)) },
     accept: { title: 'Accept', underWay: 'Accepting…', complete: (gate) => completeAcceptance(gate, unsent(gate)) },
     extend: { title: 'Extend', underWay: 'Extending…', complete: completeExtension },
+    close: { title: 'Close the Pull Request', underWay: 'Closing…', complete: completeClosing },
     ignore: { title: 'Ignore', underWay: 'Ignoring…', complete: () => Promise.resolve({ decision: 'ignore' }) },
   };
   // A decision that the server has not confirmed may be sent again.
@@ -185,6 +186,11 @@ async function completeAcceptance(gate: Gate, comments: number): Promise<GateDec
   const prompt = withComments('Why is it good enough? The reason is recorded.', comments);
   const reason = await askText('Accept as it is', prompt, gateLine(gate));
   return reason === null ? null : { decision: 'accept', reason };
+}
+
+async function completeClosing(gate: Gate): Promise<GateDecision | null> {
+  const reason = await askText('Close the pull request', 'Why? The reason is recorded.', gateLine(gate));
+  return reason === null ? null : { decision: 'close', reason };
 }
 
 async function completeExtension(gate: Gate): Promise<GateDecision | null> {

@@ -102,18 +102,19 @@ export function configFrom(settings: readonly string[], models: Readonly<Record<
 }
 
 /**
- * A gate's decision from one argument: `approve`, `retry`, `ignore`, `reject=…`, `ask=…`, `accept=…`, `extend=MINUTES`;
+ * A gate's decision from one argument: `approve`, `retry`, `ignore`, `reject=…`, `ask=…`, `accept=…`, `extend=MINUTES`, `close=…`;
  * anything else is the answer to a question.
  */
 export function decisionFrom(text: string): GateDecision {
   if (text === 'approve' || text === 'retry' || text === 'ignore') return { decision: text };
-  const [, decision, words = ''] = /^(reject|answer|ask|accept|extend)=(.*)$/s.exec(text) ?? [];
+  const [, decision, words = ''] = /^(reject|answer|ask|accept|extend|close)=(.*)$/s.exec(text) ?? [];
   switch (decision) {
     case 'reject':
       return { decision, feedback: words };
     case 'ask':
       return { decision, question: words };
     case 'accept':
+    case 'close':
       return { decision, reason: words };
     case 'extend':
       if (!(Number(words) > 0)) throw new UsageError(`'${words}' is not a number of minutes. Give a number above 0.`);

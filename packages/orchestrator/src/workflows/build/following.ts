@@ -11,7 +11,7 @@ import { shownResult } from './inputs.ts';
 import { failed } from './pausing.ts';
 import { followingOf, mayReview, numberOf, whyHeld } from './pull-request.ts';
 import { buildSetup } from './setup.ts';
-import type { Asked, BuildContext, Followed, MergedPullRequest } from './types.ts';
+import type { Asked, BuildContext, ClosedPullRequest, Followed, MergedPullRequest } from './types.ts';
 
 /** After the push: follows the pull request, merges, or ends where a person merges. */
 export const choosingToFollow = buildSetup.createStateConfig({
@@ -52,7 +52,7 @@ const following = buildSetup.createStateConfig({
   meta: approvalGate<BuildContext>({
     stage: 'publishing',
     kind: 'pull_request',
-    decisions: ['approve', 'reject', 'accept'],
+    decisions: ['approve', 'reject', 'accept', 'close'],
     summary: summaryOf,
     shows: shownResult,
     details: (context) => ({
@@ -108,11 +108,14 @@ const following = buildSetup.createStateConfig({
       target: '#build.active.implementation.work.implementing',
       actions: ['takeHeld', noteFeedback],
     },
-    FIX_DECIDED: {
-      guard: ({ event }) => event.decision === 'accept',
-      target: '#build.completed',
-      actions: { type: 'keepLeft', params: ({ event }) => ({ by: event.by, reason: event.reason ?? '' }) },
-    },
+    FIX_DECIDED: [
+      {
+        guard: ({ event }) => event.decision === 'accept',
+        target: '#build.completed',
+        actions: { type: 'keepLeft', params: ({ event }) => ({ by: event.by, reason: event.reason ?? '' }) },
+      },
+      { guard: ({ event }) => event.decision === 'close', target: 'closingPullRequest' },
+    ],
   },
 });
 
@@ -152,12 +155,29 @@ const mergingPullRequest = buildSetup.createStateConfig({
   },
 });
 
-export const followingStates = { answering, following, mergingPullRequest };
+const closingPullRequest = buildSetup.createStateConfig({
+  invoke: {
+    id: 'closePullRequest',
+    src: 'closePullRequest',
+    input: ({ context }) => ({ ...headerOf(context), number: numberOf(context) }),
+    onDone: [
+      {
+        guard: ({ event }) => event.output.kind === 'merged',
+        target: '#build.completed',
+        actions: { type: 'keepMergedThere', params: ({ event }) => ({ merged: mergedOf(event.output) }) },
+      },
+      { target: '#build.completed', actions: 'keepClosed' },
+    ],
+    onError: failed('publishing'),
+  },
+});
+
+export const followingStates = { answering, following, mergingPullRequest, closingPullRequest };
 
 function summaryOf(context: BuildContext): string {
   const { held } = followingOf(context);
   const number = numberOf(context);
-  if (held === null) return `Pull request ${number} is open: merge it, send it back, or leave it`;
+  if (held === null) return `Pull request ${number} is open: merge it, send it back, leave it open or close it`;
   const waiting = held.remarks.length + held.checks.length;
   return `Pull request ${number} is open: ${waiting} ${waiting === 1 ? 'remark waits' : 'remarks wait'} for you, since ${whyHeld(context)}`;
 }
@@ -175,7 +195,7 @@ function heldLines(context: BuildContext): readonly string[] | undefined {
   ];
 }
 
-function mergedOf(output: Followed | MergedPullRequest): MergedThere {
+function mergedOf(output: Followed | MergedPullRequest | ClosedPullRequest): MergedThere {
   if (output.kind !== 'merged') throw new Error(`'${output.kind}' is no merge`);
   return output;
 }

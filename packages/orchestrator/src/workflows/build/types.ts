@@ -16,6 +16,7 @@ import type { CommitCodeInput } from '../../activities/code-commits.ts';
 import type { Followed, FollowInput } from '../../activities/follow-pull-request.ts';
 import type { Integrated, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
 import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
+import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/close-pull-request.ts';
 import type { MergedPullRequest, MergePullRequestInput } from '../../activities/merge-pull-request.ts';
 import type { PushInput } from '../../activities/push-branch.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
@@ -316,8 +317,9 @@ export type BuildActivities = {
   merge: { input: MergeInput; output: Merged };
   followPullRequest: { input: FollowInput; output: Followed };
   mergePullRequest: { input: MergePullRequestInput; output: MergedPullRequest };
+  closePullRequest: { input: ClosePullRequestInput; output: ClosedPullRequest };
   answerReviewers: { input: AnswerInput; output: { readonly answered: number } };
 };
 
-export type { Asked, Followed, MergedPullRequest };
+export type { Asked, ClosedPullRequest, Followed, MergedPullRequest };
 export type { ActivityError, Checkpoint, CommittedCode, Integrated, Merged, Published, Recorded, TakenIn };

@@ -49,7 +49,7 @@ export const decisionSignals = {
   FIX_DECIDED: z.strictObject({
     by,
     gateId,
-    decision: z.enum(['retry', 'accept']),
+    decision: z.enum(['retry', 'accept', 'close']),
     reason: z.string().max(20_000).optional(),
     attempt: z.number().optional(),
     accepted: z.array(z.string()).optional(),

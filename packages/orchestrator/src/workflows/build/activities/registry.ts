@@ -8,6 +8,7 @@ import { checkpoint, commitCode, setUp } from '../../../activities/code-commits.
 import { followPullRequest } from '../../../activities/follow-pull-request.ts';
 import { integrate, takeIn } from '../../../activities/integrate-base.ts';
 import { merge } from '../../../activities/merge-into-base.ts';
+import { closePullRequest } from '../../../activities/close-pull-request.ts';
 import { mergePullRequest } from '../../../activities/merge-pull-request.ts';
 import { prepare } from '../../../activities/prepare.ts';
 import { pushBranch } from '../../../activities/push-branch.ts';
@@ -46,6 +47,7 @@ export function buildActivities(tools: ActivityTools): ActivityRegistry {
     merge: merge(tools),
     followPullRequest: followPullRequest(tools),
     mergePullRequest: mergePullRequest(tools),
+    closePullRequest: closePullRequest(tools),
     answerReviewers: answerReviewers(tools),
   };
   return tidiedAll(tools, activities);

@@ -94,6 +94,7 @@ const opened = (change: Partial<RunConfig> = {}): DrivenRun =>
     .done('pushBranch', outputs.pullRequest);
 const mergeThere = (run: DrivenRun): DrivenRun =>
   run.send('APPROVAL_GRANTED', { by, artifactHash: 'report-hash', codeTree: 't-code' });
+const closedHere = (): DrivenRun => opened().send('FIX_DECIDED', { by, decision: 'close', reason: 'Not now.' });
 const pushedAgain = (run: DrivenRun): DrivenRun =>
   reviewed(run.implemented()).done('copyRecord', outputs.copyRecord).done('pushBranch', outputs.pullRequest);
 const retried = (run: DrivenRun): DrivenRun => run.send('RETRY_REQUESTED', { by });
@@ -143,6 +144,7 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
 const failingThere: Readonly<Record<string, () => DrivenRun>> = {
   followPullRequest: () => opened(),
   mergePullRequest: () => mergeThere(opened()),
+  closePullRequest: () => closedHere(),
   answerReviewers: () => pushedAgain(opened().done('followPullRequest', outputs.asked)),
 };
 const reasons = [
@@ -168,6 +170,9 @@ export const buildScenarios: Scenarios = {
   'pull request closed at the forge': () => opened().done('followPullRequest', { kind: 'closed' }),
   'pull request not followed': () => opened({ git: { ...aConfig.git, createPR: true, followPR: false } }),
   'pull request left open': () => opened().send('FIX_DECIDED', { by, decision: 'accept', reason: 'It can wait.' }),
+  'pull request closed at the gate': () => closedHere().done('closePullRequest', { kind: 'closed' }),
+  'pull request merged before it is closed at the gate': () =>
+    closedHere().done('closePullRequest', outputs.mergedThere),
   'pull request merged at the gate': () =>
     mergeThere(opened()).done('mergePullRequest', {
       ...outputs.mergedThere,
