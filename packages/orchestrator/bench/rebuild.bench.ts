@@ -3,7 +3,9 @@
  * The others are its copies, with ids, hashes and commits of their own, recorded by the product's own writer. Then `autonomous rebuild`
  * fills a new data folder from a plain clone, in a process of its own, and what it made is compared with what was there.
  *
- * Options: --runs N
+ * The clone is made as over a network: every object is sent. With `--parts clone` it ends there.
+ *
+ * Options: --runs N --parts clone,rebuild
  */
 import { execFile } from 'node:child_process';
 import { rm } from 'node:fs/promises';
@@ -17,7 +19,7 @@ import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-sto
 import { decide, DEMO_REQUEST, DEMO_SCRIPT } from '../test/demo-server.fixture.ts';
 import { startServerProcess } from '../test/server-process.fixture.ts';
 import type { BenchResult } from './bench.ts';
-import { readNumbers } from './contest/options.ts';
+import { readPartsAndNumbers } from './contest/options.ts';
 import { describeProbe, probeMachine } from './contest/processes.ts';
 import { rounded } from './contest/statistics.ts';
 import { copyRuns } from './rebuild/copied-runs.ts';
@@ -32,7 +34,8 @@ const PAGE = 200;
 const execute = promisify(execFile);
 
 export async function run(args: readonly string[]): Promise<BenchResult> {
-  const { runs } = readNumbers(args, { runs: 1_000 });
+  const { parts, numbers } = readPartsAndNumbers(args, ['clone', 'rebuild'], { runs: 1_000 });
+  const { runs } = numbers;
   const place = await makePlace(null, null);
   try {
     const probe = probeMachine(place.folder);
@@ -41,7 +44,13 @@ export async function run(args: readonly string[]): Promise<BenchResult> {
     try {
       const recordS = await timed(() => copyRuns({ dataFolder: place.data, store: before, copies: runs - 1 }));
       const clone = path.join(place.folder, 'clone');
-      const cloneS = await timed(() => execute('git', ['clone', '--quiet', place.remote, clone]));
+      const cloneS = await timed(() => execute('git', ['clone', '--quiet', '--no-local', place.remote, clone]));
+      if (!parts.has('rebuild'))
+        return {
+          table: { columns: ['runs', 'recorded s', 'cloned s'], rows: [[runs, rounded(recordS), rounded(cloneS)]] },
+          notes: [describeProbe([probe])],
+          figures: { runs, recordS: rounded(recordS), cloneS: rounded(cloneS) },
+        };
       await rm(path.join(place.data, 'mirrors'), { recursive: true });
       const again = path.join(place.folder, 'again');
       let said = '';
