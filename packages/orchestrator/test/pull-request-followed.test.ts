@@ -11,10 +11,12 @@ import { aScript, FILES, passes, startServer, when, writes } from './orchestrato
 interface Options {
   readonly git?: RunConfigRequest['git'];
   readonly implementer?: Script['roles'][string];
+  /** Whether a person decides about the result; the run then waits there. */
+  readonly isResultShown?: boolean;
 }
 
 /** A run whose pull request is open, on a server with a project at a forge on this machine. */
-async function anOpenPullRequest({ git = {}, implementer }: Options = {}) {
+async function anOpenPullRequest({ git = {}, implementer, isResultShown = false }: Options = {}) {
   const texts = Object.entries(FILES).flatMap(([name, file]) => (typeof file === 'string' ? [[name, file]] : []));
   const ground = await openGitHubGround({ files: Object.fromEntries(texts) as Record<string, string> });
   onTestFinished(() => ground.close());
@@ -40,7 +42,8 @@ async function anOpenPullRequest({ git = {}, implementer }: Options = {}) {
     name: 'shop',
     repository: ground.server.addressOf(ground.shop),
   });
-  const config: RunConfigRequest = { trustMode: { planning: 'auto' }, git: { createPR: true, ...git } };
+  const trustMode = { planning: 'auto', ...(isResultShown ? { implementation: 'manual' as const } : {}) } as const;
+  const config: RunConfigRequest = { trustMode, git: { createPR: true, ...git } };
   const { id } = await server.client.launchRun({ projectId: project.id, request: 'Add the feature', config });
   const until = async (isThere: (view: RunView) => boolean): Promise<RunView> => {
     await expect
@@ -48,7 +51,7 @@ async function anOpenPullRequest({ git = {}, implementer }: Options = {}) {
       .toBe(true);
     return server.client.getRun(id);
   };
-  const opened = await until(({ gate }) => gate?.kind === 'pull_request');
+  const opened = await until(({ gate }) => gate?.kind === (isResultShown ? 'implementation' : 'pull_request'));
   const number = opened.published?.pullRequest?.number ?? 0;
   return {
     ...ground,
@@ -107,6 +110,19 @@ it('leaves it open where a person says so', async () => {
   await forge.decide({ decision: 'accept', reason: 'We merge on Monday.' });
   await forge.until(({ status }) => status === 'completed');
   expect((await forge.repository.pullRequest(forge.number)).state).toBe('open');
+});
+
+it('is a draft with the plan alone until a person has approved the result', async () => {
+  const forge = await anOpenPullRequest({ isResultShown: true });
+  const number = Number(/Draft pull request (\d+)/.exec((await forge.notices()).join('\n'))?.[1]);
+  const draft = await forge.repository.pullRequest(number);
+  expect(draft).toMatchObject({ isDraft: true, state: 'open' });
+  expect(forge.shop.git('ls-tree', '-r', '--name-only', draft.head.branch)).not.toContain('feature.sh');
+  await forge.decide({ decision: 'approve' });
+  const run = await forge.until(({ gate }) => gate?.kind === 'pull_request');
+  expect(run.published?.pullRequest?.number).toBe(number);
+  expect(await forge.repository.pullRequest(number)).toMatchObject({ isDraft: false, state: 'open' });
+  expect(forge.shop.git('show', `${draft.head.branch}:feature.sh`)).toBe('echo feature');
 });
 
 it('closes it where a person says so', async () => {

@@ -25,6 +25,8 @@ interface Branch {
   readonly view: RunView;
   readonly branch: string;
   readonly commit: string;
+  /** Whether it is not ready for a review yet. */
+  readonly isDraft: boolean;
 }
 
 /**
@@ -35,18 +37,20 @@ interface Branch {
 export async function openPullRequest(
   tools: ActivityTools,
   { signal }: Pick<ActivityContext, 'signal'>,
-  { project, view, branch, commit }: Branch,
+  { project, view, branch, commit, isDraft }: Branch,
 ): Promise<RunPullRequest | null> {
   const name = tools.forge?.repositoryAt(project.repository) ?? null;
   if (tools.forge === null || name === null) return null;
   const repository = tools.forge.repository(name, signal);
   const base = view.config.git.baseBranch || project.baseBranch;
   const { title, body } = await textOf(tools, { project, view, branch, commit });
-  const wishes = await wishesOf(tools, project, view);
-  const request = { head: branch, base, title, body, isDraft: false, ...wishes };
+  const wishes = { ...(await wishesOf(tools, project, view)), ...(isDraft ? { reviewers: [] } : {}) };
+  const request = { head: branch, base, title, body, isDraft, ...wishes };
   const { pullRequest, isNew, notices } = await repository.openPullRequest(request);
-  // People may have given it another title.
-  if (!isNew && pullRequest.body !== body) await repository.updatePullRequest(pullRequest.number, { body });
+  // People may have given it another title, and made it a draft again once it was ready.
+  const becomesReady = !isDraft && pullRequest.isDraft && view.published === undefined;
+  const changes = { ...(pullRequest.body === body ? {} : { body }), ...(becomesReady ? { isDraft: false } : {}) };
+  if (!isNew && Object.keys(changes).length > 0) await repository.updatePullRequest(pullRequest.number, changes);
   return { number: pullRequest.number, url: pullRequest.url, notices };
 }
 
@@ -62,7 +66,7 @@ async function wishesOf(
   return { labels, reviewers };
 }
 
-async function textOf(tools: ActivityTools, { project, view, branch, commit }: Branch) {
+async function textOf(tools: ActivityTools, { project, view, branch, commit }: Omit<Branch, 'isDraft'>) {
   const { repository } = tools;
   const read = (treeish: string, path: string) => repository.readFile(project, treeish, path);
   const planPath = view.artifacts.findLast(({ gitPath }) => gitPath?.startsWith(SPECS))?.gitPath ?? '';

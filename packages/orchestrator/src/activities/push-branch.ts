@@ -13,6 +13,8 @@ export type PushInput = RunHeader & {
   readonly commit: string;
   /** The run's commits go to a branch beside its own, which others use. */
   readonly beside?: true;
+  /** A pull request that is opened is a draft, for which nobody is asked for a review. */
+  readonly isDraft?: true;
 };
 
 export function pushBranch(tools: ActivityTools): Activity<PushInput, Published> {
@@ -23,7 +25,7 @@ export function pushBranch(tools: ActivityTools): Activity<PushInput, Published>
       const view = await tools.view(input.runId);
       if (view.parent !== undefined) return { commit: input.commit, pushed: false };
       const published = await pushedForPeople(tools, context, input);
-      return view.config.git.createPR ? withPullRequest(tools, context, view, published) : published;
+      return view.config.git.createPR ? withPullRequest(tools, context, { view, published, isDraft: input.isDraft === true }) : published;
     },
   };
 }
@@ -31,18 +33,17 @@ export function pushBranch(tools: ActivityTools): Activity<PushInput, Published>
 async function withPullRequest(
   tools: ActivityTools,
   context: ActivityContext,
-  view: RunView,
-  published: Published,
+  { view, published, isDraft }: { readonly view: RunView; readonly published: Published; readonly isDraft: boolean },
 ): Promise<Published> {
   const project = await tools.project(view.projectId, view.id);
   const { branch = view.branch, commit } = published;
-  const opened = await openPullRequest(tools, context, { project, view, branch, commit });
+  const opened = await openPullRequest(tools, context, { project, view, branch, commit, isDraft });
   if (opened === null) return published;
   const { number, url, notices } = opened;
   return {
     ...published,
     pullRequest: { number, url },
-    note: [`Pull request ${number}: ${url}`, ...notices].join('\n'),
+    note: [`${isDraft ? 'Draft pull' : 'Pull'} request ${number}: ${url}`, ...notices].join('\n'),
   };
 }
 

@@ -97,7 +97,7 @@ describe('the build workflow', () => {
     const run = toPullRequest();
     expect(run.view).toMatchObject({
       status: 'awaiting_approval',
-      gate: { kind: 'pull_request', codeTree: 't-code', decisions: ['approve', 'reject', 'accept'] },
+      gate: { kind: 'pull_request', codeTree: 't-code', decisions: ['approve', 'reject', 'accept', 'close'] },
     });
     expect(run.open).toEqual(['followPullRequest']);
     expect(run.takes('APPROVAL_GRANTED', { by: 'me', artifactHash: 'report-hash', codeTree: 'other' })).toBe(false);

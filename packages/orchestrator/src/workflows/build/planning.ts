@@ -18,7 +18,7 @@ export const planningStates = (version: Version) => ({
   replying,
   awaitingPlanRepair,
   revisingPlan,
-  pushingPlan,
+  pushingPlan: pushingPlan(version),
   ...clarificationStates({
     first: { stage: 'planning', target: '#build.active.planning.work.drafting' },
     later: { stage: 'implementation', target: '#build.active.implementation.work.implementing' },
@@ -297,16 +297,25 @@ const revisingPlan = buildSetup.createStateConfig({
 });
 
 /** Only an accepted plan is pushed. */
-const pushingPlan = buildSetup.createStateConfig({
-  meta: { status: 'running', stage: 'planning' },
-  invoke: {
-    id: 'pushPlan',
-    src: 'pushBranch',
-    input: pushInput,
-    onDone: 'implementation',
-    onError: failed('planning'),
-  },
-});
+/** The plan alone is on the branch; a pull request is a draft before the result is published. */
+const pushingPlan = (version: Version) =>
+  buildSetup.createStateConfig({
+    meta: { status: 'running', stage: 'planning' },
+    invoke: {
+      id: 'pushPlan',
+      src: 'pushBranch',
+      input: ({ context }) => ({ ...pushInput({ context }), ...(version >= 3 ? { isDraft: true as const } : {}) }),
+      onDone: [
+        {
+          guard: ({ event }) => version >= 3 && event.output.pullRequest !== undefined,
+          target: 'implementation',
+          actions: { type: 'saySo', params: ({ event }) => ({ message: event.output.note ?? '' }) },
+        },
+        { target: 'implementation' },
+      ],
+      onError: failed('planning'),
+    },
+  });
 
 const NO_DRAFT: PlanDraft = {
   title: '',

@@ -170,6 +170,10 @@ export const buildScenarios: Scenarios = {
   'pull request closed at the forge': () => opened().done('followPullRequest', { kind: 'closed' }),
   'pull request not followed': () => opened({ git: { ...aConfig.git, createPR: true, followPR: false } }),
   'pull request left open': () => opened().send('FIX_DECIDED', { by, decision: 'accept', reason: 'It can wait.' }),
+  'draft pull request with the plan': () =>
+    planned({ trustMode: trusted, git: { ...aConfig.git, createPR: true } })
+      .done('pushPlan', outputs.pullRequest)
+      .implemented(),
   'pull request closed at the gate': () => closedHere().done('closePullRequest', { kind: 'closed' }),
   'pull request merged before it is closed at the gate': () =>
     closedHere().done('closePullRequest', outputs.mergedThere),
