@@ -201,6 +201,35 @@ it('gives what reviewers ask to the implementer and answers each of them once, w
   await forge.until(({ status }) => status === 'completed');
 });
 
+it('follows people who may write behind a flood of remarks of others', async () => {
+  const forge = await anOpenPullRequest({
+    implementer: [
+      writes({ 'feature.sh': 'echo feature\n' }),
+      when('github:anna:\n> Say it loudly.', writes({ 'feature.sh': 'echo FEATURE\n' })),
+    ],
+  });
+  const at = '2026-01-01T00:00:00Z';
+  const comments = forge.shop.issues.get(forge.number)?.comments;
+  for (let id = 5_000_000; id < 5_001_500; id += 1)
+    comments?.push({ id, login: 'otto', body: 'Me too.', createdAt: at, updatedAt: at });
+  await forge.as('anna', 'POST', `/issues/${forge.number}/comments`, { body: '/autonomous Say it loudly.' });
+  const run = await forge.pushedAfter(forge.opened.published?.commit);
+  expect(forge.shop.git('show', `${run.branch}:feature.sh`)).toBe('echo FEATURE');
+});
+
+it('says at the gate that remarks are left to read', async () => {
+  const forge = await anOpenPullRequest();
+  const at = '2026-01-01T00:00:00Z';
+  const issue = forge.shop.issues.get(forge.number);
+  for (let id = 5_000_000; id < 5_006_000; id += 1)
+    issue?.comments.push({ id, login: 'otto', body: 'Me too.', createdAt: at, updatedAt: at });
+  await forge.as('otto', 'POST', `/issues/${forge.number}/comments`, { body: 'Me too.' });
+  const reading = await forge.until(({ gate }) => gate?.details['unread'] === true);
+  expect(reading.gate?.summary).toContain('not all are read yet');
+  const read = await forge.until(({ gate }) => gate?.kind === 'pull_request' && gate.details['unread'] === undefined);
+  expect(read.gate?.summary).toMatch(/leave it$/);
+});
+
 const LOUDER = { summary: 'Louder, without @anna.\nMore of it.' };
 
 it('sends failed checks back once they have all ended', async () => {

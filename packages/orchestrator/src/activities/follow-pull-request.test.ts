@@ -1,29 +1,40 @@
-import type { Progress } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import type { ActivityContext } from '../core/activity.ts';
 import type { PullRequest } from '../forges/forge.ts';
 import { ForgeNews } from '../forges/forge-news.ts';
 import { followPullRequest } from './follow-pull-request.ts';
-import { NOTHING_SEEN } from './review-remarks.ts';
+import { NOTHING_SEEN, type SeenAtForge } from './review-remarks.ts';
 import type { ActivityTools } from './tools.ts';
 
 const SHOP = { owner: 'acme', name: 'shop' };
 const POLL_MS = 300;
 
-/** Follows a pull request that is merged at the third look; each look brings news. */
-async function follow(isComplete: boolean) {
+interface Following {
+  readonly parts: number;
+  readonly looksAtAll: number;
+  readonly seen: SeenAtForge;
+}
+
+/**
+ * Follows a pull request that is merged at the last look; each look brings news.
+ * @param parts parts in which its discussion is read
+ */
+async function follow({ parts = 1, looksAtAll = 3, seen = NOTHING_SEEN }: Partial<Following>) {
   const forgeNews = new ForgeNews();
   const looks: number[] = [];
-  const told: Progress[] = [];
+  const read: string[] = [];
   const head = { branch: 'b', commit: 'c' };
   const repository = {
     pullRequest: async (): Promise<Partial<PullRequest>> => {
       looks.push(performance.now());
       forgeNews.tell(SHOP);
-      const state: PullRequest['state'] = looks.length === 3 ? 'merged' : 'open';
+      const state: PullRequest['state'] = looks.length === looksAtAll ? 'merged' : 'open';
       return { state, mergeCommit: 'm', mergedBy: null, base: head, head, updatedAt: 'now' };
     },
-    discussion: async () => ({ reviews: [], threads: [], comments: [], isComplete }),
+    discussion: async (_number: number, _since?: string, from = '1') => {
+      read.push(from);
+      return { reviews: [], threads: [], comments: [], next: Number(from) < parts ? String(Number(from) + 1) : null };
+    },
     checks: async () => [],
   };
   // What the activity uses of its surroundings.
@@ -35,26 +46,33 @@ async function follow(isComplete: boolean) {
   } as unknown as ActivityTools;
   const context = {
     signal: AbortSignal.timeout(60_000),
-    progress: (each: Progress) => told.push(each),
+    progress: () => undefined,
   } as unknown as ActivityContext;
-  const input = { projectId: 'p', runId: 'r', number: 1, commit: 'c', seen: NOTHING_SEEN };
+  const input = { projectId: 'p', runId: 'r', number: 1, commit: 'c', seen };
   const found = await followPullRequest(tools).perform(
     input as Parameters<ReturnType<typeof followPullRequest>['perform']>[0],
     context,
   );
-  return { found, looks, notes: told.flatMap((each) => (each.kind === 'note' ? [each.text] : [])) };
+  return { found, looks, read };
 }
 
 it('keeps a time between two looks, however many news there are', async () => {
-  const { found, looks } = await follow(true);
+  const { found, looks } = await follow({});
   expect(found.kind).toBe('merged');
   const [one = 0, two = 0, three = 0] = looks;
   expect(Math.min(two - one, three - two)).toBeGreaterThan(POLL_MS - 10);
 });
 
-it('says once that there are more remarks than are read', async () => {
-  expect((await follow(false)).notes).toEqual([
-    'There are more remarks than the server reads (500 of each kind, 100 of a thread). Read the rest at the forge and answer at the gate.',
-  ]);
-  expect((await follow(true)).notes).toEqual([]);
+it('goes on with a discussion that one look does not read to its end', async () => {
+  const { found, read } = await follow({ parts: 2, looksAtAll: 4 });
+  expect([found.kind, read]).toEqual(['merged', ['1', '2', '1']]);
+});
+
+it('tells that it is not at the end of a discussion after some looks, and tells when it is', async () => {
+  const begun = await follow({ parts: 5, looksAtAll: 20 });
+  expect(begun).toMatchObject({ found: { kind: 'reading', seen: { unread: true } }, read: ['1', '2', '3'] });
+  const seen = { ...NOTHING_SEEN, unread: true as const };
+  const ended = await follow({ parts: 5, looksAtAll: 20, seen });
+  expect(ended).toMatchObject({ found: { kind: 'reading', seen: NOTHING_SEEN }, read: ['1', '2', '3', '4', '5'] });
+  expect(ended.found).not.toHaveProperty('seen.unread');
 });

@@ -5,7 +5,15 @@ import type { Activity, ActivityContext } from '../core/activity.ts';
 import type { ForgeRepository, PullRequest, RepositoryName } from '../forges/forge.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { fetchRemote } from './remote.ts';
-import { type Asked, failedChecks, remarksIn, type SeenAtForge } from './review-remarks.ts';
+import {
+  type Asked,
+  failedChecks,
+  gathered,
+  type Gathered,
+  NOTHING_GATHERED,
+  remarksIn,
+  type SeenAtForge,
+} from './review-remarks.ts';
 import type { ActivityTools } from './tools.ts';
 import type { RunHeader } from './types.ts';
 
@@ -33,13 +41,15 @@ export type Followed =
   | { readonly kind: 'closed' }
   /** Others have pushed to the branch. */
   | { readonly kind: 'moved'; readonly head: string; readonly seen: SeenAtForge }
+  /** There is more than could be read so far, or all is read again: `seen.unread` says which. */
+  | { readonly kind: 'reading'; readonly seen: SeenAtForge }
   | { readonly kind: 'asked'; readonly asked: Asked; readonly seen: SeenAtForge };
 
 /** Looks at which a discussion is read after each change: times at the forge have whole seconds. */
 const LOOKS_AFTER_CHANGE = 2;
 
-const MORE_REMARKS =
-  'There are more remarks than the server reads (500 of each kind, 100 of a thread). Read the rest at the forge and answer at the gate.';
+/** Looks of which each reads a part of one discussion, before people are told that it is not read to its end. */
+const UNTOLD_LOOKS = 3;
 
 /** News within this time of a look lead to one look at its end. */
 const BETWEEN_LOOKS_MS = 5_000;
@@ -62,8 +72,8 @@ export function followPullRequest(tools: ActivityTools): Activity<FollowInput, F
         try {
           const found = await look();
           lookedAt = performance.now();
-          if (found !== null) return found;
-          await news;
+          if (found !== null && found !== 'more') return found;
+          if (found === null) await news;
         } catch (error) {
           if (!(error instanceof RetryableFailure)) throw error;
           context.progress({ kind: 'note', text: error.message });
@@ -117,14 +127,14 @@ interface Followable {
   readonly project: RemoteProject & { readonly name: string };
 }
 
-/** Makes a look that returns `null` where nothing happened. */
+/** Makes a look that returns `null` where nothing happened, and `more` where the next look goes on with the same discussion. */
 function lookAt(tools: ActivityTools, context: ActivityContext, { input, repository, project }: Followable) {
   const { number, commit, seen } = input;
   let account: string | null | undefined;
   let changedAt = '';
   let looks = 0;
-  let isToldOfMore = false;
-  return async (): Promise<Followed | null> => {
+  let reading: Gathered | null = null;
+  return async (): Promise<Followed | 'more' | null> => {
     const found = await repository.pullRequest(number);
     const merged = mergeOf(found);
     if (merged !== null) return merged;
@@ -138,19 +148,26 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
     if (found.updatedAt !== changedAt) looks = LOOKS_AFTER_CHANGE;
     changedAt = found.updatedAt;
     let remarks: ReturnType<typeof remarksIn> = { remarks: [], unheard: 0, seen };
-    if (looks > 0) {
-      looks -= 1;
-      const discussion = await repository.discussion(number, seen.since ?? undefined);
-      if (!discussion.isComplete && !isToldOfMore) {
-        isToldOfMore = true;
-        context.progress({ kind: 'note', text: MORE_REMARKS });
-      }
-      if (account === undefined && discussion.comments.some(({ body }) => body.includes('@')))
-        account = (await tools.forge?.examine(null, context.signal))?.account ?? null;
-      remarks = remarksIn(discussion, account ?? null, seen);
+    let isRead = false;
+    if (looks > 0 || reading !== null) {
+      if (reading === null) looks -= 1;
+      const before: Gathered = reading ?? NOTHING_GATHERED;
+      const part = await repository.discussion(number, seen.since ?? undefined, before.next ?? undefined);
+      const now = gathered(before, part, seen);
+      reading = now.next === null ? null : now;
+      if (now.next === null) {
+        isRead = true;
+        if (account === undefined && now.comments.some(({ body }) => body.includes('@')))
+          account = (await tools.forge?.examine(null, context.signal))?.account ?? null;
+        remarks = remarksIn(now, account ?? null, withoutUnread(seen));
+      } else if (now.parts >= UNTOLD_LOOKS && seen.unread !== true)
+        return { kind: 'reading', seen: { ...seen, unread: true } };
     }
     const checks = seen.checksOf === commit ? [] : failedChecks(await repository.checks(commit));
-    if (remarks.remarks.length === 0 && checks.length === 0) return null;
+    if (remarks.remarks.length === 0 && checks.length === 0) {
+      if (isRead && seen.unread === true) return { kind: 'reading', seen: withoutUnread(seen) };
+      return reading === null ? null : 'more';
+    }
     const asked = {
       remarks: remarks.remarks.map((each) => ({ ...each, text: tools.scrub(each.text) })),
       unheard: remarks.unheard,
@@ -159,6 +176,10 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
     const checksOf = checks.length === 0 ? seen.checksOf : commit;
     return { kind: 'asked', asked, seen: { ...remarks.seen, checksOf } };
   };
+}
+
+function withoutUnread({ unread: _, ...seen }: SeenAtForge): SeenAtForge {
+  return seen;
 }
 
 /** The forge may show a push of the run itself some time later. */

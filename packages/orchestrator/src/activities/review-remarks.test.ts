@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { CheckResult, Discussion, Remark, Review } from '../forges/forge.ts';
-import { askedInShort, askedText, failedChecks, NOTHING_SEEN, remarksIn } from './review-remarks.ts';
+import { askedInShort, askedText, failedChecks, gathered, type Gathered, NOTHING_GATHERED, NOTHING_SEEN, remarksIn } from './review-remarks.ts';
 
 const AT = '2026-03-01T10:00:00Z';
 
@@ -16,7 +16,7 @@ const discussion = (change: Partial<Discussion>): Discussion => ({
   reviews: [],
   threads: [],
   comments: [],
-  isComplete: true,
+  next: null,
   ...change,
 });
 const textsOf = (found: ReturnType<typeof remarksIn>): readonly string[] => found.remarks.map(({ text }) => text);
@@ -182,4 +182,34 @@ it('keeps all that is quoted for an agent inside of the quotation, with hidden c
   const lines = '> one\n> two\n> three\n> four\n> five ';
   expect(said.split(lines)).toHaveLength(3);
   expect(said).not.toMatch(/[\r\u0085\u2028\u2029\u202e\u200b]/);
+});
+
+it('keeps what people who may write say of a discussion in parts, however much others write', () => {
+  const others = Array.from({ length: 2_000 }, () => remark('x'.repeat(9), { by: 'otto', at: '2026-03-01T11:00:00Z' }));
+  const asks = (text: string, at: string) => remark(`/autonomous ${text}`, { at });
+  const parts = [
+    discussion({ comments: [...others, asks('Second.', '2026-03-01T12:00:00Z')], next: '2' }),
+    discussion({ comments: [asks('First.', '2026-03-01T09:00:00Z'), ...others.slice(0, 10)] }),
+  ];
+  const all = parts.reduce<Gathered>((before, part) => gathered(before, part, NOTHING_SEEN), NOTHING_GATHERED);
+  expect(all.next).toBeNull();
+  expect(all.comments).toHaveLength(302);
+  expect(all.comments.filter(({ body }) => body !== '')).toHaveLength(2);
+  const found = remarksIn(all, null, NOTHING_SEEN);
+  expect([textsOf(found), found.unheard]).toEqual([['First.', 'Second.'], 2_010]);
+});
+
+it('loses none of too many remarks of people who may write', () => {
+  const minute = (index: number) => new Date(Date.parse(AT) + index * 60_000).toISOString();
+  const silent = Array.from({ length: 510 }, (_, index) => remark('Nice.', { at: minute(index) }));
+  const others = Array.from({ length: 400 }, (_, index) => remark('more', { by: 'otto', at: minute(600 + index) }));
+  const whole = discussion({ comments: [...others, remark('/autonomous Do it.', { at: minute(590) }), ...silent] });
+  let seen = NOTHING_SEEN;
+  const texts: string[] = [];
+  for (let reading = 0; reading < 3; reading += 1) {
+    const found = remarksIn(gathered(NOTHING_GATHERED, whole, seen), null, seen);
+    texts.push(...textsOf(found));
+    seen = found.seen;
+  }
+  expect(texts).toEqual(['Do it.']);
 });

@@ -28,6 +28,8 @@ export type SeenAtForge = {
   readonly checksOf: string | null;
   /** Commit of others on the branch that was told of; `null`: none. */
   readonly head: string | null;
+  /** More was said than could be read so far. Absent: all was read. */
+  readonly unread?: true;
 };
 
 export const NOTHING_SEEN: SeenAtForge = { remarks: [], since: null, checksOf: null, head: null };
@@ -39,6 +41,32 @@ export type Asked = {
   readonly unheard: number;
   readonly checks: readonly FailedCheck[];
 };
+
+/** A discussion that is read in several parts. Of bounded size. */
+export type Gathered = {
+  readonly reviews: Discussion['reviews'];
+  readonly threads: Discussion['threads'];
+  readonly comments: Discussion['comments'];
+  /** New remarks of others that are in none of these lists. */
+  readonly unheard: number;
+  /** Where the next part begins; `null`: all parts are there. */
+  readonly next: string | null;
+  readonly parts: number;
+};
+
+export const NOTHING_GATHERED: Gathered = {
+  reviews: [],
+  threads: [],
+  comments: [],
+  unheard: 0,
+  next: null,
+  parts: 0,
+};
+
+/** New remarks of people who may write that are kept of a discussion: ten times as many as are passed on at once. */
+const MAX_KEPT = 500;
+/** Remarks of others that are kept of it, without their words. */
+const MAX_OTHERS = 300;
 
 const MAX_REMARK = 4_000;
 const MAX_ALL = 20_000;
@@ -54,18 +82,64 @@ const CODE = '\ufffc';
 const ADDRESS = /^\/autonomous(?=\s|$)\s*/i;
 
 /**
+ * Adds the next part of a discussion. Only new remarks are kept, those of people who may write whole and whatever others write:
+ * of too many, the latest of these people come again at the next reading, and others are only counted.
+ */
+export function gathered(before: Gathered, part: Discussion, seen: SeenAtForge): Gathered {
+  const isNew = newness(seen);
+  const all: Discussion = {
+    reviews: [...before.reviews, ...part.reviews.filter(isNew).map(asKept)],
+    threads: [
+      ...before.threads,
+      ...part.threads.map((thread) => ({ ...thread, comments: thread.comments.filter(isNew).map(asKept) })),
+    ].filter(({ comments }) => comments.length > 0),
+    comments: [...before.comments, ...part.comments.filter(isNew).map(asKept)],
+    next: part.next,
+  };
+  const remarks = [...all.reviews, ...all.threads.flatMap(({ comments }) => comments), ...all.comments];
+  const people = remarks.filter(({ author }) => author.mayWrite).sort(byTime);
+  // All that is not kept must be later than all that is: what is seen is remembered by its time.
+  const latest = people[MAX_KEPT - 1]?.at;
+  const others = remarks.filter(({ author, at }) => !author.mayWrite && (latest === undefined || at <= latest));
+  const kept = new Set([...people.slice(0, MAX_KEPT), ...others.slice(-MAX_OTHERS)]);
+  const isKept = (remark: Remark): boolean => kept.has(remark);
+  return {
+    reviews: all.reviews.filter(isKept),
+    threads: all.threads.map((thread) => ({ ...thread, comments: thread.comments.filter(isKept) })),
+    comments: all.comments.filter(isKept),
+    unheard: before.unheard + Math.max(0, others.length - MAX_OTHERS),
+    next: part.next,
+    parts: before.parts + 1,
+  };
+}
+
+/** Words of people who may not write are not kept. */
+function asKept<Kind extends Remark>(remark: Kind): Kind {
+  return remark.author.mayWrite ? remark : { ...remark, body: '' };
+}
+
+function byTime({ at: one }: Pick<Remark, 'at'>, { at: other }: Pick<Remark, 'at'>): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** Tells remarks that were not passed on yet. */
+function newness(seen: SeenAtForge): (remark: Remark) => boolean {
+  const known = new Set(seen.remarks.map(keyOf));
+  return (remark) => !remark.isOwn && !known.has(keyOf(remark)) && (seen.since === null || remark.at > seen.since);
+}
+
+/**
  * Returns the new remarks that ask for something, oldest first, and what is seen with them. What does not fit comes with the
  * next call, as does all that is later. What a remark quotes is left out: others may have written it.
  * @param account login of the server's account, whose mention addresses the run; `null`: unknown
  */
 export function remarksIn(
-  { reviews, threads, comments }: Discussion,
+  { reviews, threads, comments, unheard: uncounted = 0 }: Pick<Discussion, 'reviews' | 'threads' | 'comments'> &
+    Partial<Pick<Gathered, 'unheard'>>,
   account: string | null,
   seen: SeenAtForge,
 ): { readonly remarks: readonly AskedRemark[]; readonly unheard: number; readonly seen: SeenAtForge } {
-  const known = new Set(seen.remarks.map(keyOf));
-  const isNew = (remark: Remark): boolean =>
-    !remark.isOwn && !known.has(keyOf(remark)) && (seen.since === null || remark.at > seen.since);
+  const isNew = newness(seen);
   const asked = (remark: Remark, text: string | null, place: Partial<AskedRemark> = {}) => ({ remark, text, place });
   const inThreads = threads
     .filter(({ isResolved }) => !isResolved)
@@ -93,12 +167,12 @@ export function remarksIn(
     ...comments.map((each) => asked(each, addressed(ownWords(each.body), account))),
   ]
     .filter(({ remark }) => isNew(remark))
-    .sort((one, other) => (one.remark.at < other.remark.at ? -1 : one.remark.at > other.remark.at ? 1 : 0));
+    .sort((one, other) => byTime(one.remark, other.remark));
 
   const remarks: AskedRemark[] = [];
   const taken: Taken[] = [];
   let waitsFrom: string | null = null;
-  let unheard = 0;
+  let unheard = uncounted;
   let characters = 0;
   for (const { remark, text, place } of found) {
     const { author, id, at } = remark;
@@ -222,9 +296,7 @@ type Taken = SeenAtForge['remarks'][number] & { readonly isHeard: boolean };
  * @param waitsFrom time of the oldest remark that was not taken; `null`: all were
  */
 function withSeen(seen: SeenAtForge, taken: readonly Taken[], waitsFrom: string | null): SeenAtForge {
-  const all = [...seen.remarks.map((each) => ({ ...each, isHeard: true })), ...taken].sort((one, other) =>
-    one.at < other.at ? -1 : one.at > other.at ? 1 : 0,
-  );
+  const all = [...seen.remarks.map((each) => ({ ...each, isHeard: true })), ...taken].sort(byTime);
   const oldest = all[Math.max(0, all.length - MAX_SEEN)]?.at ?? '';
   const border = waitsFrom !== null && waitsFrom < oldest ? waitsFrom : oldest;
   const dropped = all.length <= MAX_SEEN ? [] : all.filter(({ at }) => at < border);

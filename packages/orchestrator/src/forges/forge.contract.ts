@@ -252,7 +252,7 @@ export function describeForge(
       expect(found.reviews).toMatchObject([{ body: 'Nearly.', verdict: 'commented' }]);
       expect(found.comments).toMatchObject([{ isClipped: true, isOwn: false }]);
       expect(found.comments[0]?.body).toHaveLength(MAX_FOREIGN_CHARACTERS);
-      expect(found.isComplete).toBe(true);
+      expect(found.next).toBeNull();
 
       const id = thread?.id ?? '';
       const reply = { marker: `reply-${number}`, body: 'Done: the reason is in the code.' };

@@ -173,8 +173,8 @@ export interface Discussion {
   readonly reviews: readonly Review[];
   readonly threads: readonly ReviewThread[];
   readonly comments: readonly Remark[];
-  /** False: there is more than is read, which is 500 of each kind and 100 comments of a thread. */
-  readonly isComplete: boolean;
+  /** Where the next call goes on, for its `from`; `null`: all was read. Means something to the forge alone. */
+  readonly next: string | null;
 }
 
 export interface CheckResult {
@@ -294,10 +294,12 @@ export interface ForgeRepository {
   merge(request: MergeRequest): Promise<MergeOutcome>;
 
   /**
-   * Reviews, review threads and comments of a pull request.
+   * Reviews, review threads and comments of a pull request, as much as a bounded number of requests reads: about 1,000 of each
+   * kind. A thread whose comments reach into the next call comes again there, with its further comments.
    * @param since ISO 8601; leaves out what has not changed since, and threads without such a comment. Absent: all
+   * @param from `next` of the call before; absent: the beginning
    */
-  discussion(number: number, since?: string): Promise<Discussion>;
+  discussion(number: number, since?: string, from?: string): Promise<Discussion>;
   /** Answers in a thread, once for each marker. @throws {ForgeRefusal} `gone`, `too_long` */
   replyToThread(threadId: string, reply: OwnComment): Promise<{ readonly url: string }>;
   /** @throws {ForgeRefusal} `gone` */

@@ -130,7 +130,7 @@ async function readPullRequest({ repository, host, owner, name, number }: Place)
 
 /** Newer texts have room first: they are what people look for. */
 function discussionOf(
-  { reviews, threads, comments, isComplete }: Discussion,
+  { reviews, threads, comments, next }: Discussion,
   host: string,
 ): Pick<RunPullRequest, 'reviews' | 'threads' | 'comments' | 'isComplete'> {
   const all: readonly Remark[] = [...reviews, ...threads.flatMap((thread) => thread.comments), ...comments];
@@ -160,7 +160,7 @@ function discussionOf(
       comments: remarks.flatMap(shownOf),
     })),
     comments: comments.flatMap(shownOf),
-    isComplete,
+    isComplete: next === null,
   };
 }
 

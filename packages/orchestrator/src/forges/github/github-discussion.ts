@@ -56,6 +56,7 @@ interface DiscussionAnswer {
 
 const COMMENT = 'id body url updatedAt viewerDidAuthor author { login __typename }';
 const PAGE = 'pageInfo { hasNextPage endCursor }';
+const THREAD_FIELDS = 'id isResolved isOutdated path line originalLine';
 /** Reviews, threads and comments in one request; later pages only of those that have one. */
 const DISCUSSION = `query ($owner: String!, $name: String!, $number: Int!,
   $reviews: Boolean!, $threads: Boolean!, $comments: Boolean!,
@@ -67,7 +68,7 @@ const DISCUSSION = `query ($owner: String!, $name: String!, $number: Int!,
       }
       reviewThreads(first: 50, after: $afterThread) @include(if: $threads) {
         ${PAGE} nodes {
-          id isResolved isOutdated path line originalLine
+          ${THREAD_FIELDS}
           comments(first: 100) { ${PAGE} nodes { ${COMMENT} } }
         }
       }
@@ -75,26 +76,46 @@ const DISCUSSION = `query ($owner: String!, $name: String!, $number: Int!,
     }
   }
 }`;
+/** Further comments of a thread. */
+const THREAD_COMMENTS = `query ($id: ID!, $after: String) {
+  node(id: $id) {
+    ... on PullRequestReviewThread {
+      ${THREAD_FIELDS} comments(first: 100, after: $after) { ${PAGE} nodes { ${COMMENT} } }
+    }
+  }
+}`;
+/** Pages of one call. */
 const MAX_REQUESTS = 10;
-const MAX_EACH = 500;
+/** Accounts whose permission is looked up, after which a call reads no further page. */
+const MAX_AUTHORS = 300;
 
 export async function readDiscussion(
   caller: Caller,
   name: RepositoryName,
   number: number,
   since?: string,
+  from?: string,
 ): Promise<Discussion> {
-  const found = await caller.do(`read the discussion of pull request ${number}`, () => readNodes(caller, name, number));
   const isNew = ({ updatedAt }: CommentNode): boolean =>
     since === undefined || Date.parse(updatedAt) >= Date.parse(since);
-  const reviews = found.reviews.filter((each) => each.state in VERDICTS && isNew(each));
-  const threads = found.threads.filter(({ comments }) => comments.nodes.some(isNew));
-  const comments = found.comments.filter(isNew);
-  const authorOf = await readAuthors(caller, name, [
-    ...reviews,
-    ...threads.flatMap((each) => each.comments.nodes),
-    ...comments,
-  ]);
+  const rest: Rest = from === undefined ? ALL : (JSON.parse(from) as Rest); // made below
+  const reader = new DiscussionReader(caller, name, number, rest);
+  const authors = new Map<string, Author>();
+  const newOf = ({ reviews, threads, comments }: DiscussionNodes) => ({
+    reviews: reviews.filter((each) => each.state in VERDICTS && isNew(each)),
+    threads: threads.filter((each) => each.comments.nodes.some(isNew)),
+    comments: comments.filter(isNew),
+  });
+  for (let requests = 0; requests < MAX_REQUESTS && authors.size < MAX_AUTHORS; requests += 1) {
+    const page = await reader.readPage();
+    if (page === null) break;
+    const found = newOf(page);
+    const nodes = [...found.reviews, ...found.threads.flatMap((each) => each.comments.nodes), ...found.comments];
+    await readAuthors(caller, name, nodes, authors);
+  }
+  const { reviews, threads, comments } = newOf(reader.found);
+  const authorOf = (node: CommentNode): Author =>
+    authors.get(loginOf(node)) ?? { login: loginOf(node), mayWrite: false };
   const remarkOf = (node: CommentNode): Remark => {
     const { text, isClipped } = clip(node.body);
     const { id, url, updatedAt: at } = node;
@@ -112,7 +133,7 @@ export async function readDiscussion(
       return { id, isResolved, isOutdated, path, line: line ?? originalLine, comments: remarks };
     }),
     comments: comments.map(remarkOf),
-    isComplete: found.isComplete,
+    next: reader.next,
   };
 }
 
@@ -128,66 +149,132 @@ interface DiscussionNodes {
   readonly reviews: ReviewNode[];
   readonly threads: ThreadNode[];
   readonly comments: CommentNode[];
-  isComplete: boolean;
 }
 
-async function readNodes(caller: Caller, name: RepositoryName, number: number): Promise<DiscussionNodes> {
-  const found: DiscussionNodes = { reviews: [], threads: [], comments: [], isComplete: true };
-  const after: { review: string | null; thread: string | null; comment: string | null } = {
-    review: null,
-    thread: null,
-    comment: null,
-  };
-  const wanted = { reviews: true, threads: true, comments: true };
-  for (let requests = 0; wanted.reviews || wanted.threads || wanted.comments; requests += 1) {
-    if (requests === MAX_REQUESTS) return { ...found, isComplete: false };
-    const { repository } = await caller.client.graphql<DiscussionAnswer>(DISCUSSION, {
-      owner: name.owner,
-      name: name.name,
-      number,
-      ...wanted,
-      afterReview: after.review,
-      afterThread: after.thread,
-      afterComment: after.comment,
-      ...caller.settings,
-    });
+/** What is left to read. Of each list: the cursor behind its last page, `null` before its first one; absent: its end was read. */
+interface Rest {
+  readonly reviews?: string | null;
+  readonly threads?: string | null;
+  readonly comments?: string | null;
+  /** Threads with more comments than were read. */
+  readonly open: readonly { readonly id: string; readonly after: string | null }[];
+}
+
+const ALL: Rest = { reviews: null, threads: null, comments: null, open: [] };
+
+/** Reads a discussion page by page. */
+class DiscussionReader {
+  readonly found: DiscussionNodes = { reviews: [], threads: [], comments: [] };
+  readonly #caller: Caller;
+  readonly #name: RepositoryName;
+  readonly #number: number;
+  #rest: Rest;
+
+  constructor(caller: Caller, name: RepositoryName, number: number, rest: Rest) {
+    this.#caller = caller;
+    this.#name = name;
+    this.#number = number;
+    this.#rest = rest;
+  }
+
+  /** Where another reader goes on; `null` at the end. */
+  get next(): string | null {
+    const { open, ...lists } = this.#rest;
+    const isEnd = open.length === 0 && Object.values(lists).every((each) => each === undefined);
+    return isEnd ? null : JSON.stringify(this.#rest);
+  }
+
+  /** Reads one page and adds it to what was found. @returns the page; `null` at the end */
+  async readPage(): Promise<DiscussionNodes | null> {
+    if (this.next === null) return null;
+    const [thread, ...open] = this.#rest.open;
+    if (thread === undefined) return this.#readLists();
+    const node = await this.#readThread(thread);
+    this.#rest = { ...this.#rest, open };
+    if (node === null) return { reviews: [], threads: [], comments: [] };
+    const known = this.found.threads.findIndex(({ id }) => id === node.id);
+    const before = this.found.threads[known];
+    if (before === undefined) this.found.threads.push(node);
+    else {
+      const nodes = [...before.comments.nodes, ...node.comments.nodes];
+      this.found.threads[known] = { ...node, comments: { ...node.comments, nodes } };
+    }
+    this.#keepOpen([node]);
+    return { reviews: [], threads: [node], comments: [] };
+  }
+
+  async #readLists(): Promise<DiscussionNodes> {
+    const { reviews: afterReview, threads: afterThread, comments: afterComment, open } = this.#rest;
+    const { repository } = await this.#caller.do(`read the discussion of pull request ${this.#number}`, () =>
+      this.#caller.client.graphql<DiscussionAnswer>(DISCUSSION, {
+        owner: this.#name.owner,
+        name: this.#name.name,
+        number: this.#number,
+        reviews: afterReview !== undefined,
+        threads: afterThread !== undefined,
+        comments: afterComment !== undefined,
+        afterReview: afterReview ?? null,
+        afterThread: afterThread ?? null,
+        afterComment: afterComment ?? null,
+        ...this.#caller.settings,
+      }),
+    );
     const { reviews, reviewThreads: threads, comments } = repository.pullRequest;
-    wanted.reviews = take(found.reviews, reviews);
-    wanted.threads = take(found.threads, threads);
-    wanted.comments = take(found.comments, comments);
-    after.review = reviews?.pageInfo.endCursor ?? null;
-    after.thread = threads?.pageInfo.endCursor ?? null;
-    after.comment = comments?.pageInfo.endCursor ?? null;
-    if ([found.reviews, found.threads, found.comments].some(({ length }) => length >= MAX_EACH)) {
-      found.isComplete = !(wanted.reviews || wanted.threads || wanted.comments);
-      break;
+    const page = {
+      reviews: [...(reviews?.nodes ?? [])],
+      threads: [...(threads?.nodes ?? [])],
+      comments: [...(comments?.nodes ?? [])],
+    };
+    this.found.reviews.push(...page.reviews);
+    this.found.threads.push(...page.threads);
+    this.found.comments.push(...page.comments);
+    const lists = { reviews, threads, comments };
+    const ends = Object.entries(lists).flatMap(([list, read]) =>
+      read?.pageInfo.hasNextPage === true ? [[list, read.pageInfo.endCursor]] : [],
+    );
+    this.#rest = { ...(Object.fromEntries(ends) as Omit<Rest, 'open'>), open };
+    this.#keepOpen(page.threads);
+    return page;
+  }
+
+  /** @returns `null`: its comments were deleted in between */
+  async #readThread({ id, after }: Rest['open'][number]): Promise<ThreadNode | null> {
+    try {
+      const { node } = await this.#caller.do(`read a review thread of pull request ${this.#number}`, () =>
+        this.#caller.client.graphql<{ readonly node: ThreadNode | null }>(THREAD_COMMENTS, {
+          id,
+          after,
+          ...this.#caller.settings,
+        }),
+      );
+      return node;
+    } catch (error) {
+      if (error instanceof ForgeRefusal && error.refusal === 'gone') return null;
+      throw error;
     }
   }
-  if (found.threads.some(({ comments }) => comments.pageInfo.hasNextPage)) found.isComplete = false;
-  return found;
-}
 
-/** @returns whether there is another page */
-function take<Node>(nodes: Node[], page: Page<Node> | undefined): boolean {
-  if (page === undefined) return false;
-  nodes.push(...page.nodes);
-  return page.pageInfo.hasNextPage;
+  #keepOpen(threads: readonly ThreadNode[]): void {
+    const more = threads.filter(({ comments }) => comments.pageInfo.hasNextPage);
+    const open = more.map(({ id, comments }) => ({ id, after: comments.pageInfo.endCursor }));
+    this.#rest = { ...this.#rest, open: [...this.#rest.open, ...open] };
+  }
 }
 
 /** Name that GitHub shows for deleted accounts. */
 const GHOST = 'ghost';
 
+/** Adds the authors of remarks that are not known yet. */
 async function readAuthors(
   caller: Caller,
   name: RepositoryName,
   nodes: readonly CommentNode[],
-): Promise<(node: CommentNode) => Author> {
-  const authors = new Map<string, Author>();
+  authors: Map<string, Author>,
+): Promise<void> {
   for (const node of nodes) {
     const login = loginOf(node);
     if (!authors.has(login)) authors.set(login, await authorOf(caller, name, login));
   }
-  return (node) => authors.get(loginOf(node)) ?? { login: loginOf(node), mayWrite: false };
 }
 
 /** REST and web pages show bots so; GraphQL leaves the ending out. */

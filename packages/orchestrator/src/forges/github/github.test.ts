@@ -456,12 +456,36 @@ describe('what people say', () => {
       issue?.comments.push({ id, login: 'anna', body: `Comment ${id}`, createdAt: at, updatedAt: at });
     await ground.repository.putComment(number, { marker: 'status', body: 'One.' });
     await ground.repository.putComment(number, { marker: 'status', body: 'Two.' });
-    const { comments, isComplete } = await ground.repository.discussion(number);
-    expect([comments.length, isComplete]).toEqual([231, true]);
+    const { comments, next } = await ground.repository.discussion(number);
+    expect([comments.length, next]).toEqual([231, null]);
     expect(comments.at(-1)?.body).toMatch(/^Two\./);
-    for (let id = 1_000; id < 1_400; id += 1)
+    for (let id = 5_000_000; id < 5_001_000; id += 1)
       issue?.comments.push({ id, login: 'anna', body: 'more', createdAt: at, updatedAt: at });
-    expect((await ground.repository.discussion(number)).isComplete).toBe(false);
+    const first = await ground.repository.discussion(number);
+    expect(first.comments).toHaveLength(1_000);
+    const second = await ground.repository.discussion(number, undefined, first.next ?? '');
+    expect([second.comments.length, second.next]).toEqual([231, null]);
+    expect(new Set([...first.comments, ...second.comments].map(({ id }) => id)).size).toBe(1_231);
+  });
+
+  it('is read to the end of each thread, also from call to call', async () => {
+    const { number, branch } = await ground.open({ 'a.txt': 'one\n' });
+    await ground.as('anna', 'POST', `/pulls/${number}/reviews`, {
+      event: 'COMMENT',
+      body: 'See below.',
+      comments: [{ path: 'a.txt', line: 1, body: 'First.' }],
+    });
+    const at = '2026-01-01T00:00:00Z';
+    const remarks = ground.shop.issues.get(number)?.pull?.threads[0]?.comments;
+    for (let id = 1; id <= 1_150; id += 1)
+      remarks?.push({ id, login: 'otto', body: 'me too', createdAt: at, updatedAt: at });
+    remarks?.push({ id: 9_999, login: 'anna', body: `Last of ${branch.name}`, createdAt: at, updatedAt: at });
+    const first = await ground.repository.discussion(number);
+    expect(first.threads.map(({ comments }) => comments.length)).toEqual([1_000]);
+    const second = await ground.repository.discussion(number, undefined, first.next ?? '');
+    expect(second.threads.map(({ id, comments }) => [id, comments.length])).toEqual([[first.threads[0]?.id, 152]]);
+    expect(second.threads[0]?.comments.at(-1)?.body).toMatch(/^Last of/);
+    expect(second.next).toBeNull();
   });
 });
 

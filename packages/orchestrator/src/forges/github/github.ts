@@ -42,7 +42,7 @@ function repositoryOf({ credentials }: Connection, name: RepositoryName, caller:
     updatePullRequest: (number, changes) => updatePullRequest(caller, name, number, changes),
     pullRequest: (number) => readPullRequest(caller, name, number),
     merge: (request) => mergePullRequest(caller, name, request),
-    discussion: (number, since) => readDiscussion(caller, name, number, since),
+    discussion: (number, since, from) => readDiscussion(caller, name, number, since, from),
     replyToThread: (threadId, reply) => replyToThread(caller, threadId, reply),
     resolveThread: (threadId) => resolveThread(caller, threadId),
     checks: (commit) => readChecks(caller, name, commit),

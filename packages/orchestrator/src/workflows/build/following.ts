@@ -46,7 +46,9 @@ const NOBODY: Asked = { remarks: [], unheard: 0, checks: [] };
 
 /** What reviewers ask, of the outcome that has it. */
 const asksOf = ({ output }: { readonly output: Followed }, context: BuildContext): Asks =>
-  output.kind === 'asked' ? output : { asked: NOBODY, seen: followingOf(context).seen };
+  output.kind === 'asked'
+    ? output
+    : { asked: NOBODY, seen: output.kind === 'reading' ? output.seen : followingOf(context).seen };
 
 const following = buildSetup.createStateConfig({
   meta: approvalGate<BuildContext>({
@@ -59,6 +61,7 @@ const following = buildSetup.createStateConfig({
       url: context.published?.pullRequest?.url,
       refused: followingOf(context).refused ?? undefined,
       waiting: heldLines(context),
+      unread: followingOf(context).seen.unread,
       report: context.report?.path,
     }),
   }),
@@ -87,6 +90,12 @@ const following = buildSetup.createStateConfig({
           params: ({ context, event: { output } }) =>
             output.kind === 'moved' ? output : { head: '', seen: followingOf(context).seen },
         },
+      },
+      {
+        guard: ({ event }) => event.output.kind === 'reading',
+        target: 'following',
+        reenter: true,
+        actions: { type: 'keepReading', params: ({ context, event }) => ({ seen: asksOf(event, context).seen }) },
       },
       {
         guard: 'mayReview',
@@ -175,11 +184,13 @@ const closingPullRequest = buildSetup.createStateConfig({
 export const followingStates = { answering, following, mergingPullRequest, closingPullRequest };
 
 function summaryOf(context: BuildContext): string {
-  const { held } = followingOf(context);
-  const number = numberOf(context);
-  if (held === null) return `Pull request ${number} is open: merge it, send it back, leave it open or close it`;
+  const { held, seen } = followingOf(context);
+  const open = `Pull request ${numberOf(context)} is open`;
+  const unread =
+    seen.unread === true ? '. It has so many remarks that not all are read yet: look for requests at the forge' : '';
+  if (held === null) return `${open}: merge it, send it back, leave it open or close it${unread}`;
   const waiting = held.remarks.length + held.checks.length;
-  return `Pull request ${number} is open: ${waiting} ${waiting === 1 ? 'remark waits' : 'remarks wait'} for you, since ${whyHeld(context)}`;
+  return `${open}: ${waiting} ${waiting === 1 ? 'remark waits' : 'remarks wait'} for you, since ${whyHeld(context)}${unread}`;
 }
 
 /** What waits for a person, one line each; `undefined` for nothing. */

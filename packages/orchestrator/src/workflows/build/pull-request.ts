@@ -126,6 +126,9 @@ export function pullRequestActions<Event extends EventObject>() {
         message: `Somebody pushed to the branch of pull request ${numberOf(context)}: it is at ${head.slice(0, 10)}, which this run did not check. Merge it here to be asked whether it is taken in, or merge it at the forge.`,
       });
     }),
+    keepReading: assign<BuildContext, Event, { seen: SeenAtForge }, Event, never>(({ context }, { seen }) =>
+      changed(context, { seen }),
+    ),
     /** Remarks and failed checks go to the implementer. */
     sendBack: enqueueActions<
       BuildContext,

@@ -167,6 +167,11 @@ export const buildScenarios: Scenarios = {
     opened()
       .done('followPullRequest', { kind: 'moved', head: 'c-others', seen: { ...outputs.asked.seen, head: 'c-others' } })
       .done('followPullRequest', { ...outputs.mergedThere, head: 'c-others' }),
+  'pull request with more remarks than are read, then all of them': () =>
+    opened()
+      .done('followPullRequest', { kind: 'reading', seen: { ...outputs.asked.seen, unread: true } })
+      .done('followPullRequest', { kind: 'reading', seen: outputs.asked.seen })
+      .done('followPullRequest', outputs.mergedThere),
   'pull request closed at the forge': () => opened().done('followPullRequest', { kind: 'closed' }),
   'pull request not followed': () => opened({ git: { ...aConfig.git, createPR: true, followPR: false } }),
   'pull request left open': () => opened().send('FIX_DECIDED', { by, decision: 'accept', reason: 'It can wait.' }),
