@@ -273,8 +273,13 @@ it('asks before it merges what others pushed to its branch, and takes it in', as
   await forge.decide({ decision: 'approve' });
   const paused = await forge.until(({ gate }) => gate?.kind === 'pause');
   expect(forge.shop.headOf('main')).not.toBe(forge.shop.headOf(branch));
-  const way = paused.gate?.question?.options?.find((each) => each.startsWith('Take in')) ?? '';
+  const wayOf = ({ gate }: RunView) => gate?.question?.options?.find((each) => each.startsWith('Take in')) ?? '';
+  const way = wayOf(paused);
+  await forge.push({ 'unseen.txt': 'unseen\n' }, { from: branch, name: branch });
   await forge.decide({ decision: 'answer', response: way });
+  const again = await forge.until((view) => view.gate?.kind === 'pause' && wayOf(view) !== way);
+  expect(again.gate?.summary).toContain(`is at ${forge.shop.headOf(branch)},`);
+  await forge.decide({ decision: 'answer', response: wayOf(again) });
   await forge.pushedAfter(forge.opened.published?.commit);
   await forge.decide({ decision: 'approve' });
   await forge.until(({ status }) => status === 'completed');

@@ -56,6 +56,8 @@ export type WayOn = {
   readonly text: string;
   /** Said of the run's result when it completes this way. */
   readonly note?: string;
+  /** Commit that is taken in this way, and no other. Absent: none is named. */
+  readonly commit?: string;
 };
 
 /** All decisions. A gate's `decisions` lists those that it accepts. */

@@ -10,7 +10,7 @@ import type { RemoteProject } from '../repository/repository.ts';
 import { commitOnBranch } from './commits.ts';
 import { takeMergeTurn } from './merge-turns.ts';
 import { fetchRemote } from './remote.ts';
-import { conflictWithBase } from './ways-on.ts';
+import { conflictWithBase, othersOnBranch } from './ways-on.ts';
 import { shareBranch } from './push-branch.ts';
 import type { ActivityTools } from './tools.ts';
 import type { RunHeader } from './types.ts';
@@ -63,6 +63,8 @@ export function integrate(tools: ActivityTools): Activity<IntegrateInput, Integr
 export type TakeInInput = IntegrateInput & {
   /** `base`: the latest base. `branch`: what others have pushed to the run's own branch. */
   readonly from: 'base' | 'branch';
+  /** Commit that a person chose, the only one that is taken in. Absent: whatever is there. */
+  readonly named?: string;
 };
 
 /** Commits that were taken in. Files with conflicts have git's markers and wait for an agent. */
@@ -89,6 +91,7 @@ export function takeIn(tools: ActivityTools): Activity<TakeInInput, TakenIn> {
       const from = isBase ? baseBranch : branch;
       if (theirs === null) throw new NeedsHuman('remote_unavailable', `The remote has no branch '${from}' any more.`);
       if (isBase) await assertMovedOn(tools, project, input, theirs);
+      if (input.named !== undefined && input.named !== theirs) throw othersOnBranch(branch, theirs);
       const unchanged = { commit: head, baseCommit: input.baseCommit, planPath: input.planPath };
       if (await repository.isAncestor(project, theirs, head))
         return { ...unchanged, codeTree: await repository.codeTree(project, head), conflicts: [] };

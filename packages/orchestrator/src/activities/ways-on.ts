@@ -59,12 +59,21 @@ export function conflictWithBase(
 
 /** Commits on the run's own branch that the run did not make. */
 export function othersOnBranch(branch: string, there: string | null): NeedsHuman {
+  // The text names the commit, so that an answer to an older question chooses nothing.
+  const takeIn: WayOn =
+    there === null
+      ? { way: WAYS.takeIn, text: `Take in what was pushed to ${branch}, and check it again` }
+      : {
+          way: WAYS.takeIn,
+          text: `Take in commit ${there.slice(0, 10)}, which was pushed to ${branch}, and check it again`,
+          commit: there,
+        };
   return new NeedsHuman(
     'push_rejected',
     `The remote branch ${branch} is at ${there ?? 'no commit'}, which this run did not push. Move it out of the way, then retry.`,
     {
       ways: [
-        { way: WAYS.takeIn, text: `Take in what was pushed to ${branch}, and check it again` },
+        takeIn,
         { way: WAYS.pushBeside, text: `Leave that branch alone, and push this run's commits to ${besideOf(branch)}` },
       ],
     },

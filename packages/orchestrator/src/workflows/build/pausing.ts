@@ -3,7 +3,7 @@ import { enqueueActions } from 'xstate';
 import { WAYS } from '../../activities/ways.ts';
 import { notTaken } from '../parts/costs.ts';
 import { noteFeedback } from '../parts/notes.ts';
-import { leaving, pausedState, pausesAt } from '../parts/pausing.ts';
+import { choosingCommit, leaving, pausedState, pausesAt } from '../parts/pausing.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { clockTo } from '../parts/stage-clock.ts';
 import { buildSetup, isAboutTheResult } from './setup.ts';
@@ -83,7 +83,7 @@ const waysOn = {
       {
         guard: { type: 'takesWay', params: { ways: [WAYS.takeIn] } },
         target: '#build.active.publishing.takingIn',
-        actions: 'endPause',
+        actions: [choosingCommit, 'endPause'],
       },
       {
         guard: { type: 'takesWay', params: { ways: [WAYS.resolveBase] } },

@@ -86,6 +86,14 @@ export const leaving = {
   }),
 } as const;
 
+/** Keeps the commit that the chosen way on names. */
+export const choosingCommit = {
+  type: 'keepChosenCommit',
+  params: ({ context, event }: { readonly context: PausableContext; readonly event: { readonly type: string } }) => ({
+    commit: chosenWay(context, event)?.commit,
+  }),
+} as const;
+
 export const pausingDelays = {
   reset: ({ context }: { readonly context: PausableContext }) => context.paused?.resumesInMs ?? 0,
 };

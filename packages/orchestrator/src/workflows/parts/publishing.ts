@@ -32,6 +32,8 @@ export interface PublishingContext extends RunHeader {
   readonly leftAsBranch?: true;
   /** Note about the published branch in that case. */
   readonly publishedNote?: string;
+  /** Commit of others on the run's branch that a person chose to take in. */
+  readonly chosenCommit?: string | undefined;
 }
 
 type Has = { readonly context: PublishingContext };
@@ -50,6 +52,7 @@ export const takeInInput = (
   baseBranch: context.config.git.baseBranch,
   planPath,
   from,
+  ...(from === 'base' || context.chosenCommit === undefined ? {} : { named: context.chosenCommit }),
 });
 
 function noteOfPullRequest({ config }: PublishingContext, { note, pullRequest }: Published) {
@@ -60,7 +63,11 @@ function noteOfPullRequest({ config }: PublishingContext, { note, pullRequest }:
 
 /** Words for what was taken in. */
 export const takenFrom = (context: PublishingContext, from: TakeInInput['from']): string =>
-  from === 'base' ? context.config.git.baseBranch : `what was pushed to ${context.branch}`;
+  from === 'base'
+    ? context.config.git.baseBranch
+    : context.chosenCommit === undefined
+      ? `what was pushed to ${context.branch}`
+      : `commit ${context.chosenCommit.slice(0, 10)}, which was pushed to ${context.branch}`;
 
 /** Words for an agent that resolves conflicts. */
 export const conflictsText = (conflicts: readonly string[]): string =>
@@ -95,6 +102,9 @@ export function publishingActions<Context extends MachineContext & PublishingCon
     })),
     leaveAsBranch: assign<Context, Event, { note: string | undefined }, Event, never>((_, { note }) =>
       changed({ leftAsBranch: true, ...(note === undefined ? {} : { publishedNote: note }) }),
+    ),
+    keepChosenCommit: assign<Context, Event, { commit: string | undefined }, Event, never>(({ context }, { commit }) =>
+      commit === context.chosenCommit ? {} : changed({ chosenCommit: commit }),
     ),
     keepMerged: enqueueActions<Context, Event, { output: Merged }, Event, never, never, never, never, RunFact>(
       ({ enqueue, context }, { output }) => {

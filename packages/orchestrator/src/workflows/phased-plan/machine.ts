@@ -4,7 +4,7 @@
  */
 import { WAYS } from '../../activities/ways.ts';
 import { takenEverywhere } from '../parts/notes.ts';
-import { leaving, pausedState } from '../parts/pausing.ts';
+import { choosingCommit, leaving, pausedState } from '../parts/pausing.ts';
 import { mergingPhases } from './merging.ts';
 import { dispatching, judging, phases } from './phases.ts';
 import { preparation } from './preparation.ts';
@@ -57,7 +57,7 @@ export const planMachine = planSetup.createMachine({
             {
               guard: { type: 'takesWay', params: { ways: [WAYS.takeIn] } },
               target: '#phased-plan.active.publishing.takingIn',
-              actions: 'endPause',
+              actions: [choosingCommit, 'endPause'],
             },
             {
               guard: { type: 'takesWay', params: { ways: [WAYS.resolveBase] } },

@@ -213,6 +213,20 @@ describe("commits of others on the run's branch", () => {
     );
   });
 
+  it('are taken in as they were named, and asked about again where the branch moved on', async () => {
+    const { run, theirs } = await withOthers();
+    const later = commitOnRemote(fixture.remote, BRANCH, { 'e.txt': 'e' });
+    const takeNamed = (named: string) =>
+      perform(takeIn, { ...publishing(run), from: 'branch', named }, TAKING_IN.branch);
+    expect(await failureOf(takeNamed(theirs))).toEqual({
+      reason: 'push_rejected',
+      message: expect.stringContaining(`is at ${later}, which this run did not push`),
+      ways: [WAYS.takeIn, WAYS.pushBeside],
+    });
+    const { commit } = await takeNamed(later);
+    expect(await fixture.repository.isAncestor(fixture.project, later, commit)).toBe(true);
+  });
+
   it('stay where they are when the run pushes to a branch beside', async () => {
     const { run, theirs } = await withOthers();
     const published = await perform(pushBranch, { commit: run.head, beside: true }, 'pushBeside');

@@ -283,6 +283,14 @@ export const buildScenarios: Scenarios = {
     }),
   'commits of others on the branch that cannot be taken in': () =>
     pausedAt(way(toPush(), 'pushBranch', 'push_rejected', 'take_in'), 'takeIn', 'remote_unavailable'),
+  'commit of others on the branch, taken in as it was named': () =>
+    toPush()
+      .fail('pushBranch', 'push_rejected', 'Stopped.', {
+        ways: [{ way: 'take_in', text: 'Take in commit c-others', commit: 'c-others' }],
+      })
+      .done('checkpoint', outputs.nothingLeft)
+      .send('CLARIFICATION_ANSWERED', { by, response: 'Take in commit c-others', choices: ['Take in commit c-others'] })
+      .done('takeIn', takenIn),
   'commits of others on the branch, pushed beside': () =>
     way(toPush(), 'pushBranch', 'push_rejected', 'push_beside').done('pushBeside', {
       commit: 'c-record',
