@@ -154,7 +154,12 @@ export const COMMON_GATES: Readonly<Record<string, GateInfo>> = {
       accept: { button: 'Leave open', field: 'Why? It is recorded with the run' },
       close: { button: 'Close', field: 'Why? It is recorded with the run' },
     },
-    details: { url: 'Address', refused: 'Not merged', waiting: 'Remarks and checks that wait' },
+    details: {
+      url: 'Address',
+      refused: 'Not merged',
+      waiting: 'Remarks and checks that wait',
+      newDependencies: 'New dependencies',
+    },
   },
 };
 

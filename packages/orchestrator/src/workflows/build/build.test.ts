@@ -1,4 +1,4 @@
-import type { JsonObject, RunConfig } from '@autonomous/shared';
+import { COMMON_GATES, gateDetailsOf, type JsonObject, type RunConfig } from '@autonomous/shared';
 import { Actor } from 'xstate';
 import { describe, expect, it, vi } from 'vitest';
 import { newRun } from '../../core/advance.ts';
@@ -17,6 +17,37 @@ const toPullRequest = (git: Partial<RunConfig['git']> = { createPR: true }): Dri
     .toValidated()
     .done('copyRecord', outputs.copyRecord)
     .done('pushBranch', outputs.pullRequest);
+
+describe('the gate of a pull request', () => {
+  it('shows the dependencies that a round of review added, and takes no approval from before', () => {
+    const run = toPullRequest();
+    const before = run.view?.gate;
+    expect(before?.details).not.toHaveProperty('newDependencies');
+    const added = { name: 'expresss', version: '0.0.1', file: 'package-lock.json', hasInstallScript: true, ageDays: 1 };
+    run
+      .done('followPullRequest', outputs.asked)
+      .done('implementer', outputs.implementer)
+      .done('commitCode', { ...outputs.commitCode, codeTree: 't-2' })
+      .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 't-2', newDependencies: [added] })
+      .done('checkBaseTests', { ...outputs.check('base_tests'), codeTree: 't-2' })
+      .done('validator', outputs.validator)
+      .done('report', { ...outputs.report, hash: 'report-2' })
+      .done('copyRecord', outputs.copyRecord)
+      .done('pushBranch', outputs.pullRequest)
+      .done('answerReviewers', { answered: 1 });
+    expect(run.view?.gate?.kind).toBe('pull_request');
+    expect(gateDetailsOf(run.view?.gate ?? { details: {} }, COMMON_GATES['pull_request'] ?? {})).toContainEqual({
+      key: 'newDependencies',
+      title: 'New dependencies',
+      lines: ['expresss 0.0.1 (package-lock.json, 1 day old, has an install script)'],
+      isList: true,
+    });
+    const { artifactHash = '', codeTree = '' } = before ?? {};
+    expect([artifactHash, codeTree]).toEqual(['report-hash', 't-code']);
+    expect(run.takes('APPROVAL_GRANTED', { by: 'me', artifactHash, codeTree })).toBe(false);
+    expect(run.takes('APPROVAL_GRANTED', { by: 'me', artifactHash: 'report-2', codeTree: 't-2' })).toBe(true);
+  });
+});
 
 describe('the build workflow', () => {
   it('waits for approval of the plan before anything leaves the machine', () => {

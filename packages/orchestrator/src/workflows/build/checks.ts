@@ -82,10 +82,9 @@ export const withoutOutput = (checked: Checked): Checked => ({
   commands: checked.commands.map((command) => ({ ...command, output: command.output.slice(-2_000) })),
 });
 
-/** Notice about packages that the result adds; `null` if it adds none. */
-export const newDependencies = ({ newDependencies: added = [] }: Checked): string | null => {
-  if (added.length === 0) return null;
-  const list = added.map(({ name, version, file, was, hasInstallScript, source, ageDays }) => {
+/** Packages that the result adds, one line each. */
+const dependencyLines = ({ newDependencies: added = [] }: Checked): readonly string[] =>
+  added.map(({ name, version, file, was, hasInstallScript, source, ageDays }) => {
     const facts = [
       file,
       ...(was ? [`was ${was}`] : []),
@@ -95,8 +94,24 @@ export const newDependencies = ({ newDependencies: added = [] }: Checked): strin
     ];
     return `${name} ${version} (${facts.join(', ')})`;
   });
-  return `New dependencies: ${list.join('; ')}`.slice(0, 10_000);
+
+/** Notice about packages that the result adds; `null` if it adds none. */
+export const newDependencies = (checked: Checked): string | null => {
+  const lines = dependencyLines(checked);
+  return lines.length === 0 ? null : `New dependencies: ${lines.join('; ')}`.slice(0, 10_000);
 };
+
+/** Lines that a gate shows of them; `undefined` for none. */
+export const dependenciesAtGate = ({ evidence }: BuildContext): readonly string[] | undefined => {
+  const lines = evidence.filter(({ mode }) => mode === 'as_is').flatMap(dependencyLines);
+  if (lines.length === 0) return undefined;
+  const more = lines.length - MAX_DEPENDENCIES;
+  return [
+    ...lines.slice(0, MAX_DEPENDENCIES).map((line) => line.slice(0, 500)),
+    ...(more > 0 ? [`and ${more} more, in the validation report`] : []),
+  ];
+};
+const MAX_DEPENDENCIES = 100;
 
 /** Tests that were there and have other text now; `null` where there are none. */
 export const changedTests = ({ changedTests: changed = [] }: Checked): string | null => {

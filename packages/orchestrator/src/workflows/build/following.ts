@@ -7,6 +7,7 @@ import type { SeenAtForge } from '../../activities/review-remarks.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { noteFeedback } from '../parts/notes.ts';
 import { headerOf } from '../parts/run-context.ts';
+import { dependenciesAtGate } from './checks.ts';
 import { shownResult } from './inputs.ts';
 import { failed } from './pausing.ts';
 import { followingOf, mayReview, numberOf, whyHeld } from './pull-request.ts';
@@ -61,6 +62,7 @@ const following = buildSetup.createStateConfig({
       url: context.published?.pullRequest?.url,
       refused: followingOf(context).refused ?? undefined,
       waiting: heldLines(context),
+      newDependencies: dependenciesAtGate(context),
       unread: followingOf(context).seen.unread,
       report: context.report?.path,
     }),
