@@ -176,6 +176,45 @@ describe('a hostile delivery', () => {
     await expect.poll(answers).toBe(202);
   });
 
+  it('that arrives too slowly is given up, whether it stands still or trickles', async () => {
+    const begun = performance.now();
+    const held = Array.from({ length: 8 }, (_, index) => {
+      const socket = connect(server.port, '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(`${headOf(Object.entries({ ...headersOf(''), 'content-length': '1000' }))}{`);
+      const trickle = setInterval(() => index % 2 === 0 && socket.write(' '), 500);
+      const answer = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))));
+      return { answer, socket, trickle };
+    });
+    try {
+      const answers = async () => (await deliver(aBody())).status;
+      await expect.poll(answers).toBe(503);
+      await expect.poll(answers, { timeout: 20_000 }).toBe(202);
+      expect(performance.now() - begun).toBeLessThan(6_000);
+      for (const { answer } of held) expect(await answer).toMatch(/^HTTP\/1.1 400 [\s\S]*arrived too slowly/);
+      expect(performance.now() - begun).toBeLessThan(15_000);
+    } finally {
+      for (const { socket, trickle } of held) {
+        clearInterval(trickle);
+        socket.destroy();
+      }
+    }
+  });
+
+  it.each([
+    ['without a signature', { 'x-hub-signature-256': '' }, 401],
+    ['without an event', { 'x-github-event': '' }, 400],
+    ['without an id', { 'x-github-delivery': '' }, 400],
+    ['of a form', { 'content-type': 'application/x-www-form-urlencoded' }, 400],
+    ['of 6 MB', { 'content-length': '6000000' }, 413],
+  ])('%s is refused before its body arrives', async (_, headers, status) => {
+    const head = Object.entries({ ...headersOf(''), 'content-length': '10', ...headers });
+    const begun = performance.now();
+    const answer = await sendRaw(server.port, headOf(head), '}');
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(performance.now() - begun).toBeLessThan(1_500);
+  });
+
   it('is answered 429 after ten wrong signatures in a minute, and the right one is taken at any time', async () => {
     const own = await startTestServer({ webhooks: { secret: SECRET, wake: async () => true } });
     const post = (body: string, signature: string) =>

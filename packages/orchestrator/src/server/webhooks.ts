@@ -42,6 +42,8 @@ export interface WebhookHandlerOptions {
 const MAX_BYTES = 5 * 1024 * 1024;
 /** Bodies that are read at the same time: nobody has proved anything before the end of one. */
 const MOST_AT_ONCE = 8;
+/** GitHub sends a body at once, and gives a whole delivery up after 10 seconds. */
+const BODY_TIMES = { partMs: 2_000, wholeMs: 8_000 };
 /** Events after which a look may find something new. */
 export const WEBHOOK_EVENTS: ReadonlySet<string> = new Set([
   'pull_request',
@@ -78,13 +80,15 @@ export function createWebhookHandler({
   };
 
   const read = async (c: Context): Promise<Uint8Array> => {
-    if (readings >= MOST_AT_ONCE)
+    const isTooLong = Number(c.req.header('content-length') ?? 0) > MAX_BYTES;
+    if (readings >= MOST_AT_ONCE && !isTooLong)
       throw new Unavailable(`The server reads ${readings} other deliveries. Send it later.`);
     readings += 1;
     try {
-      return await readBytes(c, MAX_BYTES, 'Select fewer events for the webhook at GitHub.');
+      return await readBytes(c, MAX_BYTES, 'Select fewer events for the webhook at GitHub.', BODY_TIMES);
     } catch (error) {
-      if (error instanceof PayloadTooLarge) c.header('Connection', 'close');
+      // Nobody reads the rest of it.
+      if (error instanceof PayloadTooLarge || error instanceof InvalidRequest) c.header('Connection', 'close');
       throw error;
     } finally {
       readings -= 1;
@@ -118,11 +122,11 @@ export function createWebhookHandler({
     }
     const shown = SIGNATURE.exec(c.req.header('x-hub-signature-256') ?? '')?.[1];
     if (shown === undefined) return refuse(c);
+    const event = eventOf(c);
     const bytes = await read(c);
     const expected = createHmac('sha256', settings.secret).update(bytes).digest();
     if (!timingSafeEqual(Buffer.from(shown, 'hex'), expected)) return refuse(c);
 
-    const event = checkHeaders(c);
     if (event === 'ping') return c.json({ taken: true }, 200);
     const body = parseJsonBytes(bytes);
     const payload = WEBHOOK_EVENTS.has(event) ? payloadSchema.safeParse(body) : null;
@@ -133,8 +137,8 @@ export function createWebhookHandler({
   };
 }
 
-/** Name of the event. @throws {InvalidRequest} */
-function checkHeaders(c: Context): string {
+/** Name of the event. A delivery with other headers is refused before its body is read. @throws {InvalidRequest} */
+function eventOf(c: Context): string {
   const contentType = c.req.header('content-type') ?? '';
   if (!/^application\/json\s*(?:;|$)/i.test(contentType))
     throw new InvalidRequest(

@@ -59,12 +59,25 @@ function replaceBody(c: Context, body: Uint8Array<ArrayBuffer>): void {
   c.req.raw = new Request(url, { method, headers, body });
 }
 
+/** Times within which a body has to arrive, in milliseconds. */
+export interface BodyTimes {
+  /** Between two parts of it. */
+  readonly partMs: number;
+  readonly wholeMs: number;
+}
+
 /**
  * Reads a body whole, without keeping more of it than the limit.
  * @param wayOut sentence for a person whose request has more bytes than the limit
- * @throws {PayloadTooLarge} @throws {InvalidRequest} when it ends early
+ * @param times absent: only the server's own limit of a request counts
+ * @throws {PayloadTooLarge} @throws {InvalidRequest} when it ends early or arrives too slowly
  */
-export async function readBytes(c: Context, limit: number, wayOut: string): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBytes(
+  c: Context,
+  limit: number,
+  wayOut: string,
+  times?: BodyTimes,
+): Promise<Uint8Array<ArrayBuffer>> {
   const tooLarge = () =>
     new PayloadTooLarge(
       `The request body has more than ${limit.toLocaleString('en')} bytes, the most that is taken. ${wayOut}`,
@@ -76,10 +89,13 @@ export async function readBytes(c: Context, limit: number, wayOut: string): Prom
   if (!reader) return new Uint8Array();
   const chunks: Uint8Array[] = [];
   let size = 0;
+  const endsAt = times === undefined ? 0 : performance.now() + times.wholeMs;
   for (;;) {
-    const { done, value } = await reader.read().catch((cause: unknown) => {
+    const part = reader.read().catch((cause: unknown) => {
       throw new InvalidRequest('The request body ended before it was complete.', { cause });
     });
+    const { done, value } =
+      times === undefined ? await part : await within(part, Math.min(times.partMs, endsAt - performance.now()));
     if (done) break;
     size += value.byteLength;
     if (size > limit) throw tooLarge();
@@ -92,6 +108,22 @@ export async function readBytes(c: Context, limit: number, wayOut: string): Prom
     offset += chunk.byteLength;
   }
   return whole;
+}
+
+/** @throws {InvalidRequest} when the part of a body does not arrive in this time */
+async function within<Part>(part: Promise<Part>, ms: number): Promise<Part> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(new InvalidRequest('The request body arrived too slowly. Send it again, all at once.')),
+    Math.max(0, ms),
+  );
+  // The other end of the race may come later, when nobody waits for it any more.
+  part.catch(() => undefined);
+  try {
+    return await Promise.race([part, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function decode(bytes: Uint8Array): string {
