@@ -236,7 +236,10 @@ it('sends failed checks back once they have all ended', async () => {
   const forge = await anOpenPullRequest({
     implementer: [
       writes({ 'feature.sh': 'echo feature\n' }),
-      when('The check `ci` ended with failure.\n> feature.sh is wrong', writes({ 'feature.sh': 'echo right\n' })),
+      when(
+        'A check ended with `failure`. Name and report:\n> ci\n> feature.sh is wrong',
+        writes({ 'feature.sh': 'echo right\n' }),
+      ),
     ],
   });
   const { commit } = forge.opened.published ?? {};

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { ActivityContext } from '../core/activity.ts';
-import type { PullRequest } from '../forges/forge.ts';
+import type { CheckResult, PullRequest } from '../forges/forge.ts';
 import { ForgeNews } from '../forges/forge-news.ts';
 import { followPullRequest } from './follow-pull-request.ts';
 import { NOTHING_SEEN, type SeenAtForge } from './review-remarks.ts';
@@ -13,17 +13,25 @@ interface Following {
   readonly parts: number;
   readonly looksAtAll: number;
   readonly seen: SeenAtForge;
+  readonly checks: readonly CheckResult[];
+  readonly shownHead: string;
 }
 
 /**
  * Follows a pull request that is merged at the last look; each look brings news.
  * @param parts parts in which its discussion is read
  */
-async function follow({ parts = 1, looksAtAll = 3, seen = NOTHING_SEEN }: Partial<Following>) {
+async function follow({
+  parts = 1,
+  looksAtAll = 3,
+  seen = NOTHING_SEEN,
+  checks = [],
+  shownHead = 'c',
+}: Partial<Following>) {
   const forgeNews = new ForgeNews();
   const looks: number[] = [];
   const read: string[] = [];
-  const head = { branch: 'b', commit: 'c' };
+  const head = { branch: 'b', commit: shownHead };
   const repository = {
     pullRequest: async (): Promise<Partial<PullRequest>> => {
       looks.push(performance.now());
@@ -35,7 +43,7 @@ async function follow({ parts = 1, looksAtAll = 3, seen = NOTHING_SEEN }: Partia
       read.push(from);
       return { reviews: [], threads: [], comments: [], next: Number(from) < parts ? String(Number(from) + 1) : null };
     },
-    checks: async () => [],
+    checks: async () => checks,
   };
   // What the activity uses of its surroundings.
   const tools = {
@@ -43,6 +51,8 @@ async function follow({ parts = 1, looksAtAll = 3, seen = NOTHING_SEEN }: Partia
     forgeNews,
     forgePollMs: POLL_MS,
     project: async () => ({ name: 'shop', repository: 'r' }),
+    repository: { isAncestor: async () => true },
+    scrub: (text: string) => text,
   } as unknown as ActivityTools;
   const context = {
     signal: AbortSignal.timeout(60_000),
@@ -61,6 +71,15 @@ it('keeps a time between two looks, however many news there are', async () => {
   expect(found.kind).toBe('merged');
   const [one = 0, two = 0, three = 0] = looks;
   expect(Math.min(two - one, three - two)).toBeGreaterThan(POLL_MS - 10);
+});
+
+it('follows failed checks of the head of the branch alone', async () => {
+  const checks: CheckResult[] = [
+    { name: 'ci', by: null, state: 'failed', conclusion: 'failure', url: null, summary: 'red' },
+  ];
+  expect((await follow({ checks })).found).toMatchObject({ kind: 'asked', asked: { checks: [{ name: 'ci' }] } });
+  // The forge shows an older head of the branch for a while.
+  expect((await follow({ checks, shownHead: 'older' })).found.kind).toBe('merged');
 });
 
 it('goes on with a discussion that one look does not read to its end', async () => {

@@ -163,7 +163,9 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
       } else if (now.parts >= UNTOLD_LOOKS && seen.unread !== true)
         return { kind: 'reading', seen: { ...seen, unread: true } };
     }
-    const checks = seen.checksOf === commit ? [] : failedChecks(await repository.checks(commit));
+    // Checks of a commit that is not the head of the branch any more ask for nothing.
+    const isHead = head.commit === commit && seen.checksOf !== commit;
+    const checks = isHead ? failedChecks(await repository.checks(commit)) : [];
     if (remarks.remarks.length === 0 && checks.length === 0) {
       if (isRead && seen.unread === true) return { kind: 'reading', seen: withoutUnread(seen) };
       return reading === null ? null : 'more';
@@ -171,7 +173,7 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
     const asked = {
       remarks: remarks.remarks.map((each) => ({ ...each, text: tools.scrub(each.text) })),
       unheard: remarks.unheard,
-      checks: checks.map((each) => ({ ...each, summary: tools.scrub(each.summary) })),
+      checks: checks.map((each) => ({ ...each, name: tools.scrub(each.name), summary: tools.scrub(each.summary) })),
     };
     const checksOf = checks.length === 0 ? seen.checksOf : commit;
     return { kind: 'asked', asked, seen: { ...remarks.seen, checksOf } };

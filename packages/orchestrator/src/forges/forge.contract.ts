@@ -307,9 +307,17 @@ export function describeForge(
       await vi.waitFor(async () => {
         const found = await repository().checks(commit);
         expect(found.toSorted((a, b) => a.name.localeCompare(b.name))).toEqual([
-          { name: 'deploy', state: 'pending', conclusion: null, url: 'https://ci.example.test/1', summary: 'waits' },
+          {
+            name: 'deploy',
+            by: null,
+            state: 'pending',
+            conclusion: null,
+            url: 'https://ci.example.test/1',
+            summary: 'waits',
+          },
           {
             name: 'lint',
+            by: null,
             state: 'failed',
             conclusion: 'failure',
             url: 'https://ci.example.test/1',
@@ -317,6 +325,7 @@ export function describeForge(
           },
           {
             name: 'unit',
+            by: null,
             state: 'passed',
             conclusion: 'success',
             url: 'https://ci.example.test/1',

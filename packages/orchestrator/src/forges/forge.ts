@@ -177,8 +177,11 @@ export interface Discussion {
   readonly next: string | null;
 }
 
+/** Name and summary are words of the App or service that made it, which any of them chooses as it likes. */
 export interface CheckResult {
   readonly name: string;
+  /** Name of the App that made the check; `null` for a status of an account that may write, and where the forge does not tell. */
+  readonly by: string | null;
   /** `passed` includes neutral results. `failed` includes those that were cancelled, timed out or wait for a person. */
   readonly state: 'pending' | 'passed' | 'failed' | 'skipped';
   /** The forge's own word, such as `timed_out`; `null` while it is pending. */

@@ -25,6 +25,7 @@ export async function readChecks(
         const { title, summary } = run.output;
         return {
           name: run.name,
+          by: run.app?.slug ?? null,
           state: run.status === 'completed' ? stateOf(run.conclusion) : 'pending',
           conclusion: run.conclusion,
           url: run.details_url ?? run.html_url,
@@ -33,6 +34,7 @@ export async function readChecks(
       }),
       ...statuses.items.map(({ context, state, target_url: url, description }): CheckResult => ({
         name: context,
+        by: null,
         state: state === 'pending' ? 'pending' : stateOf(state),
         conclusion: state === 'pending' ? null : state,
         url,

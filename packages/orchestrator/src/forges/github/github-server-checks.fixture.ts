@@ -25,6 +25,7 @@ function createCheckRun({ repository, body, login, places, hooks }: Asked): Answ
     title: text(output['title']) || null,
     summary: text(output['summary']) || null,
     detailsUrl: text(body['details_url']) || null,
+    app: login,
   };
   repository.checkRuns.push(run);
   const view = checkRunView(run, repository, places);

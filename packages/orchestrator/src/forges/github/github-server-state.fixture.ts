@@ -96,6 +96,8 @@ export interface CheckRun {
   title: string | null;
   summary: string | null;
   readonly detailsUrl: string | null;
+  /** Slug of the App; here the login of the account. */
+  readonly app: string;
 }
 
 export interface Status {

@@ -230,7 +230,7 @@ export function checkRunView(run: CheckRun, repository: StandInRepository, place
     external_id: '',
     output: { title: run.title, summary: run.summary, text: null, annotations_count: 0, annotations_url: '' },
     check_suite: { id: 1 },
-    app: null,
+    app: { id: 1, slug: run.app, name: run.app },
     pull_requests: [],
   };
 }

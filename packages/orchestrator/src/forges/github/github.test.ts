@@ -335,6 +335,7 @@ describe('a merge', () => {
     expect(await repository.checks(branch.commit)).toEqual([
       {
         name: 'unit',
+        by: 'anna',
         state: 'failed',
         conclusion: 'failure',
         url: 'https://ci.example.test/7',
