@@ -223,6 +223,26 @@ export function failedChecks(checks: readonly CheckResult[]): readonly FailedChe
     });
 }
 
+/**
+ * Divides what is asked: the oldest remarks that fit into one text for an agent, with all checks, and the others, which wait.
+ * @returns `characters`: how many the others have
+ */
+export function fitting(asked: Asked): {
+  readonly now: Asked;
+  readonly later: Asked | null;
+  readonly characters: number;
+} {
+  let room = MAX_ALL;
+  const border = asked.remarks.findIndex(({ text }) => (room -= text.length) < 0);
+  if (border === -1) return { now: asked, later: null, characters: 0 };
+  const others = asked.remarks.slice(border);
+  return {
+    now: { ...asked, remarks: asked.remarks.slice(0, border) },
+    later: { remarks: others, unheard: 0, checks: [] },
+    characters: others.reduce((sum, { text }) => sum + text.length, 0),
+  };
+}
+
 /** What is asked, as quoted data for an agent. */
 export function askedText(number: number, { remarks, checks }: Asked): string {
   const parts = [

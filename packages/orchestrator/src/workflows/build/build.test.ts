@@ -19,6 +19,39 @@ const toPullRequest = (git: Partial<RunConfig['git']> = { createPR: true }): Dri
     .done('pushBranch', outputs.pullRequest);
 
 describe('the gate of a pull request', () => {
+  it('sends back what an agent is given at once, and keeps the remarks that do not fit', () => {
+    const run = toPullRequest({ createPR: true, maxReviewRounds: 0 });
+    for (const round of [1, 2, 3])
+      run.done('followPullRequest', {
+        ...outputs.asked,
+        asked: {
+          remarks: [1, 2, 3, 4].map((n) => ({
+            login: 'anna',
+            text: `Remark ${round}${n}. ${'x'.repeat(3_989)}`,
+            threadId: `t${round}${n}`,
+            path: 'src/login.js',
+            line: n,
+          })),
+          unheard: 0,
+          checks: [],
+        },
+      });
+    expect(run.view?.gate?.details['waiting']).toHaveLength(12);
+    run.send('APPROVAL_REJECTED', { by: 'me', feedback: 'Do what they say.' });
+    const said = (run.input['notes'] as { readonly text: string }[]).map(({ text }) => text).join('\n');
+    expect(said.length).toBeLessThan(21_000);
+    expect(said).toContain('Remark 21.');
+    expect(said).not.toContain('Remark 22.');
+    expect(said).toContain('7 remarks of 28000 characters are left out and come later.');
+    expect(run.events.findLast(({ type }) => type === 'NOTICE')?.payload['message']).toContain(
+      '7 remarks of 28000 characters were left out',
+    );
+    run.implemented().toValidated().done('copyRecord', outputs.copyRecord).done('pushBranch', outputs.pullRequest);
+    expect(run.input).toMatchObject({ answering: { threads: ['t11', 't12', 't13', 't14', 't21'] } });
+    run.done('answerReviewers', { answered: 5 });
+    expect(run.view?.gate?.details['waiting']).toHaveLength(7);
+  });
+
   it('shows the dependencies that a round of review added, and takes no approval from before', () => {
     const run = toPullRequest();
     const before = run.view?.gate;

@@ -2,7 +2,7 @@
 import { MAX_REVIEW_ROUNDS } from '@autonomous/shared';
 import { assign, emit, enqueueActions, type EventObject } from 'xstate';
 import type { MergedThere } from '../../activities/follow-pull-request.ts';
-import { askedInShort, askedText, NOTHING_SEEN, type SeenAtForge } from '../../activities/review-remarks.ts';
+import { askedInShort, askedText, fitting, NOTHING_SEEN, type SeenAtForge } from '../../activities/review-remarks.ts';
 import type { Note } from '../../activities/types.ts';
 import type { RunFact } from '../parts/signals.ts';
 import type { Asked, BuildContext, CommittedCode, Following } from './types.ts';
@@ -167,12 +167,23 @@ export function pullRequestActions<Event extends EventObject>() {
         message: `Pull request ${numberOf(context)}: ${askedInShort(asked)} This waits until a person sends the result back, since ${whyHeld(context)}.`,
       });
     }),
-    /** A person sends the result back, with what waits. */
-    takeHeld: assign<BuildContext, Event, undefined, Event, never>(({ context }) => {
-      const { held } = followingOf(context);
-      const later = { held: null, refused: null };
-      return held === null ? changed(context, later) : withAsked(context, held, later);
-    }),
+    /** A person sends the result back, with as much of what waits as an agent is given at once. */
+    takeHeld: enqueueActions<BuildContext, Event, undefined, Event, never, never, never, never, RunFact>(
+      ({ enqueue, context }) => {
+        const { held } = followingOf(context);
+        if (held === null) return enqueue.assign(changed(context, { held: null, refused: null }));
+        const { now, later, characters } = fitting(held);
+        const count = later?.remarks.length ?? 0;
+        const left = `${count} ${count === 1 ? 'remark' : 'remarks'} of ${characters} characters`;
+        const rest = later === null ? '' : `Not all remarks fit in here: ${left} are left out and come later.`;
+        enqueue.assign(withAsked(context, now, { held: later, refused: null }, rest));
+        if (later !== null)
+          enqueue.emit({
+            type: 'NOTICE',
+            message: `Pull request ${numberOf(context)}: ${left} were left out, since an agent is given 20,000 characters of remarks at once. They wait at the gate for the next time that you send the result back.`,
+          });
+      },
+    ),
     forgetAnswering: assign<BuildContext, Event, undefined, Event, never>(({ context }) =>
       changed(context, { answering: null }),
     ),
@@ -194,9 +205,10 @@ function changed(context: BuildContext, change: Partial<Following>): Pick<BuildC
 }
 
 /** A note to the implementer, and whom to answer after the next push. */
-function withAsked(context: BuildContext, asked: Asked, change: Partial<Following>): Partial<BuildContext> {
+function withAsked(context: BuildContext, asked: Asked, change: Partial<Following>, rest = ''): Partial<BuildContext> {
   const { answering } = followingOf(context);
-  const note: Note = { kind: 'feedback', text: askedText(numberOf(context), asked) };
+  const text = askedText(numberOf(context), asked);
+  const note: Note = { kind: 'feedback', text: rest === '' ? text : `${text}\n\n${rest}` };
   const threads = asked.remarks.flatMap(({ threadId }) => threadId ?? []);
   const others = asked.remarks.flatMap(({ threadId, login }) => (threadId === null ? [login] : []));
   return {
