@@ -332,6 +332,20 @@ it('merges into no other branch than the one that it was checked for', async () 
   expect(forge.shop.git('show', 'main:feature.sh')).toBe('echo feature');
 });
 
+it('says into which branch people merged it, where that is not the one that it was for', async () => {
+  const forge = await anOpenPullRequest();
+  const before = forge.shop.headOf('main');
+  forge.shop.git('branch', 'release', 'main');
+  await forge.as('anna', 'PATCH', `/pulls/${forge.number}`, { base: 'release' });
+  await forge.mergeAtForge();
+  const run = await forge.until(({ status }) => status === 'completed');
+  expect(run.merged).toMatchObject({ baseBranch: 'release', commit: forge.shop.headOf('release') });
+  expect(await forge.notices()).toContain(
+    `Pull request ${forge.number} led to release and was merged there. Nothing was merged into main, for which this run was.`,
+  );
+  expect(forge.shop.headOf('main')).toBe(before);
+});
+
 it('waits while the forge is down, and goes on by itself once a refused token works again', async () => {
   const forge = await anOpenPullRequest();
   const pull = `/pulls/${forge.number}`;

@@ -19,6 +19,18 @@ const toPullRequest = (git: Partial<RunConfig['git']> = { createPR: true }): Dri
     .done('pushBranch', outputs.pullRequest);
 
 describe('the gate of a pull request', () => {
+  it('completes and names the branch where people merged it into another one', () => {
+    const run = toPullRequest().done('followPullRequest', { ...outputs.mergedThere, baseBranch: 'release' });
+    expect(run.view).toMatchObject({ status: 'completed', merged: { baseBranch: 'release', commit: 'c-merge' } });
+    expect(run.events.at(-1)).toMatchObject({
+      type: 'RUN_COMPLETED',
+      payload: { summary: 'Pull request 7 was merged into release, not into main' },
+    });
+    expect(run.events.filter(({ type }) => type === 'NOTICE').map(({ payload }) => payload['message'])).toContain(
+      'Pull request 7 led to release and was merged there. Nothing was merged into main, for which this run was.',
+    );
+  });
+
   it('sends back what an agent is given at once, and keeps the remarks that do not fit', () => {
     const run = toPullRequest({ createPR: true, maxReviewRounds: 0 });
     for (const round of [1, 2, 3])

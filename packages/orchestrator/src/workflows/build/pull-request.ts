@@ -39,7 +39,9 @@ export function whyHeld(context: BuildContext): string {
 /** The result of a completed run in one line. */
 export function outcomeOf(context: BuildContext): string {
   if (context.merged) return `Merged into ${context.config.git.baseBranch}`;
-  const end = context.following?.end ?? null;
+  const { end = null, mergedElsewhere } = context.following ?? {};
+  if (mergedElsewhere !== undefined)
+    return `Pull request ${numberOf(context)} was merged into ${mergedElsewhere}, not into ${context.config.git.baseBranch}`;
   if (end === 'closed') return `Pull request ${numberOf(context)} was closed without a merge`;
   if (end === 'left') return `Pull request ${numberOf(context)} is left open`;
   return `Branch ${context.branch} ${context.published?.pushed === false ? 'is ready' : 'is pushed'}`;
@@ -76,7 +78,15 @@ export function pullRequestActions<Event extends EventObject>() {
       RunFact
     >(({ enqueue, context }, { merged: { commit, by, baseBranch, head, method, notices = [] } }) => {
       const number = numberOf(context);
-      enqueue.assign({ merged: true });
+      const wanted = context.config.git.baseBranch;
+      enqueue.assign(
+        baseBranch === wanted ? { merged: true } : changed(context, { mergedElsewhere: baseBranch.slice(0, 300) }),
+      );
+      if (baseBranch !== wanted)
+        enqueue.emit({
+          type: 'NOTICE',
+          message: `Pull request ${number} led to ${baseBranch} and was merged there. Nothing was merged into ${wanted}, for which this run was.`,
+        });
       if (by !== null) enqueue.emit({ type: 'NOTICE', message: `github:${by} merged pull request ${number}.` });
       if (head !== context.published?.commit)
         enqueue.emit({

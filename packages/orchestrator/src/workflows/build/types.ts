@@ -160,6 +160,8 @@ export type Following = {
   readonly refused: string | null;
   /** How it ended without a merge; `null`: it did not. */
   readonly end: 'closed' | 'left' | null;
+  /** Branch into which people merged it in place of the run's base. Absent: they did not. */
+  readonly mergedElsewhere?: string;
 };
 
 export interface BuildContext extends ClarifyingContext, PausableContext, PublishingContext {

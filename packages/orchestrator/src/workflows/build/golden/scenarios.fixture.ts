@@ -167,6 +167,8 @@ export const buildScenarios: Scenarios = {
     opened()
       .done('followPullRequest', { kind: 'moved', head: 'c-others', seen: { ...outputs.asked.seen, head: 'c-others' } })
       .done('followPullRequest', { ...outputs.mergedThere, head: 'c-others' }),
+  'pull request merged at the forge into another branch': () =>
+    opened().done('followPullRequest', { ...outputs.mergedThere, baseBranch: 'release' }),
   'pull request with more remarks than are read, then all of them': () =>
     opened()
       .done('followPullRequest', { kind: 'reading', seen: { ...outputs.asked.seen, unread: true } })
