@@ -44,8 +44,10 @@ export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { r
           if (commit !== null) await repository.resolveThread(thread);
           answered += 1;
         } catch (error) {
-          // The reviewer may have deleted it.
-          if (!(error instanceof ForgeRefusal && error.refusal === 'gone')) throw error;
+          // The reviewer may have deleted it, and others may have filled it.
+          if (!(error instanceof ForgeRefusal && (error.refusal === 'gone' || error.refusal === 'too_many')))
+            throw error;
+          if (error.refusal === 'too_many') context.progress({ kind: 'note', text: error.message });
         }
       if (others.length > 0) {
         const asked = others.map(harmlessLine).join(', ');

@@ -303,7 +303,10 @@ export interface ForgeRepository {
    * @param from `next` of the call before; absent: the beginning
    */
   discussion(number: number, since?: string, from?: string): Promise<Discussion>;
-  /** Answers in a thread, once for each marker. @throws {ForgeRefusal} `gone`, `too_long` */
+  /**
+   * Answers in a thread, once for each marker.
+   * @throws {ForgeRefusal} `gone`, `too_long`, and `too_many` where the thread has more comments than an own answer is looked for in
+   */
   replyToThread(threadId: string, reply: OwnComment): Promise<{ readonly url: string }>;
   /** @throws {ForgeRefusal} `gone` */
   resolveThread(threadId: string): Promise<void>;
@@ -327,7 +330,7 @@ export interface ForgeRepository {
 
 /**
  * `gone`: deleted, renamed without a redirect, or not visible for the token. `forbidden`: the token lacks a permission.
- * `invalid`: anything else that the forge does not take.
+ * `too_many`: there is more than is read. `invalid`: anything else that the forge does not take.
  */
 export type ForgeRefusalKind =
   | 'gone'
@@ -337,6 +340,7 @@ export type ForgeRefusalKind =
   | 'head_missing'
   | 'no_commits'
   | 'too_long'
+  | 'too_many'
   | 'invalid';
 
 /** Refusal of a forge that a repetition does not change. Its message names the thing and the way out. */
@@ -362,5 +366,6 @@ const REASONS: Readonly<Record<ForgeRefusalKind, PauseReason>> = {
   head_missing: 'push_rejected',
   no_commits: 'push_rejected',
   too_long: 'push_rejected',
+  too_many: 'push_rejected',
   invalid: 'push_rejected',
 };

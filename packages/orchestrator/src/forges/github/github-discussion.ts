@@ -310,12 +310,23 @@ export async function readPermission(caller: Caller, name: RepositoryName, login
 
 interface ThreadAnswer {
   readonly node: {
-    readonly comments?: Page<Pick<CommentNode, 'body' | 'url' | 'viewerDidAuthor'>>;
+    readonly comments?: {
+      readonly nodes: readonly Pick<CommentNode, 'body' | 'url' | 'viewerDidAuthor'>[];
+      readonly pageInfo: { readonly hasPreviousPage: boolean; readonly startCursor: string | null };
+    };
   } | null;
 }
-const THREAD = `query ($id: ID!) {
-  node(id: $id) { ... on PullRequestReviewThread { comments(last: 100) { ${PAGE} nodes { body url viewerDidAuthor } } } }
+const THREAD = `query ($id: ID!, $before: String) {
+  node(id: $id) {
+    ... on PullRequestReviewThread {
+      comments(last: 100, before: $before) {
+        pageInfo { hasPreviousPage startCursor } nodes { body url viewerDidAuthor }
+      }
+    }
+  }
 }`;
+/** Pages of a thread in which an own answer is looked for. */
+const MAX_THREAD_PAGES = 30;
 const REPLY = `mutation ($id: ID!, $body: String!) {
   addPullRequestReviewThreadReply(input: { pullRequestReviewThreadId: $id, body: $body }) { comment { url } }
 }`;
@@ -330,16 +341,33 @@ export async function replyToThread(
 ): Promise<{ readonly url: string }> {
   const body = markedBody(reply);
   return caller.do('answer in a review thread', async () => {
-    const { node } = await caller.client.graphql<ThreadAnswer>(THREAD, { id: threadId, ...caller.settings });
-    if (node?.comments === undefined)
-      throw new ForgeRefusal('gone', 'The review thread is gone from the pull request, so that it cannot be answered.');
-    const own = node.comments.nodes.find((each) => each.viewerDidAuthor && hasMarker(each.body, reply.marker));
-    if (own !== undefined) return { url: own.url };
+    const own = await ownAnswer(caller, threadId, reply.marker);
+    if (own !== null) return own;
     const answer = await caller.client.graphql<{
       readonly addPullRequestReviewThreadReply: { readonly comment: { readonly url: string } };
     }>(REPLY, { id: threadId, body, ...caller.once });
     return { url: answer.addPullRequestReviewThreadReply.comment.url };
   });
+}
+
+/** Answer of the server with this marker, which others' comments do not hide; `null`: there is none. */
+async function ownAnswer(caller: Caller, threadId: string, marker: string): Promise<{ readonly url: string } | null> {
+  let before: string | null = null;
+  for (let pages = 0; pages < MAX_THREAD_PAGES; pages += 1) {
+    const asked: { readonly id: string; readonly before: string | null } = { id: threadId, before };
+    const { node } = await caller.client.graphql<ThreadAnswer>(THREAD, { ...asked, ...caller.settings });
+    if (node?.comments === undefined)
+      throw new ForgeRefusal('gone', 'The review thread is gone from the pull request, so that it cannot be answered.');
+    const { nodes, pageInfo } = node.comments;
+    const own = nodes.find((each) => each.viewerDidAuthor && hasMarker(each.body, marker));
+    if (own !== undefined) return { url: own.url };
+    if (!pageInfo.hasPreviousPage) return null;
+    before = pageInfo.startCursor;
+  }
+  throw new ForgeRefusal(
+    'too_many',
+    `The review thread has more than ${MAX_THREAD_PAGES * 100} comments, and is not answered by the server. Answer it at GitHub.`,
+  );
 }
 
 export async function resolveThread(caller: Caller, threadId: string): Promise<void> {

@@ -115,14 +115,20 @@ function select(source: unknown, fields: readonly Selection[]): unknown {
 }
 
 function connection(items: readonly unknown[]): (args: Variables) => Source {
-  return ({ first, last, after }) => {
+  return ({ first, last, after, before }) => {
     const start = typeof after === 'string' ? Number(after) : 0;
     const size = Number(first ?? last ?? 100);
-    const from = last === undefined ? start : Math.max(0, items.length - size);
-    const end = from + size;
+    const until = typeof before === 'string' ? Number(before) : items.length;
+    const from = last === undefined ? start : Math.max(0, until - size);
+    const end = last === undefined ? from + size : until;
     return {
       nodes: items.slice(from, end),
-      pageInfo: { hasNextPage: end < items.length, endCursor: String(end) },
+      pageInfo: {
+        hasNextPage: end < items.length,
+        endCursor: String(end),
+        hasPreviousPage: from > 0,
+        startCursor: String(from),
+      },
       totalCount: items.length,
     };
   };

@@ -469,6 +469,30 @@ describe('what people say', () => {
     expect(new Set([...first.comments, ...second.comments].map(({ id }) => id)).size).toBe(1_231);
   });
 
+  it('is answered once in a thread, however many others comment there meanwhile', async () => {
+    const { number } = await ground.open({ 'a.txt': 'one\n' });
+    await ground.as('anna', 'POST', `/pulls/${number}/reviews`, {
+      event: 'COMMENT',
+      body: 'See below.',
+      comments: [{ path: 'a.txt', line: 1, body: 'First.' }],
+    });
+    const id = (await ground.repository.discussion(number)).threads[0]?.id ?? '';
+    const reply = { marker: 'answer-1', body: 'Changed.' };
+    const first = await ground.repository.replyToThread(id, reply);
+    const remarks = ground.shop.issues.get(number)?.pull?.threads[0]?.comments;
+    const at = '2026-01-01T00:00:00Z';
+    const flood = (count: number) => {
+      for (let own = 1; own <= count; own += 1)
+        remarks?.push({ id: 5_000_000 + own, login: 'otto', body: 'me too', createdAt: at, updatedAt: at });
+    };
+    flood(250);
+    expect(await ground.repository.replyToThread(id, reply)).toEqual(first);
+    expect(remarks).toHaveLength(252);
+    flood(3_000);
+    expect(await failureOf(ground.repository.replyToThread(id, reply))).toMatchObject({ refusal: 'too_many' });
+    expect(remarks).toHaveLength(3_252);
+  });
+
   it('is read to the end of each thread, also from call to call', async () => {
     const { number, branch } = await ground.open({ 'a.txt': 'one\n' });
     await ground.as('anna', 'POST', `/pulls/${number}/reviews`, {
