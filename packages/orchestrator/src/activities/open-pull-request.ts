@@ -2,7 +2,7 @@
 import type { RunView } from '@autonomous/shared';
 import { parseFrontMatter } from '../artifacts/front-matter.ts';
 import { SPECS } from '../artifacts/spec-path.ts';
-import { renderPullRequest } from '../artifacts/pull-request-text.ts';
+import { renderPullRequest, withOwnPart } from '../artifacts/pull-request-text.ts';
 import type { ActivityContext } from '../core/activity.ts';
 import type { NewPullRequest, PullRequest } from '../forges/forge.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -44,15 +44,31 @@ export async function openPullRequest(
   const repository = tools.forge.repository(name, signal);
   const base = view.config.git.baseBranch || project.baseBranch;
   const { title, body } = await textOf(tools, { project, view, branch, commit });
+  const known = view.published?.pullRequest?.number;
+  const before = await (known === undefined ? repository.findPullRequest(branch, base) : repository.pullRequest(known));
+  // Somebody closed it while the run worked. Another one would be opened against their will.
+  if (before?.state === 'closed') return { number: before.number, url: before.url, notices: [] };
   const wishes = { ...(await wishesOf(tools, project, view)), ...(isDraft ? { reviewers: [] } : {}) };
   const request = { head: branch, base, title, body, isDraft, ...wishes };
   const { pullRequest, isNew, notices } = await repository.openPullRequest(request);
-  // People may have given it another title, and made it a draft again once it was ready.
+  const { number, url } = pullRequest;
+  if (isNew) return { number, url, notices };
+  // People may have given it another title, have written into its body, and made it a draft again once it was ready.
+  const there = pullRequest.body.replace(/
+/g, '
+');
+  const changed = withOwnPart(there, body);
   const becomesReady = !isDraft && pullRequest.isDraft && view.published === undefined;
-  const changes = { ...(pullRequest.body === body ? {} : { body }), ...(becomesReady ? { isDraft: false } : {}) };
-  if (!isNew && Object.keys(changes).length > 0) await repository.updatePullRequest(pullRequest.number, changes);
-  return { number: pullRequest.number, url: pullRequest.url, notices };
+  const changes = {
+    ...(changed === null || changed === there ? {} : { body: changed }),
+    ...(becomesReady ? { isDraft: false } : {}),
+  };
+  if (Object.keys(changes).length > 0) await repository.updatePullRequest(number, changes);
+  return { number, url, notices: changed === null ? [...notices, NO_ROOM] : notices };
 }
+
+const NO_ROOM =
+  'The text of the pull request was not brought up to date: what people wrote into it leaves no room. Shorten it at the forge.';
 
 /** Labels and reviewers that the project's configuration names, as it was where the run began: a run does not choose its reviewers. */
 async function wishesOf(

@@ -1,7 +1,7 @@
 import type { RunView } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aView } from '../event-store/sqlite/steps.fixture.ts';
-import { harmless, renderPullRequest } from './pull-request-text.ts';
+import { harmless, renderPullRequest, withOwnPart } from './pull-request-text.ts';
 
 const PLAN = '# Plan\n\nAsk @octocat about #12.\n\n```mermaid\nflowchart TD\n  a["/login"] --> b["@home #1"]\n```\n';
 
@@ -87,5 +87,30 @@ describe('the body of a pull request', () => {
     expect(title).toHaveLength(200);
     expect(body).toContain('characters more: see the record');
     expect(body.trimEnd().endsWith('- [ ] I have read the guide')).toBe(true);
+  });
+});
+
+describe('the text of an open pull request', () => {
+  const old = rendered().body;
+  const fresh = old.replace('Add a login page.', 'Add a login page, please.');
+
+  it('gets the new part of the server, and keeps what people wrote around it', () => {
+    expect(withOwnPart(`Ours.\n\n${old}- [x] Read\n`, fresh)).toBe(`Ours.\n\n${fresh}- [x] Read\n`);
+    expect(withOwnPart(old, old)).toBe(old);
+  });
+
+  it('gets that part below where it has none', () => {
+    expect(withOwnPart('Ours.', fresh)).toBe(`Ours.\n\n---\n\n${fresh}`);
+    expect(withOwnPart('', fresh)).toBe(fresh);
+    expect(withOwnPart('<!-- End of what the server writes. -->', fresh)).toContain(fresh);
+  });
+
+  it('is left as it is where both are too long', () => {
+    expect(withOwnPart('x'.repeat(65_000), fresh)).toBeNull();
+  });
+
+  it('keeps no old part where code within it shows the marks', () => {
+    const { body } = rendered({}, { plan: '```\n<!-- End of what the server writes. -->\n```' });
+    expect(withOwnPart(`${body}Ours.\n`, fresh)).toBe(`${fresh}Ours.\n`);
   });
 });

@@ -26,6 +26,11 @@ const MAX_TITLE = 200;
 const MAX_REQUEST = 4_000;
 const MAX_PLAN = 30_000;
 const MAX_TEMPLATE = 8_000;
+/** Characters of a body with what people wrote into it. */
+const MAX_CHANGED_BODY = 65_000;
+/** Stand around the part that the server writes. What people write before and after it stays. */
+const OWN_BEGIN = '<!-- Written by the server, which replaces it after each push. Write above or below of it. -->';
+const OWN_END = '<!-- End of what the server writes. -->';
 /** Entries of a list. */
 const MOST_LISTED = 30;
 
@@ -40,11 +45,33 @@ export function renderPullRequest(content: PullRequestContent): PullRequestText 
     listSection('Decisions', decisions(view)),
     section('How to reproduce', reproduction(content)),
     section('Run', run(view)),
-    template === null ? null : `---\n\n${clipped(template.trim(), MAX_TEMPLATE)}`,
   ].filter((part) => part !== null);
-  let body = parts.join('\n\n');
-  if (body.length > MAX_BODY) body = clipped(body, MAX_BODY);
-  return { title: titleOf(content), body: `${body}\n` };
+  const below = template === null ? '' : `\n\n---\n\n${clipped(template.trim(), MAX_TEMPLATE)}`;
+  const own = clipped(parts.join('\n\n'), MAX_BODY - below.length);
+  return { title: titleOf(content), body: `${OWN_BEGIN}\n\n${own}\n\n${OWN_END}${below}\n` };
+}
+
+/**
+ * The body that an open pull request gets: the server's part is replaced, and all that people wrote around it stays. It is put
+ * below of a body that does not have such a part.
+ * @param there body as it is now
+ * @param rendered body from `renderPullRequest`
+ * @returns `null` where both together are longer than the forge takes
+ */
+export function withOwnPart(there: string, rendered: string): string | null {
+  const own = partsOf(rendered)?.own ?? rendered;
+  const found = partsOf(there);
+  const above = there.trim() === '' ? '' : `${there.trimEnd()}\n\n---\n\n`;
+  const body = found === null ? `${above}${rendered}` : `${found.above}${own}${found.below}`;
+  return body.length > MAX_CHANGED_BODY ? null : body;
+}
+
+/** `null` for a body without the server's part. Code within that part may show its marks. */
+function partsOf(body: string): { readonly above: string; readonly own: string; readonly below: string } | null {
+  const begin = body.indexOf(OWN_BEGIN);
+  const end = body.lastIndexOf(OWN_END) + OWN_END.length;
+  if (begin < 0 || end < begin + OWN_BEGIN.length + OWN_END.length) return null;
+  return { above: body.slice(0, begin), own: body.slice(begin, end), below: body.slice(end) };
 }
 
 /**
