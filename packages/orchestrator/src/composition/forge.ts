@@ -11,7 +11,7 @@ export interface ForgeAccess {
   /** `null` where the server has no credentials for one. */
   readonly forge: Forge | null;
   /** For repositories over git. */
-  readonly git: Pick<MirrorOptions, 'token' | 'tokenHost' | 'tokenVariable'>;
+  readonly git: Pick<MirrorOptions, 'token' | 'tokenHost' | 'tokenVariable' | 'newAddressOf'>;
 }
 
 export interface ForgeOptions {
@@ -37,15 +37,29 @@ export async function openForge(
     ...(/^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?$/.test(new URL(apiUrl).host) ? { paceMs: 0 } : {}),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
+  const newAddressOf = (address: string): Promise<string | null> => newAddressAt(forge, address);
   if (credentials.kind === 'token' && signIn.kind === 'token')
-    return { forge, git: { token: signIn.token, tokenHost } };
+    return { forge, git: { token: signIn.token, tokenHost, newAddressOf } };
   const token = async (): Promise<string> => {
     const password = await forge.gitPassword();
     learn([password]);
     return password;
   };
   const tokenVariable = credentials.kind === 'token' ? credentials.variable : 'GITHUB_APP_PRIVATE_KEY';
-  return { forge, git: { token, tokenHost, tokenVariable } };
+  return { forge, git: { token, tokenHost, tokenVariable, newAddressOf } };
+}
+
+/** Git address of a repository that was renamed or transferred; `null` where it is at this one, at no forge or not to be seen. */
+async function newAddressAt(forge: Forge, address: string): Promise<string | null> {
+  const name = forge.repositoryAt(address);
+  if (name === null) return null;
+  const facts = await forge
+    .repository(name)
+    .facts()
+    .catch(() => null);
+  if (facts === null || facts.renamedFrom === null) return null;
+  const moved = `${facts.url}.git`;
+  return forge.repositoryAt(moved) === null ? null : moved;
 }
 
 function credentialsOf(

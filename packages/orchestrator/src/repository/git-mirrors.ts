@@ -23,6 +23,8 @@ export interface MirrorOptions {
   readonly tokenVariable?: string;
   /** Host of the token, with its port where that is not the scheme's own; default `github.com`. */
   readonly tokenHost?: string;
+  /** Address of a repository that has moved from this one; `null` where it is not known. Absent: none is known. */
+  readonly newAddressOf?: (address: string) => Promise<string | null>;
 }
 
 /** A mirror, and access to its remote. */
@@ -41,6 +43,8 @@ export class GitMirrors {
   readonly turns = new Turns();
   readonly #options: MirrorOptions;
   readonly #made = new Map<string, Promise<GitPlace>>();
+  /** New addresses by the old ones. */
+  readonly #moved = new Map<string, RemoteAddress>();
 
   constructor(options: MirrorOptions) {
     this.#options = options;
@@ -70,10 +74,20 @@ export class GitMirrors {
   }
 
   /** @throws {NeedsHuman} `auth_expired` where a token is needed and cannot be had */
-  async accessTo(address: RemoteAddress, patience: Patience): Promise<RemoteAccess> {
+  async accessTo(known: RemoteAddress, patience: Patience): Promise<RemoteAccess> {
+    const address = this.#moved.get(known.url) ?? known;
     const { token, tokenHost = 'github.com', tokenVariable = 'GITHUB_TOKEN' } = this.#options;
-    const known = typeof token === 'function' ? (takesToken(address, tokenHost) ? await token() : undefined) : token;
-    return { address, token: known, tokenHost, tokenVariable, ...patience };
+    const password = typeof token === 'function' ? (takesToken(address, tokenHost) ? await token() : undefined) : token;
+    const follow = (): Promise<RemoteAccess | null> => this.#follow(known, address, patience);
+    return { address, token: password, tokenHost, tokenVariable, follow, ...patience };
+  }
+
+  /** @param known address of the project @param at address that has moved again */
+  async #follow(known: RemoteAddress, at: RemoteAddress, patience: Patience): Promise<RemoteAccess | null> {
+    const url = (await this.#options.newAddressOf?.(at.url)) ?? null;
+    if (url === null || url === at.url) return null;
+    this.#moved.set(known.url, parseRemoteAddress(url));
+    return this.accessTo(known, patience);
   }
 }
 

@@ -21,6 +21,8 @@ export interface RemoteAccess extends Patience {
   readonly tokenHost: string;
   /** Environment variable of the token, for messages. */
   readonly tokenVariable: string;
+  /** The same at the new address of a repository that has moved; `null` where nobody knows one. Absent: it is not asked for. */
+  readonly follow?: () => Promise<RemoteAccess | null>;
 }
 
 export interface RemoteRefs {
@@ -164,9 +166,27 @@ async function speak(place: GitPlace, access: RemoteAccess, args: readonly strin
   throw failureOf(answer, access);
 }
 
-function ask(place: GitPlace, access: RemoteAccess, args: readonly string[]): Promise<RemoteAnswer> {
-  const { signal, limitMs } = access;
-  return runRemoteGit(place, { args, transport: access.address.kind, config: tokenSettings(access), signal, limitMs });
+async function ask(place: GitPlace, access: RemoteAccess, args: readonly string[]): Promise<RemoteAnswer> {
+  const { signal, limitMs, address } = access;
+  const answer = await runRemoteGit(place, {
+    args,
+    transport: address.kind,
+    config: tokenSettings(access),
+    signal,
+    limitMs,
+  });
+  // Git itself follows no redirect: it would send the token along.
+  const there = !answer.silent && hasMoved(answer.stderr) ? ((await access.follow?.()) ?? null) : null;
+  if (there === null) return answer;
+  return ask(
+    place,
+    there,
+    args.map((each) => (each === address.url ? there.address.url : each)),
+  );
+}
+
+function hasMoved(stderr: string): boolean {
+  return /returned error: 30\d/.test(stderr);
 }
 
 /** Value of the header `Authorization` for requests to the remote; `null` where it does not get the token. */
@@ -229,12 +249,18 @@ function unavailable(stderr: string, said: string, address: RemoteAddress): stri
       ? `${url} is not a git repository: give the folder that holds .git, or run "git init" and make a first commit there`
       : `There is no git repository at ${url}, or the server's token does not cover it; check the address and the token`;
   }
-  if (/returned error: 30\d/.test(stderr)) return `${url} has moved (${said}); use its new address`;
+  if (hasMoved(stderr)) return `${url} has moved (${said}); use its new address`;
   return `${url} cannot be reached (${said}); retry when it answers`;
 }
 
 function rejection(access: RemoteAccess, branch: string, reason: string | null, stderr: string): NeedsHuman {
   const { url } = access.address;
+  if (/archived so it is read-only/i.test(stderr)) {
+    return new NeedsHuman(
+      'push_rejected',
+      `The repository ${url} is archived and takes no push. Unarchive it there, then retry`,
+    );
+  }
   if (reason === null) {
     return new NeedsHuman(
       'push_rejected',
