@@ -1,5 +1,5 @@
 /** Answers to reviewers once what they asked for is pushed: in each thread, which is resolved, and one comment for all else. */
-import { type Activity, THREE_TRIES } from '../core/activity.ts';
+import { type Activity, FORGE_TRIES } from '../core/activity.ts';
 import { harmlessLine } from '../artifacts/pull-request-text.ts';
 import { ForgeRefusal } from '../forges/forge.ts';
 import { placeOf } from './follow-pull-request.ts';
@@ -27,7 +27,7 @@ export type AnswerInput = RunHeader & {
 
 export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { readonly answered: number }> {
   return {
-    retry: THREE_TRIES,
+    retry: FORGE_TRIES,
     async perform(input, context) {
       const { number, published, answering } = input;
       const { threads, others, commit } = answering;

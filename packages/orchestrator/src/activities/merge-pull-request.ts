@@ -1,6 +1,6 @@
 /** The merge of a run's pull request by the forge, which holds all rules of the base branch. */
 import { NeedsHuman, RetryableFailure, type RunConfig, TerminalFailure } from '@autonomous/shared';
-import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
+import { type Activity, type ActivityContext, FORGE_TRIES } from '../core/activity.ts';
 import { MERGE_METHODS, type MergeMethod, type PullRequest } from '../forges/forge.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { assertAccepted } from './concerns.ts';
@@ -64,7 +64,7 @@ async function isAsChecked(
 
 export function mergePullRequest(tools: ActivityTools): Activity<MergePullRequestInput, MergedPullRequest> {
   return {
-    retry: THREE_TRIES,
+    retry: FORGE_TRIES,
     async perform(input, context): Promise<MergedPullRequest> {
       const { number, head, branch, baseCommit } = input;
       const { repository, project } = await placeOf(tools, context, input);

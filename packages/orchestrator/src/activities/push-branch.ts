@@ -1,6 +1,6 @@
 /** The push of a run's own branch to its project's remote. */
 import type { RunView } from '@autonomous/shared';
-import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
+import { type Activity, type ActivityContext, FORGE_TRIES, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { outgoingCommit } from './outgoing.ts';
 import { openPullRequest } from './open-pull-request.ts';
@@ -19,7 +19,7 @@ export type PushInput = RunHeader & {
 
 export function pushBranch(tools: ActivityTools): Activity<PushInput, Published> {
   return {
-    retry: THREE_TRIES,
+    retry: FORGE_TRIES,
     async perform(input, context) {
       // The branch of a child run is for its parent, which has it in the mirror.
       const view = await tools.view(input.runId);

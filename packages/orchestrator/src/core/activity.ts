@@ -127,6 +127,12 @@ export const ONE_TRY: RetryPolicy = { attempts: 1, firstDelayMs: 0, maxDelayMs: 
 export const THREE_TRIES: RetryPolicy = { attempts: 3, firstDelayMs: 1_000, maxDelayMs: 30_000 };
 
 /**
+ * The same for a forge: its adapter waits for short limits by itself, and a longer one pauses the run, which holds no run slot
+ * then.
+ */
+export const FORGE_TRIES: RetryPolicy = { ...THREE_TRIES, final: ['rate_limited'] };
+
+/**
  * Policy for agents and install steps: only a lost sandbox is retried, from the last commit. They retry other failures
  * by themselves.
  */
