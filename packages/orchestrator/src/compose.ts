@@ -13,6 +13,7 @@ import { type BackgroundWork, createBackgroundWork } from './composition/backgro
 import { UNFINISHED_REBUILD } from './composition/rebuild.ts';
 import { describeWorkflow, loadServerWorkflows, type ServerWorkflows } from './composition/server-workflows.ts';
 import { projectsAtForge } from './composition/forge.ts';
+import { ForgeFindings } from './composition/forge-findings.ts';
 import { createIssueWatcher } from './composition/labelled-issues.ts';
 import { StopList } from './composition/stop-list.ts';
 import { whyNotStorable } from './composition/storage-health.ts';
@@ -230,7 +231,9 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   );
   if (lostProjects !== null) log.warn(lostProjects);
   let damage: string | null = null;
-  const orchestrator = createService(parts, lostProjects, () => damage);
+  const forgeFindings = new ForgeFindings({ store, forge: adapters.forge, clock: systemClock, log });
+  stops.add(async () => forgeFindings.stop());
+  const orchestrator = createService(parts, { lostProjects, damage: () => damage, forgeFindings });
   // Before anything makes new ones.
   await repository.removeLeftovers();
   // Before anything of an older database is repeated, and before a command meets it.
@@ -290,6 +293,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   upkeep.start();
   mirrorKeeper.start();
   await createDefaultProject(config, orchestrator, store, log);
+  void forgeFindings.start();
   if (issues !== null) {
     engine.subscribe((message) => issues.receive(message));
     issues.start();
@@ -297,11 +301,15 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   return server;
 }
 
-/**
- * The API's meaning over the engine.
- * @param lostProjects a sentence about projects that the data folder has and the database does not; `null` when there are none
- * @param damage damage of the database's file that was found since the start
- */
+interface ServiceFacts {
+  /** A sentence about projects that the data folder has and the database does not; `null` when there are none. */
+  readonly lostProjects: string | null;
+  /** Damage of the database's file that was found since the start. */
+  readonly damage: () => string | null;
+  readonly forgeFindings: ForgeFindings;
+}
+
+/** The API's meaning over the engine. */
 function createService(
   {
     options: { config },
@@ -311,8 +319,7 @@ function createService(
     engine,
     background: { comparison, recorder, branchCleaner, mergeRadar },
   }: Parts,
-  lostProjects: string | null,
-  damage: () => string | null,
+  { lostProjects, damage, forgeFindings }: ServiceFacts,
 ): Orchestrator {
   const { store, setup, models, prices, sandboxes, uploads, transcripts, scrubber } = adapters;
   const { launchable, registry, runConfig } = workflows;
@@ -341,7 +348,11 @@ function createService(
       notices: () => [...(lostProjects === null ? [] : [lostProjects]), ...comparison.notices],
       noticesOf: (project) => {
         void comparison.isKnown(project);
-        return [...comparison.noticesOf(project.id), ...recorder.noticesOf(project.id)];
+        return [
+          ...comparison.noticesOf(project.id),
+          ...recorder.noticesOf(project.id),
+          ...forgeFindings.noticesOf(project),
+        ];
       },
     },
   });

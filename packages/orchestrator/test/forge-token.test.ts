@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { bindingOf } from '@autonomous/shared';
 import { expect, it, onTestFinished } from 'vitest';
-import { type GitHubGround, openGitHubGround, SERVER_TOKEN } from '../src/forges/github/github.fixture.ts';
+import { type GitHubGround, openGitHubGround, PEOPLE, SERVER_TOKEN } from '../src/forges/github/github.fixture.ts';
 import { FILES, startServer, type StartedServer } from './orchestrator.fixture.ts';
 
 async function aGround(): Promise<GitHubGround> {
@@ -28,7 +28,7 @@ async function start(folder: string, env: Readonly<Record<string, string>>): Pro
   return server;
 }
 
-it('a run that paused for an expired token goes on by itself when the file has a new one', async () => {
+it('G06: a run that paused for an expired token goes on by itself when the file has a new one', async () => {
   const { server, shop } = await aGround();
   const folder = aFolder();
   const file = path.join(folder, 'github-token');
@@ -77,4 +77,42 @@ it('the default project lies at the configured server, and is made only where th
   const again = await start(folder, { ...env, GITHUB_REPO_NAME: 'another' });
   expect((await again.client.listProjects()).items).toEqual(projects);
   expect(again.logged).toEqual([]);
+});
+
+it('G06: scopes that the server does not need are warned of at the start and in the notices of the project', async () => {
+  const { server, shop } = await aGround();
+  server.tokens.set(SERVER_TOKEN, { login: 'octo-server', scopes: ['repo', 'workflow', 'admin:org'] });
+  const folder = aFolder();
+  const env = { GITHUB_TOKEN: SERVER_TOKEN, GITHUB_API_URL: server.apiUrl };
+  const first = await start(folder, env);
+  const { id } = await first.client.createProject({ name: 'shop', repository: server.addressOf(shop) });
+  const noticesOf = async ({ client }: StartedServer) => (await client.getProject(id)).notices ?? [];
+  const warning = expect.stringMatching(
+    /^the token of GITHUB_TOKEN has more scopes than the server needs: workflow, admin:org\. Way out: take a fine-grained token/,
+  );
+  await expect.poll(() => noticesOf(first)).toEqual([warning]);
+  await first.stop();
+  const second = await start(folder, env);
+  await expect.poll(() => second.logged.map(({ msg }) => msg)).toEqual([warning]);
+  expect(await noticesOf(second)).toEqual([warning]);
+  await second.stop();
+  server.tokens.set(SERVER_TOKEN, { login: 'octo-server', scopes: ['repo'] });
+  const third = await start(folder, env);
+  await expect.poll(() => server.requests.filter(({ path: asked }) => asked === '/user').length).toBe(3);
+  expect(await noticesOf(third)).toEqual([]);
+});
+
+it('G06: a token of another owner makes no project, and pushes nothing where it may only read', async () => {
+  const { server, shop } = await aGround();
+  const secret = server.addRepository('acme', 'secret', { isPrivate: true, files: { 'README.md': 'x\n' } });
+  const { client } = await start(aFolder(), { GITHUB_TOKEN: PEOPLE.otto, GITHUB_API_URL: server.apiUrl });
+  await expect(client.createProject({ name: 'secret', repository: server.addressOf(secret) })).rejects.toThrow(
+    /acme\/secret\.git, or the server's token does not cover it; check the address and the token/,
+  );
+  const { id: projectId } = await client.createProject({ name: 'shop', repository: server.addressOf(shop) });
+  const config = { trustMode: { planning: 'auto' } } as const;
+  const { id } = await client.launchRun({ projectId, request: 'Add a feature', config });
+  await expect.poll(async () => (await client.getRun(id)).gate?.kind, { timeout: 60_000 }).toBe('pause');
+  expect((await client.getRun(id)).gate?.summary).toMatch(/may read .* and not write to it: give GITHUB_TOKEN write/);
+  expect(shop.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });

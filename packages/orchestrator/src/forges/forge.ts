@@ -221,8 +221,11 @@ export interface OwnComment {
 
 /** One fault of what the server may do at the forge. */
 export interface ForgeFinding {
-  /** `stops`: no pull request can be made. `warns`: something less is missing, or the forge cannot be asked now. */
-  readonly weight: 'stops' | 'warns';
+  /**
+   * `stops`: no pull request can be made. `warns`: something less is missing, or the forge cannot be asked now. `risks`: the
+   * credentials allow more than the server needs.
+   */
+  readonly weight: 'stops' | 'warns' | 'risks';
   readonly text: string;
   /** The way out. */
   readonly way: string;

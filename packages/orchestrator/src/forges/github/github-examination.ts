@@ -47,6 +47,7 @@ export async function examine(
       );
       webhooks = await readWebhooks(caller, repository);
     }
+    findings.push(...excessFindings(account, nameOfCredentials(credentials)));
   } catch (error) {
     if (!(error instanceof NeedsHuman) && !(error instanceof RetryableFailure)) throw error;
     findings.push({ weight: error instanceof NeedsHuman ? 'stops' : 'warns', ...partsOf(error.message) });
@@ -99,6 +100,31 @@ async function readApp(caller: Caller): Promise<Account> {
 function expiryFindings({ expiresAt }: Account, who: string, way: string, now: number): readonly ForgeFinding[] {
   if (expiresAt === null || Date.parse(expiresAt) - now > SOON_MS) return [];
   return [{ weight: 'warns', text: `${who} expires at ${expiresAt}`, way }];
+}
+
+/** Scopes of a classic token that the server uses, those for a look at webhooks included, and harmless ones. */
+const USED_SCOPES: ReadonlySet<string> = new Set([
+  'repo',
+  'public_repo',
+  'repo:status',
+  'admin:repo_hook',
+  'write:repo_hook',
+  'read:repo_hook',
+  'read:org',
+  'read:user',
+  'user:email',
+]);
+
+function excessFindings({ scopes }: Account, who: string): readonly ForgeFinding[] {
+  const unused = (scopes ?? []).filter((each) => !USED_SCOPES.has(each));
+  if (unused.length === 0) return [];
+  return [
+    {
+      weight: 'risks',
+      text: `${who} has more scopes than the server needs: ${unused.join(', ')}`,
+      way: "take a fine-grained token for the projects' repositories alone, or a classic one with the scope repo (public_repo for public repositories)",
+    },
+  ];
 }
 
 function repositoryFindings(facts: RepositoryFacts): readonly ForgeFinding[] {

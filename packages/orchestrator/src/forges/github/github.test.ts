@@ -624,6 +624,7 @@ describe('an examination', () => {
     const { server, forge } = ground;
     server.tokens.set(SERVER_TOKEN, { login: 'octo-server', scopes: ['gist'] });
     expect((await stops())[0]).toEqual(['stops', expect.stringContaining('lacks contents=write')]);
+    expect((await stops()).at(-1)).toEqual(['risks', expect.stringContaining('than the server needs: gist')]);
     server.tokens.set(SERVER_TOKEN, { login: 'octo-server', scopes: ['public_repo'] });
     expect(await stops()).toEqual([]);
     server.tokens.delete(SERVER_TOKEN);
