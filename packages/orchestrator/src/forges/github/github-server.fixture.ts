@@ -58,8 +58,12 @@ export interface GitHubServer {
   /** The old name redirects. */
   rename(repository: StandInRepository, owner: string, name: string): void;
   remove(repository: StandInRepository): void;
+  /** Brings a removed one back. */
+  restore(repository: StandInRepository): void;
   /** The next requests that match fail; `path` and `body` may stand anywhere in those of the request. */
   fail(fault: FaultKind, options?: FaultMatch & { readonly times?: number }): void;
+  /** Nothing fails any more. */
+  recover(): void;
   /** Calls the API as somebody. */
   as(token: string, route: string, body?: object): Promise<{ readonly status: number; readonly body: unknown }>;
   close(): Promise<void>;
@@ -116,7 +120,9 @@ export async function startGitHubServer(root: string): Promise<GitHubServer> {
       renameSync(folder, repository.folder);
     },
     remove: (repository) => state.repositories.splice(state.repositories.indexOf(repository), 1),
+    restore: (repository) => void state.repositories.push(repository),
     fail: (fault, { times = 1, ...match } = {}) => state.faults.push({ fault, times, ...match }),
+    recover: () => void (state.faults.length = 0),
     async as(token, route, body) {
       const [method = 'GET', path = ''] = route.split(' ');
       const answer = await fetch(`${apiUrl}${path}`, {
@@ -379,7 +385,13 @@ class World {
     const { token } = caller;
     const level = repository.levelOf(token.login);
     if (level === 'none') return end(404);
-    const mayPush = level !== 'read' && !repository.isArchived && isAllowed(token, 'contents=write');
+    if (isPush(request) && repository.isArchived) {
+      response
+        .writeHead(403, { 'content-type': 'text/plain' })
+        .end('This repository was archived so it is read-only.\n');
+      return;
+    }
+    const mayPush = level !== 'read' && isAllowed(token, 'contents=write');
     if (isPush(request) && !mayPush) return end(403);
     if (isPush(request) && request.method === 'POST')
       response.on('finish', () => this.#announcePush(repository, token.login));
