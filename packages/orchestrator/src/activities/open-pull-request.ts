@@ -54,9 +54,7 @@ export async function openPullRequest(
   const { number, url } = pullRequest;
   if (isNew) return { number, url, notices };
   // People may have given it another title, have written into its body, and made it a draft again once it was ready.
-  const there = pullRequest.body.replace(/
-/g, '
-');
+  const there = pullRequest.body.replace(/\r\n/g, '\n');
   const changed = withOwnPart(there, body);
   const becomesReady = !isDraft && pullRequest.isDraft && view.published === undefined;
   const changes = {
