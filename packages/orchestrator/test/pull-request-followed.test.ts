@@ -227,7 +227,7 @@ it('says at the gate that remarks are left to read', async () => {
   const reading = await forge.until(({ gate }) => gate?.details['unread'] === true);
   expect(reading.gate?.summary).toContain('not all are read yet');
   const read = await forge.until(({ gate }) => gate?.kind === 'pull_request' && gate.details['unread'] === undefined);
-  expect(read.gate?.summary).toMatch(/leave it$/);
+  expect(read.gate?.summary).toMatch(/close it$/);
 });
 
 const LOUDER = { summary: 'Louder, without @anna.\nMore of it.' };
