@@ -17,7 +17,7 @@ import { type LedgerLine, readLedger } from './ledger.ts';
 import type { OutsideMove } from './outside-moves.ts';
 import type { Scenario } from './scenario.ts';
 import type { ServerSetting } from './server-setting.ts';
-import { describeWait, unrecordedCommits, waitsWithout } from './waits.ts';
+import { describeWait, isPromised, missingInTheEnd, unrecordedCommits, waitsWithout } from './waits.ts';
 import { makeWorld, type World } from './world.ts';
 
 /** One server from its start to its end. */
@@ -356,10 +356,12 @@ class Driver {
     }
   }
 
-  async #lookAtWait({ id, projectId, status }: RunView): Promise<void> {
+  async #lookAtWait(run: RunView): Promise<void> {
+    const { id, projectId, status } = run;
     if (this.#watch === null || projectId === '') return;
     const events = await this.#client.listEvents(id, 0, 1_000);
-    const missing = await unrecordedCommits(this.#world.place, projectId, events);
+    const find = (): Promise<readonly string[]> => unrecordedCommits(this.#world.place, projectId, events);
+    const missing = isPromised(run) ? await find() : await missingInTheEnd(find, this.#signal);
     this.#watch(missing.map((commit) => describeWait(id, status, commit)));
   }
 

@@ -1,7 +1,11 @@
-/** Checks the promise to runs that wait: the commits that they name are on the remote, reachable from the record, before anybody sees the wait. */
+/**
+ * Checks the promise to runs that wait: the commits that they name are on the remote, reachable from the record, before anybody
+ * sees the wait. A quarantine stops a run at once: its commits follow.
+ */
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
-import type { WorkflowEvent } from '@autonomous/shared';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import { WAITING } from '../src/engine/run-steps.ts';
 import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
 import type { Place } from './place.ts';
@@ -9,6 +13,10 @@ import { readRepository } from './repository-state.ts';
 
 /** Branch of the record in git: how many commits it takes is a matter of time, what it holds at the end is not. */
 export const RECORD_BRANCH = 'autonomous/record';
+
+/** Longest wait for the record of a quarantined run. */
+const FOLLOWS_MS = 10_000;
+const TICK_MS = 50;
 
 type NamedIn = Pick<WorkflowEvent, 'payload'>;
 
@@ -26,6 +34,25 @@ export async function unrecordedCommits(
   return [...commitsNamedIn(events)].filter((id) => mirror.commits.has(id) && !reached.has(id));
 }
 
+/** Whether a run waits in the way that is promised to find its commits on the remote. */
+export function isPromised({ status, gate }: Pick<RunView, 'status' | 'gate'>): boolean {
+  return WAITING.has(status) && gate?.reason !== 'poisoned';
+}
+
+/** What is still missing when the server has had the time to write the record of a quarantined run. */
+export async function missingInTheEnd(
+  find: () => Promise<readonly string[]>,
+  signal: AbortSignal,
+  limitMs = FOLLOWS_MS,
+): Promise<readonly string[]> {
+  const startedAt = performance.now();
+  while (true) {
+    const missing = await find();
+    if (missing.length === 0 || performance.now() - startedAt >= limitMs) return missing;
+    await delay(TICK_MS, undefined, { signal });
+  }
+}
+
 /** Waiting runs of a server that was killed, and what their wait does not find on the remote. */
 export async function waitsWithout(place: Place): Promise<readonly string[]> {
   const copy = await mkdtemp(path.join(place.folder, 'killed-'));
@@ -38,7 +65,7 @@ export async function waitsWithout(place: Place): Promise<readonly string[]> {
     try {
       const { items } = await store.listRuns({ limit: 100 });
       const waits = items
-        .filter(({ status, projectId }) => WAITING.has(status) && projectId !== '')
+        .filter((run) => isPromised(run) && run.projectId !== '')
         .map(async ({ id, projectId, status }) => {
           const missing = await unrecordedCommits(place, projectId, await store.readRun(id, 0));
           return missing.map((commit) => describeWait(id, status, commit));
