@@ -43,6 +43,18 @@ function otherBase(number: number, { base }: PullRequest, wanted: string): strin
   return `Pull request ${number} leads to '${base.branch}' now, and the result was checked for '${wanted}': it was not merged. Set its base back to '${wanted}' at the forge, or leave it open and merge it there.`;
 }
 
+/** Whether an earlier attempt of this activity made a merge and its answer was lost, such as by the end of the server. */
+async function isOfEarlierAttempt(
+  { forge }: ActivityTools,
+  { attempt, signal }: ActivityContext,
+  { by, head }: MergedThere,
+  wanted: string,
+): Promise<boolean> {
+  if (attempt === 1 || head !== wanted || by === null) return false;
+  const account = (await forge?.examine(null, signal))?.account ?? null;
+  return account?.toLowerCase() === by.toLowerCase();
+}
+
 /** Whether the merge brought exactly the tree that was checked. The forge takes the base as it is in that moment. */
 async function isAsChecked(
   tools: ActivityTools,
@@ -77,7 +89,23 @@ export function mergePullRequest(tools: ActivityTools): Activity<MergePullReques
       const baseBranch = view.config.git.baseBranch || project.baseBranch;
       const there = await repository.pullRequest(number);
       const before = mergeOf(there);
-      if (before !== null) return { ...before, notices: [] };
+      const isOwn = before !== null && (await isOfEarlierAttempt(tools, context, before, head));
+      if (before !== null && !isOwn) return { ...before, notices: [] };
+      const { mergeMethods } = await repository.facts();
+      const wished = WISHED[input.strategy];
+      const method = mergeMethods.includes(wished) ? wished : MERGE_METHODS.find((each) => mergeMethods.includes(each));
+      const mergedByRun = async (commit: string): Promise<MergedPullRequest> => {
+        const notices =
+          method === wished || method === undefined
+            ? []
+            : [`The repository does not allow ${wished}: pull request ${number} was merged by ${method}.`];
+        if (!(await isAsChecked(tools, context, { project, head, commit })))
+          notices.push(
+            `Other commits came to '${baseBranch}' in the moment of the merge: pull request ${number} was merged with them, and nobody has checked both together. Run the checks on '${baseBranch}'.`,
+          );
+        return { kind: 'merged', commit, by: null, baseBranch, head, ...(method ? { method } : {}), notices };
+      };
+      if (before !== null) return mergedByRun(before.commit);
       if (there.base.branch !== baseBranch) return { kind: 'refused', message: otherBase(number, there, baseBranch) };
       await fetchRemote(tools, context, project);
       const base = await tools.repository.remoteHead(project, baseBranch);
@@ -86,27 +114,13 @@ export function mergePullRequest(tools: ActivityTools): Activity<MergePullReques
         return { kind: 'outdated', message: `The branch '${baseBranch}' has moved since the result was checked.` };
       await assertOwnChanges(tools, { project, branch, head, baseBranch, baseCommit });
       await assertAccepted(tools, { project, view, baseCommit, head, signal: context.signal });
-      const { mergeMethods } = await repository.facts();
-      const wished = WISHED[input.strategy];
-      const method = mergeMethods.includes(wished) ? wished : MERGE_METHODS.find((each) => mergeMethods.includes(each));
       if (method === undefined)
         return {
           kind: 'refused',
           message: `Pull request ${number} was not merged: the repository allows no way of merging. Allow one in its settings.`,
         };
       const outcome = await repository.merge({ number, method, head });
-      if (outcome.merged) {
-        const { commit } = outcome;
-        const notices =
-          method === wished
-            ? []
-            : [`The repository does not allow ${wished}: pull request ${number} was merged by ${method}.`];
-        if (!(await isAsChecked(tools, context, { project, head, commit })))
-          notices.push(
-            `Other commits came to '${baseBranch}' in the moment of the merge: pull request ${number} was merged with them, and nobody has checked both together. Run the checks on '${baseBranch}'.`,
-          );
-        return { kind: 'merged', commit, by: null, baseBranch, head, method, notices };
-      }
+      if (outcome.merged) return mergedByRun(outcome.commit);
       const { refusal, message } = outcome;
       switch (refusal) {
         case 'head_moved':
