@@ -84,6 +84,20 @@ export class Boundaries {
     };
   }
 
+  /** Puts a boundary around every request that changes something at the forge behind this address. To be called before anything asks. */
+  watchForge(apiUrl: string): void {
+    const ask = globalThis.fetch;
+    globalThis.fetch = async (input, init) => {
+      const url = input instanceof Request ? input.url : String(input);
+      const effect = url.startsWith(new URL(apiUrl).origin) ? effectAtForge(url, init) : null;
+      if (effect === null) return ask(input, init);
+      // What changes a run has its comment on an issue written: an activity may do so without having to do with it.
+      const isOfIssue = String(init?.body).includes('autonomous-run-');
+      const who = (isOfIssue ? undefined : this.#within.getStore()?.name) ?? 'issues';
+      return this.#around(`${who}.forge.${effect}`, () => ask(input, init));
+    };
+  }
+
   /** Writes down what the store has open, which is nothing once every run has ended. */
   async leave(): Promise<void> {
     const [activities, timers] = await Promise.all([this.#opened.openActivities(), this.#opened.openTimers()]);
@@ -227,6 +241,14 @@ function stepName({ events }: RunCommit): string {
   const payload: JsonObject = input?.payload ?? {};
   const whose = payload['activity'] ?? payload['event'];
   return [input?.type ?? 'nothing', ...(typeof whose === 'string' ? [whose] : [])].join('.');
+}
+
+/** Name of a request to a forge that changes something, such as `PUT-merge`; `null` for one that reads. */
+function effectAtForge(url: string, { method = 'GET', body }: RequestInit = {}): string | null {
+  const { pathname } = new URL(url);
+  if (method === 'GET') return null;
+  if (pathname.endsWith('/graphql')) return /^\{"query":"mutation [^{]*\{\\n\s*(\w+)/.exec(String(body))?.[1] ?? null;
+  return `${method}-${pathname.split('/').findLast((part) => !/^\d+$/.test(part)) ?? ''}`;
 }
 
 function runOf(key: string): string {

@@ -30,6 +30,10 @@ const POINTS = [
   'fan-out:append.ACTIVITY_COMPLETED.letter-3.before',
   // The entry is pushed onto a base that moved, and nobody knows of it.
   'owned-files:begun.push.after#2',
+  // The forge has merged, and nobody knows of it.
+  'pull-request:mergePullRequest.forge.PUT-merge.after',
+  // The comment on the issue is there, and nobody knows of it.
+  'labelled-issue:issues.forge.POST-comments.after',
 ];
 
 describe('the crash sweep', () => {
@@ -48,7 +52,7 @@ describe('the crash sweep', () => {
     expect({ said, ok }, lines.join('\n')).toEqual({ said: [expect.stringMatching(/boundaries in/)], ok: true });
     expect(result.played.map(({ reached }) => reached)).toEqual(POINTS.map(() => true));
     expect(lines.at(-1)).toMatch(
-      /^crash-sweep: 11 points, 0 duplicates, 0 differences, [1-9] repeated model calls \(all booked\) in \d+ (?:s|min)$/,
+      /^crash-sweep: 13 points, 0 duplicates, 0 differences, [1-9] repeated model calls \(all booked\) in \d+ (?:s|min)$/,
     );
   });
 

@@ -4,6 +4,7 @@
  * against the rules that hold in every case: no work of others is lost, no effect is there twice, and every run ends.
  */
 import { readFile } from 'node:fs/promises';
+import { effectsAtForge } from './forge.ts';
 import { brokenPromises, type Fault, heardFaults, logFaults, recordFaults, type Verdict, waitFaults } from './judge.ts';
 import { IN_THE_RECORD, type OutsideMove, REMEMBERED } from './outside-moves.ts';
 import type { Playback } from './play.ts';
@@ -23,11 +24,12 @@ export async function judgeMoved(
   ]);
   const faults: Fault[] = [
     ...(await brokenPromises(scenario, playback)).filter((fault) => !isOfTheMove(move, fault)),
-    ...lostWork(remote),
+    ...lostWork(remote, playback),
     ...doubledCommits(remote, playback),
     // Child runs and the merges of them are in the mirror alone.
     ...(scenario.children === undefined ? [] : doubledCommits(mirror, playback)),
     ...(await doubledLetters(playback)),
+    ...doubledAtForge(move, playback),
     ...lostRecords(move, remote),
     ...(await recordFaults(playback)),
     ...waitFaults(playback),
@@ -50,10 +52,12 @@ function isOfTheMove(move: OutsideMove | undefined, { what }: Fault): boolean {
 const MEMORY = '.autonomous/memory.md';
 
 /** Faults for files that others committed to the base branch and that are gone or different at the end. */
-function lostWork(remote: RepositoryState): readonly Fault[] {
+function lostWork(remote: RepositoryState, { runs }: Playback): readonly Fault[] {
   const history = remote.historyOf('main');
   const files = remote.filesOf(history.at(-1)?.tree ?? '');
-  const others = history.filter(({ effectKey }) => effectKey === null);
+  // A forge makes a run's merge, and gives it no key.
+  const merges = new Set(runs.map(({ view }) => view.merged?.commit));
+  const others = history.filter(({ id, effectKey }) => effectKey === null && !merges.has(id));
   const brought = new Map(others.flatMap(({ tree }) => [...remote.filesOf(tree)]));
   return [...brought].flatMap(([file, text]): Fault[] => {
     const now = files.get(file);
@@ -84,6 +88,15 @@ async function doubledLetters({ world }: Playback): Promise<readonly Fault[]> {
   return [...Map.groupBy(lines, (key) => key)]
     .filter(([, times]) => times.length > 1)
     .map(([key, times]) => ({ kind: 'duplicate', what: `the effect ${key} was made ${times.length} times` }));
+}
+
+/** Each remark is answered once. A branch that others deleted closes its pull request, so that there may be another one. */
+function doubledAtForge(move: OutsideMove | undefined, { world: { forge } }: Playback): readonly Fault[] {
+  if (forge === null) return [];
+  const { comment, 'pull request': pulls } = effectsAtForge(forge);
+  return [...comment, ...(move === undefined ? pulls : [])]
+    .filter(([, count]) => count > 1)
+    .map(([name, count]) => ({ kind: 'duplicate', what: `${name}: ${count} times at the forge` }));
 }
 
 function twice(commits: readonly StoredCommit[], keyOf: (commit: StoredCommit) => string | null): readonly string[] {

@@ -296,8 +296,9 @@ function* effectsBegun(
 ): Generator<{ readonly activity: string; readonly effect: string | null }> {
   for (const line of ledger) {
     const [, activity = '', what] =
-      /^(.+)\.(commit|push|fetch|perform)\.before(?:#\d+)?$/.exec('passed' in line ? line.passed : '') ?? [];
-    if (what !== undefined && activity !== 'api')
+      /^(.+)\.(commit|push|fetch|perform|forge\.[\w-]+)\.before(?:#\d+)?$/.exec('passed' in line ? line.passed : '') ??
+      [];
+    if (what !== undefined && activity !== 'api' && activity !== 'issues')
       yield { activity, effect: what === 'perform' ? null : `${activity}.${what}` };
   }
 }

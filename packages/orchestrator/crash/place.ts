@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { NAME, OWNER } from './forge.ts';
 import { git } from './repository-state.ts';
 
 export interface Place {
@@ -76,7 +77,7 @@ export async function makePlace(template: string): Promise<Place> {
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-sweep-'));
   const place = {
     folder,
-    remote: path.join(folder, 'remote.git'),
+    remote: path.join(folder, OWNER, `${NAME}.git`),
     data: path.join(folder, 'data'),
     letters: path.join(folder, 'letters'),
   };

@@ -181,7 +181,7 @@ async function live(
 
 function environment(
   scenario: Scenario,
-  { place, models }: World,
+  { place, models, forge }: World,
   compileCache: string,
   setting: ServerSetting,
 ): Readonly<Record<string, string>> {
@@ -197,6 +197,7 @@ function environment(
     DEFAULT_IMPLEMENTER_MODEL: model,
     DEFAULT_VALIDATOR_MODEL: model,
     SWEEP_LETTERS: place.letters,
+    ...forge?.env,
     ...scenario.env,
   };
 }
@@ -235,6 +236,8 @@ class Driver {
   readonly #world: World;
   readonly #heard: WorkflowEvent[];
   readonly #client: Client;
+  /** Address of the server. */
+  readonly #url: string;
   readonly #signal: AbortSignal;
   readonly #move: OutsideMove | undefined;
   /** Servers that were killed before this one. */
@@ -262,6 +265,7 @@ class Driver {
     this.#world = world;
     this.#heard = heard;
     this.#signal = signal;
+    this.#url = server.url;
     this.#client = createClient({
       baseUrl: server.url,
       token: server.token,
@@ -274,12 +278,13 @@ class Driver {
   async drive(): Promise<Told> {
     this.#follow();
     const launched = await this.#launch();
-    const { children: declared = [], whileHeld } = this.#scenario;
+    const { children: declared = [], whileHeld, issue } = this.#scenario;
     const [parent] = declared.length > 0 ? launched : [];
     const [children] = await Promise.all([
       parent ? this.#accompanyChildren(parent.id) : [],
       ...launched.map(({ id }) => this.#accompany(id, whileHeld)),
     ]);
+    if (issue !== undefined) await this.#world.forge?.issueSettled(issue, this.#signal);
     const labelled = [
       ...launched.map(({ id }, index) => ({ id, label: this.#scenario.runs[index]?.label ?? '' })),
       ...children
@@ -306,13 +311,25 @@ class Driver {
       return [await this.#client.launchRun({ workflow: own.workflow, input: own.input }, LAUNCH_KEY)];
     const { id: projectId } = await this.#client.createProject({
       name: 'notes',
-      repository: this.#world.place.remote,
+      repository: this.#world.forge?.address ?? this.#world.place.remote,
     });
+    if (this.#scenario.issue !== undefined) return this.#labelIssue(this.#scenario.issue);
     const variants = runs.map(({ request, config }) => ({ request, config }));
     const [only] = variants;
     return variants.length === 1 && only !== undefined
       ? [await this.#client.launchRun({ projectId, ...only, ...own }, LAUNCH_KEY)]
       : (await this.#client.explore({ projectId, variants }, LAUNCH_KEY)).runs;
+  }
+
+  /** @returns the runs that the server starts for the issue */
+  async #labelIssue(title: string): Promise<readonly RunView[]> {
+    await this.#world.forge?.labelIssue(title, this.#url);
+    while (true) {
+      const news = this.#news.promise;
+      const { items } = await this.#client.listRuns({ limit: 100 });
+      if (items.length > 0) return items;
+      await news;
+    }
   }
 
   /** Stays with the children of a run, whenever it starts them, until it and they have ended. */
@@ -344,7 +361,8 @@ class Driver {
       if (FINAL_STATUSES.has(run.status)) return;
       if (run.gate !== null) {
         await this.#lookAtWait(run);
-        await this.#decide(run.gate, run);
+        if (await this.#decide(run.gate, run)) continue;
+        await this.#stopAfter(runId, run.lastSequence);
         continue;
       }
       const stopped = this.#stopAfter(runId, run.lastSequence);
@@ -365,8 +383,10 @@ class Driver {
     this.#watch(missing.map((commit) => describeWait(id, status, commit)));
   }
 
-  async #decide(gate: Gate, run: RunView): Promise<void> {
+  /** @returns false where nothing is to be decided now */
+  async #decide(gate: Gate, run: RunView): Promise<boolean> {
     const decision = await this.#decisionOn(gate, run);
+    if (decision === null) return false;
     try {
       await this.#client.decideGate(gate.id, decision);
     } catch (error) {
@@ -375,13 +395,14 @@ class Driver {
       if (now.gate?.id === gate.id)
         throw new Unplayable(`the gate '${gate.kind}' is open and refuses: ${messageOf(error)}`);
     }
+    return true;
   }
 
   /**
    * Retries a run that is paused for a change of others, once that change is undone, and a run that is quarantined
    * because its servers were killed. The scenario decides all other gates.
    */
-  async #decisionOn(gate: Gate, run: RunView): Promise<GateDecision> {
+  async #decisionOn(gate: Gate, run: RunView): Promise<GateDecision | null> {
     if (gate.kind === 'pause' && this.#move?.remedy !== undefined && gate.reason === 'push_rejected') {
       this.#remedied += 1;
       if (this.#remedied > MOST_REMEDIED) throw new Unplayable(`the run cannot be published: ${gate.summary}`);

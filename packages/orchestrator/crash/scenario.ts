@@ -26,10 +26,14 @@ export interface Scenario {
   readonly files?: Readonly<Record<string, string>>;
   /** Variables of the server beside those that every one has. */
   readonly env?: Readonly<Record<string, string>>;
+  /** The project lies at a forge, for which the server has a token. Absent: on a bare git host. */
+  readonly forge?: true;
+  /** Title of a labelled issue at the forge, which starts the only run. Absent: the runs are launched. */
+  readonly issue?: string;
   /** Commands run in bubblewrap; absent means on the machine itself, which is quicker. */
   readonly sandboxed?: true;
-  /** Absent: approves, and takes the first option of a question. */
-  readonly decide?: (gate: Gate, run: RunView, world: World) => Promise<GateDecision> | GateDecision;
+  /** Absent: approves, and takes the first option of a question. `null`: nothing, until something else happens in the run. */
+  readonly decide?: (gate: Gate, run: RunView, world: World) => Promise<GateDecision | null> | GateDecision | null;
   /** The models do not answer these requests until `world.release()`. */
   readonly holds?: (asked: Asked) => boolean;
   /** What is done about a run while a request of it is held; it may be done again after a crash. */

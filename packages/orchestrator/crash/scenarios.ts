@@ -168,6 +168,30 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    name: 'pull-request',
+    about: 'a pull request at a forge, changes that a reviewer asks for, an answer in the thread, a merge by the forge',
+    forge: true,
+    runs: run({ git: { createPR: true, autoMerge: false } }),
+    roles: roles({ implementer: [wrote(GOOD), wrote({ 'feature.txt': 'good, and polite\n' })] }),
+    async decide(gate, { published }, { forge }) {
+      if (gate.kind !== 'pull_request') throw new Error(`nobody expected the gate '${gate.kind}': ${gate.summary}`);
+      const number = published?.pullRequest?.number ?? 0;
+      await forge?.askForChanges(number, { body: 'Not yet.', path: 'feature.txt', text: 'Say it politely.' });
+      const threads = forge?.issues().find((each) => each.number === number)?.pull?.threads ?? [];
+      return threads.every(({ isResolved }) => isResolved) ? { decision: 'approve', ...shownAt(gate) } : null;
+    },
+  },
+  {
+    name: 'labelled-issue',
+    about: 'an issue with a label that starts a run, one comment there that follows it, a pull request that is merged',
+    forge: true,
+    issue: REQUEST,
+    files: { '.autonomous/config.json': JSON.stringify({ defaultRunConfig: { commands: { test: 'sh check.sh' } } }) },
+    env: { DEFAULT_MAX_TOKENS: '1000000' },
+    runs: run(),
+    roles: roles(),
+  },
+  {
     name: 'two-at-once',
     about: 'two runs of one exploration side by side, pushed',
     // Each has a baseline of its own: which of two runs makes one that they share is a matter of time.

@@ -28,6 +28,7 @@ const boundaries = new Boundaries({
   },
 });
 boundaries.watchModels(process.env['OPENAI_COMPATIBLE_BASE_URL'] ?? '');
+if (process.env['GITHUB_API_URL'] !== undefined) boundaries.watchForge(process.env['GITHUB_API_URL']);
 
 const orchestrator = await startOrchestrator({
   config: readServerConfig({ ...process.env, AUTONOMOUS_DATA: values.data, ORCHESTRATOR_PORT: values.port }),

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { effectsAtForge, type PointForge, tellForge } from './forge.ts';
 import type { LedgerLine } from './ledger.ts';
 import type { EndedRun, Playback } from './play.ts';
 import type { Scenario } from './scenario.ts';
@@ -20,13 +21,13 @@ export interface Story {
 /** How often each effect was seen outside, by kind and by a name that is the same in every playback. */
 export type Effects = Readonly<Record<EffectKind, ReadonlyMap<string, number>>>;
 
-/** Pull requests and comments are counted by a forge, as soon as there is one: nothing opens any yet. */
 export const EFFECT_KINDS = [
   'commit',
   'push',
   'merge',
   'pull request',
   'comment',
+  'resolved thread',
   'effect of an own workflow',
 ] as const;
 export type EffectKind = (typeof EFFECT_KINDS)[number];
@@ -48,13 +49,14 @@ export async function tell(scenario: Scenario, playback: Playback): Promise<Stor
     ...runs.flatMap((run) => tellRun(run, counts.get(run.view.id) ?? uncounted)),
     ...tellRepository('remote', remote, counts),
     ...tellRepository('mirror', mirror, counts),
+    ...(world.forge === null ? [] : tellForge(world.forge)),
     `runs: ${playback.runIds.length}`,
     ...leftFolders.map((folder) => `left work folder: ${folder}`),
     ...(lives.at(-1)?.ledger ?? []).flatMap((line) => tellLeft(line)),
   ].map(name);
   return {
     lines: inAnyOrder ? lines.toSorted() : lines,
-    effects: countEffects({ remote, mirror, moves, letters }, name),
+    effects: countEffects({ remote, mirror, moves, letters, forge: world.forge }, name),
   };
 }
 
@@ -149,7 +151,10 @@ function chainOf({ step }: RecordedLine, count: Count) {
 }
 
 function tellRepository(title: string, state: RepositoryState, counts: ReadonlyMap<string, Count>): readonly string[] {
-  return [...state.branches.keys()].toSorted().flatMap((branch) => {
+  // The record last, whatever letter the id of a run begins with.
+  const isRecord = (branch: string): number => (branch === RECORD_BRANCH ? 1 : 0);
+  const branches = [...state.branches.keys()].toSorted().toSorted((a, b) => isRecord(a) - isRecord(b));
+  return branches.flatMap((branch) => {
     const where = `${title}: ${branch}`;
     const history = state.historyOf(branch);
     const head = history.at(-1);
@@ -184,9 +189,10 @@ interface Outside {
   readonly mirror: RepositoryState;
   readonly moves: ReadonlyMap<string, number>;
   readonly letters: string;
+  readonly forge: PointForge | null;
 }
 
-function countEffects({ remote, mirror, moves, letters }: Outside, name: (text: string) => string): Effects {
+function countEffects({ remote, mirror, moves, letters, forge }: Outside, name: (text: string) => string): Effects {
   const commits = new Map<string, number>();
   // A commit that no branch leads to was made twice all the same.
   for (const { effectKey } of new Map([...mirror.commits, ...remote.commits]).values()) {
@@ -194,13 +200,17 @@ function countEffects({ remote, mirror, moves, letters }: Outside, name: (text: 
     const effect = name(withoutHashes(effectKey));
     commits.set(effect, (commits.get(effect) ?? 0) + 1);
   }
+  const atForge = forge === null ? null : effectsAtForge(forge);
+  const named = (counts: ReadonlyMap<string, number> = new Map()): ReadonlyMap<string, number> =>
+    new Map([...counts].map(([what, count]) => [name(what), count]));
   const moved = [...moves].map(([branch, count]): [string, number] => [name(branch), count]);
   return {
     commit: commits,
     push: new Map(moved.filter(([branch]) => branch !== 'main' && branch !== RECORD_BRANCH)),
     merge: new Map(moved.filter(([branch]) => branch === 'main')),
-    'pull request': new Map(),
-    comment: new Map(),
+    'pull request': named(atForge?.['pull request']),
+    comment: named(atForge?.comment),
+    'resolved thread': named(atForge?.['resolved thread']),
     'effect of an own workflow': new Map(
       [...Map.groupBy(letters.split('\n').slice(0, -1), name)].map(([key, times]) => [key, times.length]),
     ),
@@ -213,6 +223,8 @@ function withoutHashes(key: string): string {
 }
 
 const HASH = /\b[0-9a-f]{12,64}\b/g;
+/** Ids of the stand-in, which counts over all points. */
+const FORGE_ID = /\b((?:PRRT|PRRC|PRR|PR|IC|E)_|#(?:discussion_r|issuecomment-|pullrequestreview-))\d+\b/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 const DAY = /\b20\d\d-\d\d-\d\d\b/g;
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
@@ -234,6 +246,7 @@ function namer(
   const known: readonly (readonly [string, string])[] = [
     [world.place.folder, '<place>'],
     [new URL(world.models.baseUrl).host, '<models>'],
+    [world.forge?.host ?? '<forge>', '<forge>'],
     [runs[0]?.view.projectId || '<project>', '<project>'],
     ...runs.map(({ view, label }) => [view.id, label === '' ? '<run>' : `<run ${label}>`] as const),
   ];
@@ -257,6 +270,7 @@ function namer(
   return (text) =>
     known
       .reduce((named, [what, as]) => named.replaceAll(what, as), counted(text))
+      .replace(FORGE_ID, '$1<id>')
       .replace(UUID, '<uuid>')
       .replace(TIME, '<time>')
       .replace(DAY, '<day>')

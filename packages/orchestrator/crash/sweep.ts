@@ -72,8 +72,8 @@ const TWICE = 0.16;
 const THRICE = 0.06;
 /** Of all points, those at which others move something before the next server starts. */
 const MOVED = 0.2;
-/** When they come up is a matter of time: the record is written in batches. */
-const BY_TIME = /^(?:recorder|store\.setMark)\b/;
+/** When they come up is a matter of time: the record is written in batches, a comment on an issue after some seconds. */
+const BY_TIME = /^(?:recorder|store\.setMark|issues)\b/;
 
 export async function sweep(options: SweepOptions): Promise<SweepResult> {
   const startedAt = performance.now();

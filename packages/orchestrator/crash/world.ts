@@ -1,6 +1,7 @@
-/** World that outlives the servers of a point: the remote, the models, and the decisions of people so far. */
+/** World that outlives the servers of a point: the remote, the forge, the models, and the decisions of people so far. */
 import type { Script } from '../src/models/script.ts';
 import { type Asked, startScriptedProvider } from '../test/scripted-provider.fixture.ts';
+import { openForge, type PointForge } from './forge.ts';
 import { commitAsColleague, makePlace, type Place } from './place.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -10,6 +11,8 @@ export type ModelRequest = Pick<Asked, 'role' | 'call' | 'turn'> & { readonly mo
 export interface World {
   readonly place: Place;
   readonly models: { readonly baseUrl: string; readonly apiKey: string };
+  /** `null` where the scenario has none. */
+  readonly forge: PointForge | null;
   /** What the model server was asked, in order. */
   readonly requests: readonly ModelRequest[];
   /** Settles when a request is held. */
@@ -25,6 +28,7 @@ const API_KEY = 'the-key-of-the-sweep';
 
 export async function makeWorld(scenario: Scenario, template: string): Promise<World> {
   const place = await makePlace(template);
+  const forge = scenario.forge === true ? await openForge(place.folder) : null;
   const requests: ModelRequest[] = [];
   const held = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
@@ -51,6 +55,7 @@ export async function makeWorld(scenario: Scenario, template: string): Promise<W
   return {
     place,
     models: { baseUrl: provider.baseUrl, apiKey: API_KEY },
+    forge,
     requests,
     held: held.promise,
     release,
@@ -58,6 +63,7 @@ export async function makeWorld(scenario: Scenario, template: string): Promise<W
     async remove() {
       release();
       await provider.stop();
+      await forge?.close();
       await place.remove();
     },
   };

@@ -119,6 +119,8 @@ export interface Protection {
 /** Contents and rights of a new repository. */
 export interface RepositoryOptions {
   readonly isPrivate?: boolean;
+  /** Its bare repository lies in its folder already, and is taken as it is. */
+  readonly isThere?: boolean;
   readonly files?: Readonly<Record<string, string>>;
   readonly collaborators?: Readonly<Record<string, Level>>;
 }
@@ -156,7 +158,7 @@ export class StandInRepository {
     this.name = name;
     this.isPrivate = options.isPrivate ?? false;
     this.collaborators = new Map(Object.entries(options.collaborators ?? {}));
-    makeBareRemote(this.folder, options.files);
+    if (options.isThere !== true) makeBareRemote(this.folder, options.files);
     const hook = join(this.folder, 'hooks', 'update');
     mkdirSync(join(this.folder, 'hooks'), { recursive: true });
     writeFileSync(hook, UPDATE_HOOK);
