@@ -25,7 +25,9 @@ export function pushBranch(tools: ActivityTools): Activity<PushInput, Published>
       const view = await tools.view(input.runId);
       if (view.parent !== undefined) return { commit: input.commit, pushed: false };
       const published = await pushedForPeople(tools, context, input);
-      return view.config.git.createPR ? withPullRequest(tools, context, { view, published, isDraft: input.isDraft === true }) : published;
+      return view.config.git.createPR
+        ? withPullRequest(tools, context, { view, published, isDraft: input.isDraft === true })
+        : published;
     },
   };
 }
