@@ -19,7 +19,7 @@ beforeAll(async () => {
         writes({ 'feature.sh': 'echo feature\n' }),
         when('> Say it loudly.', writes({ 'feature.sh': 'echo FEATURE\n' })),
         when('> Say it slowly.', { ...slow, turns: slow.turns.map((turn) => ({ ...turn, delayMs: 1_500 })) }),
-        when('The check `ci` ended with failure', writes({ 'feature.sh': 'echo right\n' })),
+        when('A check ended with `failure`. Name and report:\n> ci', writes({ 'feature.sh': 'echo right\n' })),
       ],
     },
     { GITHUB_WEBHOOK_SECRET: SECRET },
