@@ -1,12 +1,14 @@
 /**
  * A run's pull request where people review: in the dashboard its checks and review threads, an answer and a resolution; in the
- * editor the threads beside the lines of the result and of the checked-out branch. All of it reaches the forge.
+ * editor the threads beside the lines of the result and of the checked-out branch. Another run's is closed at its gate. All of it
+ * reaches the forge.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Page } from 'playwright-core';
 import {
   type GitHubServer,
   startGitHubServer,
@@ -95,8 +97,38 @@ export const journey: Journey = {
     await section.getByRole('alert').waitFor({ state: 'detached' });
 
     await inTheEditor(stage, server, github, branch);
+    await closeAtTheGate(stage, server, page);
   },
 };
+
+/** A run that follows its pull request: at the gate a person closes it, with a reason. */
+async function closeAtTheGate(stage: Stage, server: Server, page: Page): Promise<void> {
+  const { client } = server;
+  const project = (await client.listProjects()).items.find(({ name }) => name === 'shop');
+  const { id } = await client.launchRun({
+    projectId: project?.id ?? '',
+    request: 'A login for guests',
+    config: { trustMode: { planning: 'auto', implementation: 'auto', fixes: 'auto' }, git: { createPR: true } },
+  });
+  await page.goto(`${server.url}/runs/${id}`);
+  const close = page.getByRole('button', { name: 'Close…' });
+  await close.waitFor({ timeout: 90_000 });
+  await checkAccessibility(page, 'The gate of a pull request');
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await stage.picture(page, `gate-${colorScheme}`);
+  }
+  await close.click();
+  await page.getByLabel('Why? It is recorded with the run').fill('Guests are for next year.');
+  await stage.picture(page, 'gate-closing');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  const { gates, published } = await server.heard(id, 'RUN_COMPLETED');
+  assert.deepEqual([gates.at(-1)?.decision, gates.at(-1)?.notes], ['close', 'Guests are for next year.']);
+  const { state } = await client.getPullRequest(id);
+  assert.deepEqual([state, published?.pullRequest?.number], ['closed', 2]);
+  await stage.picture(page, 'gate-closed');
+}
 
 /** The thread that is still open: answered beside the result, resolved beside the checked-out file. */
 async function inTheEditor(stage: Stage, server: Server, github: GitHubServer, branch: string): Promise<void> {

@@ -78,5 +78,7 @@ it.each([
 
 it('takes the sign in front of what a runner of tests says for no letter', () => {
   expect(lookAlikeWords('✔ greets\nℹ tests 3\n  ℹ pass 3\nℹ️ See also')).toEqual([]);
+  // The same in a string of JSON.
+  expect(lookAlikeWords(JSON.stringify('✔ greets\nℹ tests 3\n  ℹ pass 3'))).toEqual([]);
   expect(lookAlikeWords('ℹ = 1\nℹmport\nfor ℹ in x')).toEqual(['ℹ', 'ℹmport']);
 });

@@ -19,7 +19,7 @@ const GREEK = /\p{Script=Greek}/u;
 /** Letters with a compatibility form, such as `𝐞` or `ｅ`: some languages read them as the plain ones. The ordinals are Spanish. */
 const STYLED = /[\p{L}&&[\u{2100}-\u{214F}\u{FB00}-\u{FB06}\u{FF21}-\u{FF5A}\u{1D400}-\u{1D7CB}]]/v;
 /** `ℹ` in front of a line's words is a sign, as runners of tests print it; elsewhere it may be the name `i`. */
-const SIGN = /(?<=^ {0,8})ℹ(?=\uFE0F? [\p{L}\p{N}])/gmu;
+const SIGN = /(?<=(?:^|\\n) {0,8})ℹ(?=\uFE0F? [\p{L}\p{N}])/gmu;
 /** Letters and signs of which the compatibility form may have letters of ASCII: `ᵉ`, `ſ`, `ⅽ`, `ⓔ`. */
 const FOLDED = /[[\p{L}\p{Nl}\u24B6-\u24E9]--[\u0000-\u00BE]]/gv;
 /** Raised endings of ordinals, as in `XXᵉ`, and a numeral by itself. */
