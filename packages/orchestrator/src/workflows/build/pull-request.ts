@@ -101,7 +101,7 @@ export function pullRequestActions<Event extends EventObject>() {
         enqueue.assign(changed(context, { end: 'closed' }));
         enqueue.emit({
           type: 'NOTICE',
-          message: `Pull request ${numberOf(context)} was closed at the forge without a merge. The branch ${context.published?.branch ?? context.branch} stays.`,
+          message: `Pull request ${numberOf(context)} was closed at the forge without a merge. This run left the branch ${context.published?.branch ?? context.branch} as it is.`,
         });
       },
     ),
