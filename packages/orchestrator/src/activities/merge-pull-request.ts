@@ -89,23 +89,24 @@ export function mergePullRequest(tools: ActivityTools): Activity<MergePullReques
       const baseBranch = view.config.git.baseBranch || project.baseBranch;
       const there = await repository.pullRequest(number);
       const before = mergeOf(there);
-      const isOwn = before !== null && (await isOfEarlierAttempt(tools, context, before, head));
+      // A merge into another branch is one of people, with whatever account: the run makes none.
+      const isOwn = before?.baseBranch === baseBranch && (await isOfEarlierAttempt(tools, context, before, head));
       if (before !== null && !isOwn) return { ...before, notices: [] };
       const { mergeMethods } = await repository.facts();
       const wished = WISHED[input.strategy];
       const method = mergeMethods.includes(wished) ? wished : MERGE_METHODS.find((each) => mergeMethods.includes(each));
-      const mergedByRun = async (commit: string): Promise<MergedPullRequest> => {
+      const mergedByRun = async (commit: string, into: string): Promise<MergedPullRequest> => {
         const notices =
           method === wished || method === undefined
             ? []
             : [`The repository does not allow ${wished}: pull request ${number} was merged by ${method}.`];
         if (!(await isAsChecked(tools, context, { project, head, commit })))
           notices.push(
-            `Other commits came to '${baseBranch}' in the moment of the merge: pull request ${number} was merged with them, and nobody has checked both together. Run the checks on '${baseBranch}'.`,
+            `Other commits came to '${into}' in the moment of the merge: pull request ${number} was merged with them, and nobody has checked both together. Run the checks on '${into}'.`,
           );
-        return { kind: 'merged', commit, by: null, baseBranch, head, ...(method ? { method } : {}), notices };
+        return { kind: 'merged', commit, by: null, baseBranch: into, head, ...(method ? { method } : {}), notices };
       };
-      if (before !== null) return mergedByRun(before.commit);
+      if (before !== null) return mergedByRun(before.commit, before.baseBranch);
       if (there.base.branch !== baseBranch) return { kind: 'refused', message: otherBase(number, there, baseBranch) };
       await fetchRemote(tools, context, project);
       const base = await tools.repository.remoteHead(project, baseBranch);
@@ -120,7 +121,8 @@ export function mergePullRequest(tools: ActivityTools): Activity<MergePullReques
           message: `Pull request ${number} was not merged: the repository allows no way of merging. Allow one in its settings.`,
         };
       const outcome = await repository.merge({ number, method, head });
-      if (outcome.merged) return mergedByRun(outcome.commit);
+      // Somebody may have given it another base since it was read; the request for a merge cannot name one.
+      if (outcome.merged) return mergedByRun(outcome.commit, (await repository.pullRequest(number)).base.branch);
       const { refusal, message } = outcome;
       switch (refusal) {
         case 'head_moved':
