@@ -75,6 +75,31 @@ describe('the body of a pull request', () => {
     expect(body.split('## Checks')[0]).not.toMatch(/@\w|#\d/);
   });
 
+  it('takes nothing for code that may be none: escapes, ends in another line or list, borders of tables', () => {
+    const evil = '@octocat fixes #12 <img src=x>';
+    const texts = [
+      `See \\\`${evil}\\\` now`,
+      `Use \` here\n\` ${evil} \``,
+      `- \`\`\`\n  code\n  \`\`\`\n\n${evil}\n`,
+      `- \`\`\`\n  code\n  \`\`\`\n  text\n\`\`\`\n\n${evil}`,
+      `| a | b |\n|---|---|\n| \`x | ${evil}\` |`,
+      `\`\`\`\ncode\r\`\`\`\r${evil}\n\`\`\``,
+      `\`\`\`\ncode\n\`\`\`\u00a0\n\`\`\`\n${evil}\n\`\`\``,
+      '&#64;octocat &commat;octocat &#35;12',
+    ];
+    for (const text of texts) {
+      const outside = harmless(text).replace(/^(```+).*\n(?:.*\n)*?\1$/gm, '');
+      expect(outside, text).not.toMatch(/@\w|#\d|<img|&(?:#|commat)/);
+    }
+  });
+
+  it('shows code of a list as a block of its own', () => {
+    expect(harmless('1. Run\n\n   ```sh\n   npm i @a/b\n     x\n   ```\n2. @b')).toBe(
+      '1. Run\n\n```sh\nnpm i @a/b\n  x\n```\n2. @<!-- -->b',
+    );
+    expect(harmless('- a\n\n  ```\n  code\n\n@octocat')).toBe('- a\n\n```\ncode\n\n@octocat\n```');
+  });
+
   it('honours the template of the repository, and stays within what a forge takes', () => {
     const { body, title } = renderPullRequest({
       view: aView('r-1', { originalRequest: 'x'.repeat(200_000) }),
@@ -103,6 +128,16 @@ describe('the text of an open pull request', () => {
     expect(withOwnPart('Ours.', fresh)).toBe(`Ours.\n\n---\n\n${fresh}`);
     expect(withOwnPart('', fresh)).toBe(fresh);
     expect(withOwnPart('<!-- End of what the server writes. -->', fresh)).toContain(fresh);
+  });
+
+  it('keeps words of people that have its marks, and those where a mark was taken away', () => {
+    const [begin = '', end = ''] = [old.split('\n')[0], '<!-- End of what the server writes. -->'];
+    const below = `${old}Ours.\n> ${end}\nMore.\n`;
+    expect(withOwnPart(below, fresh)).toBe(below.replace(old, fresh));
+    const above = `See ${begin}\nOurs.\n${old}`;
+    expect(withOwnPart(above, fresh)).toBe(above.replace(old, fresh));
+    const once = withOwnPart(old.replace(end, 'Ours.'), fresh) ?? '';
+    expect(withOwnPart(once, fresh)).toContain('Ours.');
   });
 
   it('is left as it is where both are too long', () => {

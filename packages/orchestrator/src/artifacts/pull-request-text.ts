@@ -47,7 +47,7 @@ export function renderPullRequest(content: PullRequestContent): PullRequestText 
     section('Run', run(view)),
   ].filter((part) => part !== null);
   const below = template === null ? '' : `\n\n---\n\n${clipped(template.trim(), MAX_TEMPLATE)}`;
-  const own = clipped(parts.join('\n\n'), MAX_BODY - below.length);
+  const own = withoutMarks(clipped(parts.join('\n\n'), MAX_BODY - below.length));
   return { title: titleOf(content), body: `${OWN_BEGIN}\n\n${own}\n\n${OWN_END}${below}\n` };
 }
 
@@ -66,12 +66,19 @@ export function withOwnPart(there: string, rendered: string): string | null {
   return body.length > MAX_CHANGED_BODY ? null : body;
 }
 
-/** `null` for a body without the server's part. Code within that part may show its marks. */
+/** `null` for a body without the server's part. What people write may have its marks, and may lack one. */
 function partsOf(body: string): { readonly above: string; readonly own: string; readonly below: string } | null {
-  const begin = body.indexOf(OWN_BEGIN);
-  const end = body.lastIndexOf(OWN_END) + OWN_END.length;
-  if (begin < 0 || end < begin + OWN_BEGIN.length + OWN_END.length) return null;
-  return { above: body.slice(0, begin), own: body.slice(begin, end), below: body.slice(end) };
+  const first = body.indexOf(OWN_BEGIN);
+  const end = first < 0 ? -1 : body.indexOf(OWN_END, first);
+  if (end < 0) return null;
+  const begin = body.lastIndexOf(OWN_BEGIN, end);
+  const after = end + OWN_END.length;
+  return { above: body.slice(0, begin), own: body.slice(begin, after), below: body.slice(after) };
+}
+
+/** Within the server's part nothing looks like its end. */
+function withoutMarks(text: string): string {
+  return [OWN_BEGIN, OWN_END].reduce((left, mark) => left.replaceAll(mark, mark.replace('<!--', '<! --')), text);
 }
 
 /**
@@ -79,34 +86,63 @@ function partsOf(body: string): { readonly above: string; readonly own: string; 
  * that would begin one. Code is left as it is, since nothing in it acts.
  */
 export function harmless(markdown: string): string {
-  let fence: string | null = null;
-  return markdown
-    .split('\n')
-    .map((line) => {
-      const marker = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
-      // With a backtick behind it, it is code within the line.
-      if (fence === null && marker?.startsWith('`') === true && line.trimStart().slice(marker.length).includes('`'))
-        return outsideCode(line);
-      if (fence === null && marker !== undefined) {
-        fence = marker;
-        return line;
-      }
-      if (fence !== null) {
-        if (marker?.startsWith(fence) === true && line.trim() === marker) fence = null;
-        return line;
-      }
-      return outsideCode(line);
-    })
-    .join('\n')
-    .concat(fence === null ? '' : `\n${fence as string}`);
+  const shown: string[] = [];
+  let paragraph: string[] = [];
+  let fence: Fence | null = null;
+  const end = (): void => {
+    const inParts = paragraph.map(partsOfLine);
+    const isSure = inParts.every((parts) => parts !== null);
+    const lines = isSure ? inParts.map((parts) => parts.map(shownPart).join('')) : paragraph.map(defused);
+    shown.push(...lines);
+    paragraph = [];
+  };
+  for (const line of markdown.split(/\r\n|[\n\r]/)) {
+    if (fence !== null) {
+      const inside = line.replace(fence.indent, '');
+      const marker = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(inside)?.[1];
+      const isEnd = marker?.startsWith(fence.marker) === true;
+      shown.push(isEnd ? (marker ?? '') : inside);
+      if (isEnd) fence = null;
+      continue;
+    }
+    // With a backtick behind it, it is code within the line.
+    const [, indent = '', opening, marker = ''] = /^( {0,3})((`{3,}(?=[^`]*$)|~{3,}).*)$/.exec(line) ?? [];
+    if (opening === undefined) {
+      paragraph.push(line);
+      if (/^[ \t]*$/.test(line)) end();
+      continue;
+    }
+    end();
+    // Without its indent it stands in no list, whose end would be its own.
+    shown.push(opening);
+    fence = { marker, indent: new RegExp(`^ {0,${indent.length}}`) };
+  }
+  end();
+  if (fence !== null) shown.push(fence.marker);
+  return shown.join('\n');
+}
+
+interface Fence {
+  readonly marker: string;
+  /** Matches what is taken from the beginning of each line. */
+  readonly indent: RegExp;
 }
 
 const BREAK = '<!-- -->';
 /** For a title, which has no comments. */
 const ZERO_WIDTH = '\u200B';
 
-/** Code within a line begins with a run of backticks and ends with the next run of the same length. */
-function outsideCode(line: string): string {
+interface LinePart {
+  readonly text: string;
+  readonly isCode: boolean;
+}
+
+/**
+ * Code within a line begins with a run of backticks and ends with the next run of the same length.
+ * @returns `null` where it depends on what stands around: by an escape, an open end, or a border of a table
+ */
+function partsOfLine(line: string): readonly LinePart[] | null {
+  if (line.includes('\\`')) return null;
   const runs = [...line.matchAll(/`+/g)];
   const nextSame: (number | undefined)[] = [];
   const seen = new Map<number, number>();
@@ -115,22 +151,28 @@ function outsideCode(line: string): string {
     nextSame[index] = seen.get(length);
     seen.set(length, index);
   }
-  let text = '';
+  const parts: LinePart[] = [];
   let at = 0;
   for (let index = 0; index < runs.length; index += 1) {
     const close = nextSame[index];
     const [open, end] = [runs[index], close === undefined ? undefined : runs[close]];
-    if (close === undefined || open === undefined || end === undefined) continue;
+    if (close === undefined || open === undefined || end === undefined) return null;
     const endsAt = end.index + end[0].length;
-    text += defused(line.slice(at, open.index)) + line.slice(open.index, endsAt);
+    const text = line.slice(open.index, endsAt);
+    if (text.includes('|')) return null;
+    parts.push({ text: line.slice(at, open.index), isCode: false }, { text, isCode: true });
     at = endsAt;
     index = close;
   }
-  return text + defused(line.slice(at));
+  return [...parts, { text: line.slice(at), isCode: false }];
+}
+
+function shownPart({ text, isCode }: LinePart): string {
+  return isCode ? text : defused(text);
 }
 
 function defused(text: string): string {
-  const plain = text.replace(/<(?=[a-z/!?])/gi, '&lt;');
+  const plain = text.replace(/&(?=#|(?:commat|num|sol);)/gi, '&amp;').replace(/<(?=[a-z/!?])/gi, '&lt;');
   return interrupted(plain, BREAK).replace(/!\[/g, '!\\[');
 }
 
