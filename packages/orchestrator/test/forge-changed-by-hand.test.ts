@@ -102,6 +102,22 @@ it('gives a clipped comment of 65,000 characters to the implementer, and none of
   await run.completed();
 });
 
+it('implements the plan all the same where others had pushed to its branch before', async () => {
+  const shop = await forge.project('early');
+  const run = await shop.launch({}, { trustMode: { planning: 'manual' } });
+  const { branch = '' } = await run.until(({ gate }) => gate?.kind === 'plan');
+  shop.repository.git('update-ref', `refs/heads/${branch}`, 'main');
+  await shop.push({ 'theirs.txt': 'theirs' }, branch);
+  await run.decide({ decision: 'approve' });
+  const { summary, ways } = await run.paused();
+  expect(summary).toContain('Move it out of the way, then retry.');
+  expect(ways).toEqual([]);
+  shop.repository.git('branch', '-m', branch, 'theirs');
+  await run.retry();
+  await run.atPullRequest();
+  expect(shop.repository.git('show', `${branch}:feature.sh`)).toBe('echo feature');
+});
+
 it('pauses at a conflict with the commands to resolve it, and merges what a person pushed', async () => {
   const shop = await forge.project('conflicts');
   const { run, view } = await shop.opened();

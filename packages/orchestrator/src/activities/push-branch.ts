@@ -1,5 +1,5 @@
 /** The push of a run's own branch to its project's remote. */
-import type { RunView } from '@autonomous/shared';
+import { NeedsHuman, type RunView } from '@autonomous/shared';
 import { type Activity, type ActivityContext, FORGE_TRIES, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { outgoingCommit } from './outgoing.ts';
@@ -24,12 +24,20 @@ export function pushBranch(tools: ActivityTools): Activity<PushInput, Published>
       // The branch of a child run is for its parent, which has it in the mirror.
       const view = await tools.view(input.runId);
       if (view.parent !== undefined) return { commit: input.commit, pushed: false };
-      const published = await pushedForPeople(tools, context, input);
+      const published = await pushedForPeople(tools, context, input).catch((error: unknown) => {
+        throw input.isDraft === true ? withoutWays(error) : error;
+      });
       return view.config.git.createPR
         ? withPullRequest(tools, context, { view, published, isDraft: input.isDraft === true })
         : published;
     },
   };
+}
+
+/** Before there is a result, a way on from its publication would lead past the implementation. */
+function withoutWays(error: unknown): unknown {
+  if (!(error instanceof NeedsHuman) || error.reason !== 'push_rejected') return error;
+  return new NeedsHuman(error.reason, error.message, { cause: error });
 }
 
 async function withPullRequest(
