@@ -75,6 +75,20 @@ it('opens no other pull request where its own was closed while the run worked', 
   expect(shop.repository.git('show', `${view.branch}:feature.sh`)).toBe('echo slow');
 });
 
+it('opens no other pull request where its own was given another base', async () => {
+  const shop = await forge.project('elsewhere');
+  const { run, view, number } = await shop.opened();
+  shop.repository.git('branch', 'release', 'main');
+  await shop.as('anna', 'PATCH', `/pulls/${number}`, { base: 'release' });
+  await shop.as('anna', 'POST', `/issues/${number}/comments`, { body: '/autonomous Say it loudly.' });
+  const { published } = await run.pushedAfter(view.published?.commit);
+  expect((await shop.pulls()).map((pull) => pull.number)).toEqual([number]);
+  expect(published?.note).toContain(`Pull request ${number} leads to 'release' now`);
+  await shop.merge(number);
+  const { merged } = await run.completed();
+  expect(merged).toMatchObject({ baseBranch: 'release' });
+});
+
 it('completes where the branch of its pull request was deleted, and has the commits on the record', async () => {
   const shop = await forge.project('no-branch');
   const { run, view } = await shop.opened();

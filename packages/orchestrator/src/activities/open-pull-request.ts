@@ -50,7 +50,11 @@ export async function openPullRequest(
   if (before?.state === 'closed') return { number: before.number, url: before.url, notices: [] };
   const wishes = { ...(await wishesOf(tools, project, view)), ...(isDraft ? { reviewers: [] } : {}) };
   const request = { head: branch, base, title, body, isDraft, ...wishes };
-  const { pullRequest, isNew, notices } = await repository.openPullRequest(request);
+  // Somebody gave it another base. It stays the run's: another one beside it would be followed, and this one by nobody.
+  const isElsewhere = before?.state === 'open' && before.head.branch === branch && before.base.branch !== base;
+  const { pullRequest, isNew, notices } = isElsewhere
+    ? { pullRequest: before, isNew: false, notices: [leadsElsewhere(before, base)] }
+    : await repository.openPullRequest(request);
   const { number, url } = pullRequest;
   if (isNew) return { number, url, notices };
   // People may have given it another title, have written into its body, and made it a draft again once it was ready.
@@ -63,6 +67,10 @@ export async function openPullRequest(
   };
   if (Object.keys(changes).length > 0) await repository.updatePullRequest(number, changes);
   return { number, url, notices: changed === null ? [...notices, NO_ROOM] : notices };
+}
+
+function leadsElsewhere({ number, base }: PullRequest, wanted: string): string {
+  return `Pull request ${number} leads to '${base.branch}' now, and the result was checked for '${wanted}'. Set its base back at the forge to have it merged here.`;
 }
 
 const NO_ROOM =
