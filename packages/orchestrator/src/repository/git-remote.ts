@@ -166,7 +166,12 @@ async function speak(place: GitPlace, access: RemoteAccess, args: readonly strin
   throw failureOf(answer, access);
 }
 
-async function ask(place: GitPlace, access: RemoteAccess, args: readonly string[]): Promise<RemoteAnswer> {
+async function ask(
+  place: GitPlace,
+  access: RemoteAccess,
+  args: readonly string[],
+  moves = MAX_MOVES,
+): Promise<RemoteAnswer> {
   const { signal, limitMs, address } = access;
   const answer = await runRemoteGit(place, {
     args,
@@ -176,14 +181,19 @@ async function ask(place: GitPlace, access: RemoteAccess, args: readonly string[
     limitMs,
   });
   // Git itself follows no redirect: it would send the token along.
-  const there = !answer.silent && hasMoved(answer.stderr) ? ((await access.follow?.()) ?? null) : null;
+  const isElsewhere = moves > 0 && !answer.silent && hasMoved(answer.stderr);
+  const there = isElsewhere ? ((await access.follow?.()) ?? null) : null;
   if (there === null) return answer;
   return ask(
     place,
     there,
     args.map((each) => (each === address.url ? there.address.url : each)),
+    moves - 1,
   );
 }
+
+/** New addresses of one repository that are followed after each other: two may name each other. */
+const MAX_MOVES = 3;
 
 function hasMoved(stderr: string): boolean {
   return /returned error: 30\d/.test(stderr);

@@ -234,6 +234,24 @@ describe('A remote over smart HTTP', () => {
     );
   });
 
+  it('ends where two addresses have moved to each other', async () => {
+    const detour = await startSmartHttp({ root, tokens, redirectTo: 'http://127.0.0.1:1' });
+    try {
+      const repository = createGitRepository({
+        folder: join(root, 'mirrors'),
+        author: AUTHOR,
+        token: 'good-token-1',
+        tokenHost: detour.host,
+        newAddressOf: (address) =>
+          Promise.resolve(`${detour.url}/owner/${address.endsWith('one.git') ? 'two' : 'one'}.git`),
+      });
+      await expect(repository.inspectRemote(`${detour.url}/owner/one.git`)).rejects.toThrow(/has moved .*301/);
+      expect(detour.authorizations.length).toBeLessThan(20);
+    } finally {
+      await detour.close();
+    }
+  });
+
   it('sends the token to its own host alone, and follows no redirect', async () => {
     makeBareRemote(join(root, 'remotes', 'owner', 'shop.git'));
     const trap = await startSmartHttp({ root: join(root, 'remotes'), tokens });
