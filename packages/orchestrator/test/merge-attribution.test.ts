@@ -46,3 +46,17 @@ it('names the branch into which it merged, where somebody gave it another base i
   expect(view.merged).toMatchObject({ baseBranch: 'release', commit: shop.repository.headOf('release') });
   expect((await run.notices()).join('\n')).toContain(`Pull request ${number} led to release and was merged there.`);
 });
+
+it('completes and says so where its merge was taken from the base by force before it could be read', async () => {
+  const shop = await forge.project('gone');
+  const { run, number } = await shop.opened();
+  const main = shop.repository.headOf('main') ?? '';
+  const path = `/repos/acme/gone/pulls/${number}/merge`;
+  forge.ground.server.fail({ kind: 'lost' }, { method: 'PUT', path, times: 4 });
+  await run.decide({ decision: 'approve' });
+  await vi.waitFor(() => expect(puts(path)).toBe(4), { timeout: 60_000, interval: 10 });
+  shop.repository.git('update-ref', 'refs/heads/main', main);
+  const view = await run.completed();
+  expect(view.merged).toMatchObject({ baseBranch: 'main', strategy: 'squash' });
+  expect((await run.notices()).join('\n')).toContain('which could not be read afterwards');
+});

@@ -1,5 +1,5 @@
 /** The merge of a run's pull request by the forge, which holds all rules of the base branch. */
-import { NeedsHuman, RetryableFailure, type RunConfig, TerminalFailure } from '@autonomous/shared';
+import { NeedsHuman, NotFound, RetryableFailure, type RunConfig, TerminalFailure } from '@autonomous/shared';
 import { type Activity, type ActivityContext, FORGE_TRIES } from '../core/activity.ts';
 import { MERGE_METHODS, type MergeMethod, type PullRequest } from '../forges/forge.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -55,12 +55,15 @@ async function isOfEarlierAttempt(
   return account?.toLowerCase() === by.toLowerCase();
 }
 
-/** Whether the merge brought exactly the tree that was checked. The forge takes the base as it is in that moment. */
+/**
+ * Whether the merge brought exactly the tree that was checked. The forge takes the base as it is in that moment.
+ * @returns `null` where the merge cannot be read
+ */
 async function isAsChecked(
   tools: ActivityTools,
   context: ActivityContext,
   { project, head, commit }: { readonly project: RemoteProject; readonly head: string; readonly commit: string },
-): Promise<boolean> {
+): Promise<boolean | null> {
   const { repository } = tools;
   try {
     await fetchRemote(tools, context, project);
@@ -68,8 +71,8 @@ async function isAsChecked(
     return merged === checked;
   } catch (error) {
     context.signal.throwIfAborted();
-    // The merge itself is done, whatever cannot be read now.
-    if (error instanceof NeedsHuman || error instanceof RetryableFailure) return true;
+    // The merge itself is done, whatever cannot be read now: somebody may have moved the base back by force.
+    if (error instanceof NeedsHuman || error instanceof RetryableFailure || error instanceof NotFound) return null;
     throw error;
   }
 }
@@ -100,7 +103,12 @@ export function mergePullRequest(tools: ActivityTools): Activity<MergePullReques
           method === wished || method === undefined
             ? []
             : [`The repository does not allow ${wished}: pull request ${number} was merged by ${method}.`];
-        if (!(await isAsChecked(tools, context, { project, head, commit })))
+        const isSame = await isAsChecked(tools, context, { project, head, commit });
+        if (isSame === null)
+          notices.push(
+            `Pull request ${number} was merged into '${into}' as commit ${commit.slice(0, 10)}, which could not be read afterwards: nobody has compared it with what was checked. Look at '${into}'.`,
+          );
+        if (isSame === false)
           notices.push(
             `Other commits came to '${into}' in the moment of the merge: pull request ${number} was merged with them, and nobody has checked both together. Run the checks on '${into}'.`,
           );
