@@ -1,5 +1,5 @@
 /** The end of a run's pull request without a merge, as a person decided it at the gate. */
-import { type Activity, THREE_TRIES } from '../core/activity.ts';
+import { type Activity, FORGE_TRIES } from '../core/activity.ts';
 import { mergeOf, type MergedThere, placeOf } from './follow-pull-request.ts';
 import type { ActivityTools } from './tools.ts';
 import type { RunHeader } from './types.ts';
@@ -11,7 +11,7 @@ export type ClosedPullRequest = MergedThere | { readonly kind: 'closed' };
 
 export function closePullRequest(tools: ActivityTools): Activity<ClosePullRequestInput, ClosedPullRequest> {
   return {
-    retry: THREE_TRIES,
+    retry: FORGE_TRIES,
     async perform(input, context): Promise<ClosedPullRequest> {
       const { repository } = await placeOf(tools, context, input);
       const there = await repository.pullRequest(input.number);

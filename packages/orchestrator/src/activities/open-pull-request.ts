@@ -4,7 +4,7 @@ import { parseFrontMatter } from '../artifacts/front-matter.ts';
 import { SPECS } from '../artifacts/spec-path.ts';
 import { renderPullRequest, withOwnPart } from '../artifacts/pull-request-text.ts';
 import type { ActivityContext } from '../core/activity.ts';
-import type { NewPullRequest, PullRequest } from '../forges/forge.ts';
+import type { ForgeRepository, NewPullRequest, PullRequest } from '../forges/forge.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import { CONFIG_PATH } from './prepare.ts';
@@ -44,17 +44,15 @@ export async function openPullRequest(
   const repository = tools.forge.repository(name, signal);
   const base = view.config.git.baseBranch || project.baseBranch;
   const { title, body } = await textOf(tools, { project, view, branch, commit });
-  const known = view.published?.pullRequest?.number;
-  const before = await (known === undefined ? repository.findPullRequest(branch, base) : repository.pullRequest(known));
+  const before = await ownOf(repository, view, { branch, base });
   // Somebody closed it while the run worked. Another one would be opened against their will.
   if (before?.state === 'closed') return { number: before.number, url: before.url, notices: [] };
   const wishes = { ...(await wishesOf(tools, project, view)), ...(isDraft ? { reviewers: [] } : {}) };
-  const request = { head: branch, base, title, body, isDraft, ...wishes };
   // Somebody gave it another base. It stays the run's: another one beside it would be followed, and this one by nobody.
-  const isElsewhere = before?.state === 'open' && before.head.branch === branch && before.base.branch !== base;
-  const { pullRequest, isNew, notices } = isElsewhere
-    ? { pullRequest: before, isNew: false, notices: [leadsElsewhere(before, base)] }
-    : await repository.openPullRequest(request);
+  const to = before?.state === 'open' ? before.base.branch : base;
+  const request = { head: branch, base: to, title, body, isDraft, ...wishes };
+  const { pullRequest, isNew, notices: said } = await repository.openPullRequest(request);
+  const notices = to === base ? said : [...said, leadsElsewhere(pullRequest, base)];
   const { number, url } = pullRequest;
   if (isNew) return { number, url, notices };
   // People may have given it another title, have written into its body, and made it a draft again once it was ready.
@@ -71,6 +69,18 @@ export async function openPullRequest(
 
 function leadsElsewhere({ number, base }: PullRequest, wanted: string): string {
   return `Pull request ${number} leads to '${base.branch}' now, and the result was checked for '${wanted}'. Set its base back at the forge to have it merged here.`;
+}
+
+/** The pull request of the branch. The one that a run knows is another branch's in a fork, whose source opened it. */
+async function ownOf(
+  repository: ForgeRepository,
+  view: RunView,
+  { branch, base }: { readonly branch: string; readonly base: string },
+): Promise<PullRequest | null> {
+  const known = view.published?.pullRequest?.number;
+  const found = known === undefined ? null : await repository.pullRequest(known);
+  if (found?.head.branch === branch) return found;
+  return (await repository.findPullRequest(branch, base)) ?? repository.findPullRequest(branch);
 }
 
 const NO_ROOM =

@@ -9,7 +9,7 @@ import { headerOf, titleOf } from '../parts/run-context.ts';
 import { agentInput, shownPlan } from './inputs.ts';
 import { clock, failed } from './pausing.ts';
 import { buildSetup } from './setup.ts';
-import type { BuildContext, PlanDraft, Version } from './types.ts';
+import type { ActivityError, BuildContext, PlanDraft, Version } from './types.ts';
 
 export const planningStates = (version: Version) => ({
   planning: planning(version),
@@ -297,6 +297,19 @@ const revisingPlan = buildSetup.createStateConfig({
 });
 
 /** Only an accepted plan is pushed. */
+/** Ways on from a publication lead past the implementation. */
+const failedPush = {
+  target: '#build.interrupted',
+  actions: {
+    type: 'rememberFailure',
+    params: ({ event }: { readonly event: { readonly error: unknown } }) => {
+      // The engine gives every failed activity an error of this shape.
+      const { ways: _, ...error } = event.error as ActivityError;
+      return { stage: 'planning', error };
+    },
+  },
+} as const;
+
 /** The plan alone is on the branch; a pull request is a draft before the result is published. */
 const pushingPlan = (version: Version) =>
   buildSetup.createStateConfig({
@@ -313,7 +326,7 @@ const pushingPlan = (version: Version) =>
         },
         { target: 'implementation' },
       ],
-      onError: failed('planning'),
+      onError: version >= 3 ? failedPush : failed('planning'),
     },
   });
 

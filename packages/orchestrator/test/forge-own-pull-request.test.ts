@@ -1,0 +1,71 @@
+/** The pull request of a run is its own, and the only one of its branch, wherever people move it and whoever began the run. */
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { ForgeRun, type ForgeServer, startForgeServer } from './forge-runs.fixture.ts';
+import { writes } from './orchestrator.fixture.ts';
+
+const SHOWN = { trustMode: { planning: 'auto', implementation: 'manual' } } as const;
+let forge: ForgeServer;
+
+beforeAll(async () => {
+  forge = await startForgeServer({
+    implementer: ['feature', 'again'].map((word) => writes({ 'feature.sh': `echo ${word}\n` })),
+  });
+});
+afterAll(() => forge.close());
+afterEach(() => forge.ground.server.recover());
+
+it('opens no second pull request where a person led its draft to another branch', async () => {
+  const shop = await forge.project('led-elsewhere');
+  shop.repository.git('branch', 'release', 'main');
+  const run = await shop.launch({}, SHOWN);
+  await run.until(({ gate }) => gate?.kind === 'implementation');
+  const [draft] = await shop.pulls();
+  await shop.as('anna', 'PATCH', `/pulls/${draft?.number}`, { base: 'release' });
+  await run.decide({ decision: 'approve' });
+  const view = await run.atPullRequest();
+  expect(view.published?.pullRequest?.number).toBe(draft?.number);
+  expect(await shop.pulls()).toHaveLength(1);
+});
+
+it('opens a pull request of its own in a fork whose source had one that was closed', async () => {
+  const shop = await forge.project('forked');
+  const { run, view, number } = await shop.opened();
+  await shop.as('anna', 'PATCH', `/pulls/${number}`, { state: 'closed' });
+  await run.completed();
+  const { id } = await forge.server.client.forkRun(run.id, {
+    at: view.lastSequence,
+    answer: { decision: 'reject', feedback: 'Try it again' },
+  });
+  const forked = await new ForgeRun(forge.server, id).pushedAfter(view.published?.commit);
+  expect(forked.published?.pullRequest?.number).not.toBe(number);
+});
+
+it('pauses at once where a long limit keeps it from closing its pull request, and closes it then', async () => {
+  const shop = await forge.project('close-limited');
+  const { run, number } = await shop.opened();
+  const limit = { kind: 'primary', resetInSeconds: 900 } as const;
+  forge.ground.server.fail(limit, { method: 'PATCH', path: `/close-limited/pulls/${number}` });
+  await run.decide({ decision: 'close', reason: 'Not wanted' });
+  const { reason } = await run.paused();
+  expect(reason).toBe('rate_limited');
+  await run.retry();
+  await run.completed();
+  expect((await shop.pull(number)).state).toBe('closed');
+});
+
+it('offers no way around the implementation where others use the branch before the plan is there', async () => {
+  const shop = await forge.project('branch-taken');
+  const run = await shop.launch({}, { trustMode: { planning: 'manual' } });
+  const { branch } = await run.until(({ gate }) => gate?.kind === 'plan');
+  await shop.push({ 'more.txt': 'more\n' });
+  shop.repository.git('update-ref', `refs/heads/${branch}`, 'main');
+  shop.repository.git('update-ref', 'refs/heads/main', 'main~1');
+  await run.decide({ decision: 'approve' });
+  const { reason, ways } = await run.paused();
+  expect(reason).toBe('push_rejected');
+  expect(ways).toEqual([]);
+  shop.repository.git('update-ref', '-d', `refs/heads/${branch}`);
+  await run.retry();
+  const view = await run.atPullRequest();
+  expect(shop.repository.git('show', `${view.branch}:feature.sh`)).toBe('echo feature');
+});
