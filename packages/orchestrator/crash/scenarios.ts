@@ -182,6 +182,17 @@ export const SCENARIOS: readonly Scenario[] = [
     },
   },
   {
+    name: 'closed',
+    about: 'a pull request at a forge that a person closes at its gate',
+    forge: true,
+    runs: run({ git: { createPR: true, autoMerge: false } }),
+    roles: roles(),
+    decide(gate) {
+      if (gate.kind !== 'pull_request') throw new Error(`nobody expected the gate '${gate.kind}': ${gate.summary}`);
+      return { decision: 'close', reason: 'Not wanted.' };
+    },
+  },
+  {
     name: 'labelled-issue',
     about: 'an issue with a label that starts a run, one comment there that follows it, a pull request that is merged',
     forge: true,
