@@ -1,4 +1,5 @@
 /** The pull request of a run is its own, and the only one of its branch, wherever people move it and whoever began the run. */
+import { bindingOf } from '@autonomous/shared';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { ForgeRun, type ForgeServer, startForgeServer } from './forge-runs.fixture.ts';
 import { writes } from './orchestrator.fixture.ts';
@@ -38,6 +39,28 @@ it('opens a pull request of its own in a fork whose source had one that was clos
   });
   const forked = await new ForgeRun(forge.server, id).pushedAfter(view.published?.commit);
   expect(forked.published?.pullRequest?.number).not.toBe(number);
+});
+
+it('merges and closes in a fork its own pull request, and leaves that of its source', async () => {
+  const shop = await forge.project('forked-at-the-gate');
+  const { run, view, number } = await shop.opened();
+  const { gate } = view;
+  if (gate === null) throw new Error('no gate is open');
+  const forkOf = async (decision: 'close' | 'approve') => {
+    const words = decision === 'close' ? { reason: 'As it is' } : {};
+    const answer = { decision, ...words, ...bindingOf(decision, gate) };
+    const { id } = await forge.server.client.forkRun(run.id, { at: view.lastSequence, answer });
+    return new ForgeRun(forge.server, id);
+  };
+  for (const decision of ['close', 'approve'] as const) {
+    const forked = await forkOf(decision);
+    const own = (await forked.atPullRequest()).published?.pullRequest?.number ?? 0;
+    expect(own).not.toBe(number);
+    await forked.decide({ decision: 'close', reason: 'Not this one' });
+    await forked.completed();
+    expect((await shop.pull(own)).state).toBe('closed');
+    expect((await shop.pull(number)).state).toBe('open');
+  }
 });
 
 it('pauses at once where a long limit keeps it from closing its pull request, and closes it then', async () => {

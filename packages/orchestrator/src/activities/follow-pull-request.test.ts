@@ -51,6 +51,7 @@ async function follow({
     forgeNews,
     forgePollMs: POLL_MS,
     project: async () => ({ name: 'shop', repository: 'r' }),
+    view: async () => ({ branch: 'b' }),
     repository: { isAncestor: async () => true },
     scrub: (text: string) => text,
   } as unknown as ActivityTools;

@@ -16,6 +16,7 @@ import {
 } from './review-remarks.ts';
 import type { ActivityTools } from './tools.ts';
 import type { RunHeader } from './types.ts';
+import { besideOf } from './ways-on.ts';
 
 export type FollowInput = RunHeader & {
   /** Number of the pull request. */
@@ -37,6 +38,8 @@ export type MergedThere = {
 };
 
 export type Followed =
+  /** A fork has none of its own yet. */
+  | { readonly kind: 'none' }
   | MergedThere
   | { readonly kind: 'closed' }
   /** Others have pushed to the branch. */
@@ -61,6 +64,7 @@ export function followPullRequest(tools: ActivityTools): Activity<FollowInput, F
     onlyWaits: true,
     async perform(input, context) {
       const { name, repository, project } = await placeOf(tools, context, input);
+      if (await isOfSource(tools, input, repository)) return { kind: 'none' };
       const look = lookAt(tools, context, { input, repository, project });
       for (;;) {
         // News that come during the look count.
@@ -86,6 +90,18 @@ export function followPullRequest(tools: ActivityTools): Activity<FollowInput, F
       }
     },
   };
+}
+
+/** In a fork: is it the pull request of the run that it was forked from? */
+async function isOfSource(
+  tools: ActivityTools,
+  { runId, number }: Pick<FollowInput, 'runId' | 'number'>,
+  repository: ForgeRepository,
+): Promise<boolean> {
+  const { forkedFrom, branch } = await tools.view(runId);
+  if (forkedFrom === undefined) return false;
+  const { head } = await repository.pullRequest(number);
+  return head.branch !== branch && head.branch !== besideOf(branch);
 }
 
 /** The repository at the forge in which a run's pull request is. @throws {NeedsHuman} `auth_expired` where it has gone from the configuration */

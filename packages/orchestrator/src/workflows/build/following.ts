@@ -51,6 +51,9 @@ const asksOf = ({ output }: { readonly output: Followed }, context: BuildContext
     ? output
     : { asked: NOBODY, seen: output.kind === 'reading' ? output.seen : followingOf(context).seen };
 
+/** A fork has the pull request of its source behind it, and opens its own. */
+const openedFirst = { guard: 'lacksPullRequest', target: 'pushing' } as const;
+
 const following = buildSetup.createStateConfig({
   meta: approvalGate<BuildContext>({
     stage: 'publishing',
@@ -77,6 +80,7 @@ const following = buildSetup.createStateConfig({
       seen: followingOf(context).seen,
     }),
     onDone: [
+      { guard: ({ event }) => event.output.kind === 'none', target: 'pushing' },
       {
         guard: ({ event }) => event.output.kind === 'merged',
         target: '#build.completed',
@@ -120,6 +124,7 @@ const following = buildSetup.createStateConfig({
       actions: ['takeHeld', noteFeedback],
     },
     FIX_DECIDED: [
+      openedFirst,
       {
         guard: ({ event }) => event.decision === 'accept',
         target: '#build.completed',
@@ -131,6 +136,7 @@ const following = buildSetup.createStateConfig({
 });
 
 const mergingPullRequest = buildSetup.createStateConfig({
+  always: openedFirst,
   invoke: {
     id: 'mergePullRequest',
     src: 'mergePullRequest',
@@ -167,6 +173,7 @@ const mergingPullRequest = buildSetup.createStateConfig({
 });
 
 const closingPullRequest = buildSetup.createStateConfig({
+  always: openedFirst,
   invoke: {
     id: 'closePullRequest',
     src: 'closePullRequest',

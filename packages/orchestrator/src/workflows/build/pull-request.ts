@@ -26,6 +26,15 @@ export const roundsOf = ({ config }: BuildContext): number => config.git.maxRevi
 const follows = ({ published, config, leftAsBranch }: BuildContext): boolean =>
   published?.pullRequest !== undefined && config.git.followPR !== false && leftAsBranch !== true;
 
+/** In a fork: the pull request that the run knows is its source's. It is not acted on, and nobody there is answered. */
+export function withInherited(context: BuildContext): Partial<BuildContext> {
+  const inherited = numberOf(context);
+  return inherited === 0 ? {} : changed(context, { answering: null, inherited });
+}
+
+const lacksPullRequest = (context: BuildContext): boolean =>
+  numberOf(context) === 0 || numberOf(context) === followingOf(context).inherited;
+
 /** May remarks go back to the implementer by themselves once more? */
 export const mayReview = (context: BuildContext): boolean => followingOf(context).rounds < roundsOf(context);
 
@@ -59,6 +68,7 @@ export function answeredBy(context: BuildContext, { commit, codeTree }: Committe
 }
 
 export const pullRequestGuards = {
+  lacksPullRequest: ({ context }: { readonly context: BuildContext }) => lacksPullRequest(context),
   follows: ({ context }: { readonly context: BuildContext }) => follows(context),
   mayReview: ({ context }: { readonly context: BuildContext }) => mayReview(context),
 };

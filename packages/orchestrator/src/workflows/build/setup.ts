@@ -23,7 +23,7 @@ import {
   NOTHING_CHANGED,
   withoutOutput,
 } from './checks.ts';
-import { pullRequestActions, pullRequestGuards } from './pull-request.ts';
+import { pullRequestActions, pullRequestGuards, withInherited } from './pull-request.ts';
 import { baselineInput, shownPlan, shownResult, validationLimit } from './inputs.ts';
 import {
   type ActivityError,
@@ -289,6 +289,7 @@ function forked(
     config,
     requestedConfig,
     resumedByItself: undefined,
+    ...withInherited(context),
     ...(test === context.config.commands.test ? {} : { test: { command: test ?? '', source } }),
     ...(setUp === context.config.commands.setup
       ? {}

@@ -149,6 +149,8 @@ export type Failure = {
 
 /** What the run knows of its pull request. A type, so that it is a JSON value. */
 export type Following = {
+  /** In a fork: number of the pull request of its source. Absent: none. */
+  readonly inherited?: number;
   readonly seen: SeenAtForge;
   /** Times that remarks or failed checks went back by themselves. */
   readonly rounds: number;

@@ -181,6 +181,15 @@ export const buildScenarios: Scenarios = {
     planned({ trustMode: trusted, git: { ...aConfig.git, createPR: true } })
       .done('pushPlan', outputs.pullRequest)
       .implemented(),
+  'forked at the pull request, which opens its own': () =>
+    fork(opened()).done('followPullRequest', { kind: 'none' }).done('pushBranch', { ...outputs.pullRequest, pullRequest: { number: 8, url: 'https://forge.test/pull/8' } }),
+  'forked at the pull request, left open': () =>
+    fork(opened())
+      .send('FIX_DECIDED', { by, decision: 'accept', reason: 'It can wait.' })
+      .done('pushBranch', outputs.pullRequest),
+  'forked at the pull request, merged': () => mergeThere(fork(opened())).done('pushBranch', outputs.pullRequest),
+  'forked while the pull request is merged': () => fork(mergeThere(opened())).done('pushBranch', outputs.pullRequest),
+  'forked while the pull request is closed': () => fork(closedHere()).done('pushBranch', outputs.pullRequest),
   'pull request closed at the gate': () => closedHere().done('closePullRequest', { kind: 'closed' }),
   'pull request merged before it is closed at the gate': () =>
     closedHere().done('closePullRequest', outputs.mergedThere),
