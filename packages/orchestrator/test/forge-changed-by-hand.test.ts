@@ -119,7 +119,7 @@ it('gives a clipped comment of 65,000 characters to the implementer, and none of
 it('implements the plan all the same where others had pushed to its branch before', async () => {
   const shop = await forge.project('early');
   const run = await shop.launch({}, { trustMode: { planning: 'manual' } });
-  const { branch = '' } = await run.until(({ gate }) => gate?.kind === 'plan');
+  const { branch } = await run.until(({ gate }) => gate?.kind === 'plan');
   shop.repository.git('update-ref', `refs/heads/${branch}`, 'main');
   await shop.push({ 'theirs.txt': 'theirs' }, branch);
   await run.decide({ decision: 'approve' });

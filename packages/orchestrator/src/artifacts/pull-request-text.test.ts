@@ -131,7 +131,8 @@ describe('the text of an open pull request', () => {
   });
 
   it('keeps words of people that have its marks, and those where a mark was taken away', () => {
-    const [begin = '', end = ''] = [old.split('\n')[0], '<!-- End of what the server writes. -->'];
+    const [begin = ''] = old.split('\n');
+    const end = '<!-- End of what the server writes. -->';
     const below = `${old}Ours.\n> ${end}\nMore.\n`;
     expect(withOwnPart(below, fresh)).toBe(below.replace(old, fresh));
     const above = `See ${begin}\nOurs.\n${old}`;

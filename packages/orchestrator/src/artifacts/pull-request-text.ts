@@ -98,7 +98,8 @@ export function harmless(markdown: string): string {
   };
   for (const line of markdown.split(/\r\n|[\n\r]/)) {
     if (fence !== null) {
-      const inside = line.replace(fence.indent, '');
+      const spaces = /^ {0,3}/.exec(line)?.[0].length ?? 0;
+      const inside = line.slice(Math.min(spaces, fence.indent));
       const marker = /^ {0,3}(`{3,}|~{3,})[ \t]*$/.exec(inside)?.[1];
       const isEnd = marker?.startsWith(fence.marker) === true;
       shown.push(isEnd ? (marker ?? '') : inside);
@@ -106,16 +107,16 @@ export function harmless(markdown: string): string {
       continue;
     }
     // With a backtick behind it, it is code within the line.
-    const [, indent = '', opening, marker = ''] = /^( {0,3})((`{3,}(?=[^`]*$)|~{3,}).*)$/.exec(line) ?? [];
-    if (opening === undefined) {
+    const [opening = '', indent = '', marker = ''] = /^( {0,3})(`{3,}|~{3,})/.exec(line) ?? [];
+    if (opening === '' || (marker.startsWith('`') && line.includes('`', opening.length))) {
       paragraph.push(line);
       if (/^[ \t]*$/.test(line)) end();
       continue;
     }
     end();
     // Without its indent it stands in no list, whose end would be its own.
-    shown.push(opening);
-    fence = { marker, indent: new RegExp(`^ {0,${indent.length}}`) };
+    shown.push(line.slice(indent.length));
+    fence = { marker, indent: indent.length };
   }
   end();
   if (fence !== null) shown.push(fence.marker);
@@ -124,8 +125,8 @@ export function harmless(markdown: string): string {
 
 interface Fence {
   readonly marker: string;
-  /** Matches what is taken from the beginning of each line. */
-  readonly indent: RegExp;
+  /** Most blanks that are taken from the beginning of each line. */
+  readonly indent: number;
 }
 
 const BREAK = '<!-- -->';

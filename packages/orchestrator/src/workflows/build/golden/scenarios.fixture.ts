@@ -182,7 +182,9 @@ export const buildScenarios: Scenarios = {
       .done('pushPlan', outputs.pullRequest)
       .implemented(),
   'forked at the pull request, which opens its own': () =>
-    fork(opened()).done('followPullRequest', { kind: 'none' }).done('pushBranch', { ...outputs.pullRequest, pullRequest: { number: 8, url: 'https://forge.test/pull/8' } }),
+    fork(opened())
+      .done('followPullRequest', { kind: 'none' })
+      .done('pushBranch', { ...outputs.pullRequest, pullRequest: { number: 8, url: 'https://forge.test/pull/8' } }),
   'forked at the pull request, left open': () =>
     fork(opened())
       .send('FIX_DECIDED', { by, decision: 'accept', reason: 'It can wait.' })
