@@ -69,6 +69,10 @@ it('opens it with plan, evidence and the template, and mentions nobody', async (
   expect(body).toContain(`git fetch origin ${run.branch}\ngit checkout ${run.published?.commit}`);
   expect(body.trimEnd().endsWith('- [ ] Read the guide')).toBe(true);
   expect(body).not.toContain('ghp_');
+  // Words of agents in commits would act once they are on the base branch.
+  const messages = forge.shop.git('log', '--format=%B', `main..${run.branch}`);
+  expect(messages).toContain('Greet, as @\u200Boctocat asked in #\u200B1');
+  expect(messages).not.toMatch(/@\w|#\d/);
   expect(await forge.client.getPullRequest(run.id)).toMatchObject({ number: pull?.number, state: 'open' });
 });
 

@@ -1,5 +1,6 @@
 /** Commits to a run's branch. A repeated commit is recognised by its effect key. */
 import { Conflict, NeedsHuman } from '@autonomous/shared';
+import { harmlessMessage } from '../artifacts/pull-request-text.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import type { ActivityContext } from '../core/activity.ts';
 import type { ActivityTools } from './tools.ts';
@@ -41,7 +42,7 @@ export async function commitOnBranch(
         parent: head,
         ...(leftOver === null ? {} : { replaces: leftOver }),
         ...(secondParent === undefined ? {} : { secondParent }),
-        message,
+        message: harmlessMessage(message),
         effectKey: context.key,
         at: context.startedAt,
       });

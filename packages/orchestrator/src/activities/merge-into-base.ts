@@ -1,6 +1,7 @@
 /** Merging the run's branch into the base branch, and pushing that. */
 import { NeedsHuman, type RunConfig, TerminalFailure } from '@autonomous/shared';
 import { ownedPaths } from '../artifacts/owned-files.ts';
+import { harmlessMessage } from '../artifacts/pull-request-text.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { assertAccepted } from './concerns.ts';
@@ -119,7 +120,7 @@ async function mergeCommit(
     tree: tree ?? (await repository.treeOf(project, input.head)),
     parent: input.baseCommit,
     ...(input.strategy === 'merge' ? { secondParent: input.head } : {}),
-    message: `${input.title}\n\nRun: ${input.runId}\nBranch: ${input.branch}`,
+    message: `${harmlessMessage(input.title)}\n\nRun: ${input.runId}\nBranch: ${input.branch}`,
     effectKey: `${input.runId}/merge/${input.baseCommit}/${input.head}`,
     at: context.startedAt,
   });

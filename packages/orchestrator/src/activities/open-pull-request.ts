@@ -46,13 +46,22 @@ export async function openPullRequest(
   const { title, body } = await textOf(tools, { project, view, branch, commit });
   const before = await ownOf(repository, view, { branch, base });
   // Somebody closed it while the run worked. Another one would be opened against their will.
-  if (before?.state === 'closed') return { number: before.number, url: before.url, notices: [] };
+  if (before?.state === 'closed')
+    return {
+      number: before.number,
+      url: before.url,
+      notices: ['Somebody closed it while the run worked: it stays closed.'],
+    };
   const wishes = { ...(await wishesOf(tools, project, view)), ...(isDraft ? { reviewers: [] } : {}) };
   // Somebody gave it another base. It stays the run's: another one beside it would be followed, and this one by nobody.
   const to = before?.state === 'open' ? before.base.branch : base;
   const request = { head: branch, base: to, title, body, isDraft, ...wishes };
   const { pullRequest, isNew, notices: said } = await repository.openPullRequest(request);
-  const notices = to === base ? said : [...said, leadsElsewhere(pullRequest, base)];
+  const notices = [
+    ...said,
+    ...(to === base ? [] : [leadsElsewhere(pullRequest, base)]),
+    ...(before?.state === 'merged' ? [`Pull request ${before.number} of this branch was merged before.`] : []),
+  ];
   const { number, url } = pullRequest;
   if (isNew) return { number, url, notices };
   // People may have given it another title, have written into its body, and made it a draft again once it was ready.

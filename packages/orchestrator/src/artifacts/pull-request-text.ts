@@ -215,6 +215,14 @@ function words(text: string): string {
   return harmlessLine(clipped(text, 500));
 }
 
+/**
+ * Foreign text for a commit, in which the forge sees no mention, no issue and no closing word: a character without width stands
+ * after each sign that would begin one.
+ */
+export function harmlessMessage(text: string): string {
+  return interrupted(text, ZERO_WIDTH);
+}
+
 /** Foreign text on one line, without Markdown, in which the forge sees no mention, no issue and no closing word. */
 export function harmlessLine(text: string): string {
   return defused(inline(text));
