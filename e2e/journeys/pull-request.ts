@@ -14,6 +14,7 @@ import {
   startGitHubServer,
 } from '../../packages/orchestrator/src/forges/github/github-server.fixture.ts';
 import { checkAccessibility } from '../harness/accessibility.ts';
+import type { Editor } from '../harness/editor.ts';
 import { ROOT } from '../harness/install.ts';
 import type { Server } from '../harness/server.ts';
 import type { Journey, Stage } from '../harness/stage.ts';
@@ -96,13 +97,13 @@ export const journey: Journey = {
     await section.getByRole('button', { name: 'Try again' }).click();
     await section.getByRole('alert').waitFor({ state: 'detached' });
 
-    await inTheEditor(stage, server, github, branch);
-    await closeAtTheGate(stage, server, page);
+    const editor = await inTheEditor(stage, server, github, branch);
+    await closeAtTheGate(stage, server, page, editor);
   },
 };
 
 /** A run that follows its pull request: at the gate a person closes it, with a reason. */
-async function closeAtTheGate(stage: Stage, server: Server, page: Page): Promise<void> {
+async function closeAtTheGate(stage: Stage, server: Server, page: Page, editor: Editor): Promise<void> {
   const { client } = server;
   const project = (await client.listProjects()).items.find(({ name }) => name === 'shop');
   const { id } = await client.launchRun({
@@ -121,17 +122,21 @@ async function closeAtTheGate(stage: Stage, server: Server, page: Page): Promise
   await close.click();
   await page.getByLabel('Why? It is recorded with the run').fill('Guests are for next year.');
   await stage.picture(page, 'gate-closing');
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
+  // What is written there is not sent; the same in the editor is.
+  await editor.command('Autonomous: Close the Pull Request…');
+  await editor.choose(/A login for guests/);
+  await editor.type('Guests are for next year.');
+  await editor.line(/^A login for guests, .*Completed/).waitFor();
   const { gates, published } = await server.heard(id, 'RUN_COMPLETED');
   assert.deepEqual([gates.at(-1)?.decision, gates.at(-1)?.notes], ['close', 'Guests are for next year.']);
   const { state } = await client.getPullRequest(id);
   assert.deepEqual([state, published?.pullRequest?.number], ['closed', 2]);
+  await page.getByText('Guests are for next year.').first().waitFor();
   await stage.picture(page, 'gate-closed');
 }
 
 /** The thread that is still open: answered beside the result, resolved beside the checked-out file. */
-async function inTheEditor(stage: Stage, server: Server, github: GitHubServer, branch: string): Promise<void> {
+async function inTheEditor(stage: Stage, server: Server, github: GitHubServer, branch: string): Promise<Editor> {
   const { project } = server.place;
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: project, encoding: 'utf8', stdio: 'pipe' }).trim();
@@ -171,6 +176,7 @@ async function inTheEditor(stage: Stage, server: Server, github: GitHubServer, b
   const resolved = threads.find(({ line }) => line === 2);
   assert.deepEqual([resolved?.isResolved, resolved?.comments.length], [true, 2]);
   await stage.picture(page, 'resolved-in-the-editor');
+  return editor;
 }
 
 /** A server whose project `shop` is at a forge on this machine, with what the demo's project has. */

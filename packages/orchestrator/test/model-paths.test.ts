@@ -100,6 +100,7 @@ const events: readonly Event[] = [
   ...declined.ways.map(({ text }): Event => ({ type: 'CLARIFICATION_ANSWERED', by: 'local', response: text })),
   { type: 'QUESTION_ASKED', by: 'local', question: 'Why?' },
   { type: 'FIX_DECIDED', by: 'local', decision: 'accept', reason: 'It will do' },
+  { type: 'FIX_DECIDED', by: 'local', decision: 'close', reason: 'Not now' },
   { type: 'RETRY_REQUESTED', by: 'local' },
   { type: 'RUN_CANCELLED', by: 'local' },
   { type: 'xstate.after.planningTimeout.build.active.planning.clock.running' },
@@ -259,7 +260,9 @@ async function send({ client }: ModelServer, id: string, event: Event): Promise<
       await client.decideOpenGate(id, { decision: 'ask', question: text('question') });
       return;
     case 'FIX_DECIDED':
-      await client.decideOpenGate(id, { decision: 'accept', ...shown, reason: text('reason') });
+      await (event['decision'] === 'close'
+        ? client.decideOpenGate(id, { decision: 'close', reason: text('reason') })
+        : client.decideOpenGate(id, { decision: 'accept', ...shown, reason: text('reason') }));
       return;
     case 'RETRY_REQUESTED':
       await client.decideOpenGate(id, { decision: 'retry' });
