@@ -91,7 +91,7 @@ export class Boundaries {
       const url = input instanceof Request ? input.url : String(input);
       const effect = url.startsWith(new URL(apiUrl).origin) ? effectAtForge(url, init) : null;
       if (effect === null) return ask(input, init);
-      // What changes a run has its comment on an issue written: an activity may do so without having to do with it.
+      // Each change of a run renews its comment on an issue: an activity during which that happens has nothing to do with it.
       const isOfIssue = String(init?.body).includes('autonomous-run-');
       const who = (isOfIssue ? undefined : this.#within.getStore()?.name) ?? 'issues';
       return this.#around(`${who}.forge.${effect}`, () => ask(input, init));

@@ -39,7 +39,7 @@ export function isPromised({ status, gate }: Pick<RunView, 'status' | 'gate'>): 
   return WAITING.has(status) && gate?.reason !== 'poisoned';
 }
 
-/** What is still missing when the server has had the time to write the record of a quarantined run. */
+/** Commits that are still missing when the server has had the time to write the record of a quarantined run. */
 export async function missingInTheEnd(
   find: () => Promise<readonly string[]>,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** What the run says of a merge, where somebody changes the pull request in the moment of it. */
+/** Outcome and notices of a merge while somebody changes the pull request. */
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { SERVER_TOKEN } from '../src/forges/github/github.fixture.ts';
 import { type ForgeServer, startForgeServer } from './forge-runs.fixture.ts';

@@ -151,7 +151,7 @@ interface DiscussionNodes {
   readonly comments: CommentNode[];
 }
 
-/** What is left to read. Of each list: the cursor behind its last page, `null` before its first one; absent: its end was read. */
+/** Parts that are left to read. Of each list: the cursor behind its last page, `null` before its first one; absent: its end was read. */
 interface Rest {
   readonly reviews?: string | null;
   readonly threads?: string | null;
