@@ -122,7 +122,7 @@ async function closeAtTheGate(stage: Stage, server: Server, page: Page, editor: 
   await close.click();
   await page.getByLabel('Why? It is recorded with the run').fill('Guests are for next year.');
   await stage.picture(page, 'gate-closing');
-  // What is written there is not sent; the same in the editor is.
+  // The words in the dashboard are not sent. The editor sends the same decision.
   await editor.command('Autonomous: Close the Pull Request…');
   await editor.choose(/A login for guests/);
   await editor.type('Guests are for next year.');

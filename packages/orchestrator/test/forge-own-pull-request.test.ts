@@ -1,4 +1,4 @@
-/** The pull request of a run is its own, and the only one of its branch, wherever people move it and whoever began the run. */
+/** A run has one pull request of its own: after people gave it another base, and in a fork. */
 import { bindingOf } from '@autonomous/shared';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { ForgeRun, type ForgeServer, startForgeServer } from './forge-runs.fixture.ts';

@@ -47,7 +47,7 @@ it('names the branch into which it merged, where somebody gave it another base i
   expect((await run.notices()).join('\n')).toContain(`Pull request ${number} led to release and was merged there.`);
 });
 
-it('completes and says so where its merge was taken from the base by force before it could be read', async () => {
+it('completes with a notice where somebody removed its merge from the base by force', async () => {
   const shop = await forge.project('gone');
   const { run, number } = await shop.opened();
   const main = shop.repository.headOf('main') ?? '';
