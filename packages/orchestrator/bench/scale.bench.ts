@@ -12,6 +12,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import Database from 'better-sqlite3';
 import type { BenchResult } from './bench.ts';
 import { runChild } from './contest/child.ts';
 import { readNumbers } from './contest/options.ts';
@@ -52,6 +53,7 @@ async function measureLongRun(file: string, events: number, openings: number): P
   say(`a run of ${events} events`);
   const talk = await carryOut({ task: 'talk', file, events, stateBytes: STATE_BYTES });
   const talked = talk.find((report) => report.report === 'talked');
+  const replayed = (talked?.events ?? 0) - lastStoredState(file);
   say('opening it');
   const opened: number[] = [];
   const appended: number[] = [];
@@ -66,9 +68,20 @@ async function measureLongRun(file: string, events: number, openings: number): P
     stateKb: (talked?.stateBytes ?? 0) / 1_024,
     open100kMs: median(opened) ?? Number.NaN,
     slowestOpen100kMs: Math.max(...opened),
+    replayed100k: replayed,
     append100kP50Ms: percentile(appended, 50) ?? Number.NaN,
     append100kP99Ms: percentile(appended, 99) ?? Number.NaN,
   };
+}
+
+/** @returns the sequence of the event after which the state of the file's only run was stored */
+function lastStoredState(file: string): number {
+  const database = new Database(file, { readonly: true });
+  try {
+    return database.prepare<[], number>('SELECT max(sequence) FROM snapshots').pluck().get() ?? 0;
+  } finally {
+    database.close();
+  }
 }
 
 async function measureManyRuns(file: string, runs: number): Promise<Record<string, number>> {

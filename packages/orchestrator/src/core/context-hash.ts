@@ -58,7 +58,11 @@ export function findOtherChange(
   stored: ContextHashes,
 ): string | null {
   const changes = contextChanges(before, after, given);
-  const names = [...new Set([...Object.keys(stored), ...Object.keys(changes)])];
+  const changed = Object.keys(changes);
+  // So it is with almost every step of a long history.
+  if (changed.length === Object.keys(stored).length && changed.every((name) => isSame(name, stored, changes)))
+    return null;
+  const names = [...new Set([...Object.keys(stored), ...changed])];
   const differing = names.filter((name) => !isSame(name, stored, changes));
   if (differing.length === 0) return null;
   // Steps of earlier versions have hashes of outputs, too.
