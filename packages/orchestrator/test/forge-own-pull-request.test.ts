@@ -63,6 +63,20 @@ it('merges and closes in a fork its own pull request, and leaves that of its sou
   }
 });
 
+it('names the draft that it leaves behind where its result goes to a branch beside', async () => {
+  const shop = await forge.project('beside');
+  const run = await shop.launch({}, SHOWN);
+  const { branch } = await run.until(({ gate }) => gate?.kind === 'implementation');
+  const [draft] = await shop.pulls();
+  await shop.push({ 'theirs.txt': 'theirs' }, branch);
+  await run.decide({ decision: 'approve' });
+  await run.choose('Leave that branch alone, and push');
+  const { published } = await run.atPullRequest();
+  expect(published?.branch).toBe(`${branch}-beside`);
+  expect(published?.pullRequest?.number).not.toBe(draft?.number);
+  expect(published?.note).toContain(`Pull request ${draft?.number} of ${branch} stays open as a draft, with what others`);
+});
+
 it('pauses at once where a long limit keeps it from closing its pull request, and closes it then', async () => {
   const shop = await forge.project('close-limited');
   const { run, number } = await shop.opened();

@@ -59,6 +59,7 @@ export async function openPullRequest(
   const { pullRequest, isNew, notices: said } = await repository.openPullRequest(request);
   const notices = [
     ...said,
+    ...(branch === view.branch ? [] : await leftBeside(repository, view.branch)),
     ...(to === base ? [] : [leadsElsewhere(pullRequest, base)]),
     ...(before?.state === 'merged' ? [`Pull request ${before.number} of this branch was merged before.`] : []),
   ];
@@ -78,6 +79,16 @@ export async function openPullRequest(
 
 function leadsElsewhere({ number, base }: PullRequest, wanted: string): string {
   return `Pull request ${number} leads to '${base.branch}' now, and the result was checked for '${wanted}'. Set its base back at the forge to have it merged here.`;
+}
+
+/** The run's commits went to a branch beside its own, whose pull request has what others pushed there. */
+async function leftBeside(repository: ForgeRepository, branch: string): Promise<readonly string[]> {
+  const left = await repository.findPullRequest(branch);
+  return left?.state === 'open'
+    ? [
+        `Pull request ${left.number} of ${branch} stays open${left.isDraft ? ' as a draft' : ''}, with what others pushed there and without this result. Close it at the forge if nobody needs it.`,
+      ]
+    : [];
 }
 
 /** The pull request of the branch. The one that a run knows is another branch's in a fork, whose source opened it. */

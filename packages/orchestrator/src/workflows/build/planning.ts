@@ -296,8 +296,7 @@ const revisingPlan = buildSetup.createStateConfig({
   },
 });
 
-/** Only an accepted plan is pushed. */
-/** Ways on from a publication lead past the implementation. */
+/** A push of the plan that fails has no ways on: they are those of a result, and lead past the implementation. */
 const failedPush = {
   target: '#build.interrupted',
   actions: {
@@ -310,7 +309,7 @@ const failedPush = {
   },
 } as const;
 
-/** The plan alone is on the branch; a pull request is a draft before the result is published. */
+/** Only an accepted plan is pushed. The plan alone is on the branch; a pull request is a draft before the result is published. */
 const pushingPlan = (version: Version) =>
   buildSetup.createStateConfig({
     meta: { status: 'running', stage: 'planning' },
