@@ -84,6 +84,16 @@ export {
   pushInput,
   pushingState,
 } from './workflows/parts/publishing.ts';
+export { choosingToFollow, followingStates } from './workflows/parts/following.ts';
+export {
+  type Following,
+  type FollowingContext,
+  heldText,
+  outcomeOf,
+  pullRequestActions,
+  pullRequestGuards,
+  withInherited,
+} from './workflows/parts/pull-request.ts';
 export {
   failed,
   type FailurePolicy,
@@ -111,8 +121,21 @@ export type {
 } from './activities/types.ts';
 export { type AgentCall, callAgent, type ProjectFacts, projectFacts, promptNotes } from './activities/agent-call.ts';
 export { withReadOnlyCheckout } from './activities/read-only-checkout.ts';
+export { answerReviewers, type Answering, type AnswerInput } from './activities/answer-reviewers.ts';
+export { type Asked, askedText } from './activities/review-remarks.ts';
 export { baseline } from './activities/baseline.ts';
 export { check } from './activities/check.ts';
+export {
+  type ClosedPullRequest,
+  closePullRequest,
+  type ClosePullRequestInput,
+} from './activities/close-pull-request.ts';
+export { type Followed, type FollowInput, followPullRequest } from './activities/follow-pull-request.ts';
+export {
+  type MergedPullRequest,
+  mergePullRequest,
+  type MergePullRequestInput,
+} from './activities/merge-pull-request.ts';
 export { checkpoint, commitCode, committed, setUp } from './activities/code-commits.ts';
 export {
   commitOwnedFiles,

@@ -74,7 +74,9 @@ it('names the draft that it leaves behind where its result goes to a branch besi
   const { published } = await run.atPullRequest();
   expect(published?.branch).toBe(`${branch}-beside`);
   expect(published?.pullRequest?.number).not.toBe(draft?.number);
-  expect(published?.note).toContain(`Pull request ${draft?.number} of ${branch} stays open as a draft, with what others`);
+  expect(published?.note).toContain(
+    `Pull request ${draft?.number} of ${branch} stays open as a draft, with what others`,
+  );
 });
 
 it('pauses at once where a long limit keeps it from closing its pull request, and closes it then', async () => {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
+  type NewRun,
   bindingOf,
   type GateDecision,
   type Project,
@@ -97,11 +98,20 @@ export class ForgeProject {
     this.project = project;
   }
 
-  async launch(git: RunConfigRequest['git'] = {}, config: RunConfigRequest = {}): Promise<ForgeRun> {
+  async launch(
+    git: RunConfigRequest['git'] = {},
+    config: RunConfigRequest = {},
+    workflow: Pick<NewRun, 'workflow' | 'input'> = {},
+  ): Promise<ForgeRun> {
     const { id } = await this.#server.client.launchRun({
       projectId: this.project.id,
       request: 'Add the feature',
-      config: { trustMode: { planning: 'auto' }, ...config, git: { createPR: true, ...git } },
+      ...workflow,
+      config: {
+        ...(workflow.workflow === undefined ? { trustMode: { planning: 'auto' } } : {}),
+        ...config,
+        git: { createPR: true, ...git },
+      },
     });
     return new ForgeRun(this.#server, id);
   }

@@ -2,7 +2,7 @@
 import { defineWorkflow } from '../../core/definition.ts';
 import { buildMachine } from './machine.ts';
 import { decisionSignals } from '../parts/signals.ts';
-import { NOTHING_FOLLOWED } from './pull-request.ts';
+import { NOTHING_FOLLOWED } from '../parts/pull-request.ts';
 import type { BuildContext } from './types.ts';
 
 /** The build workflow, version 3. Input: `BuildInput`. */

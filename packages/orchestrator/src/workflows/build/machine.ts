@@ -7,7 +7,7 @@
  */
 import { assign } from 'xstate';
 import { takenEverywhere } from '../parts/notes.ts';
-import { NOTHING_FOLLOWED, outcomeOf } from './pull-request.ts';
+import { NOTHING_FOLLOWED, outcomeOf } from '../parts/pull-request.ts';
 import { implementationStates } from './implementation.ts';
 import { pausingStates } from './pausing.ts';
 import { planningStates } from './planning.ts';

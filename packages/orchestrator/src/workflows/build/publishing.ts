@@ -1,10 +1,12 @@
 /** Publishing: the base comes in, the record is committed, the branch is pushed, and merged where the configuration says so. */
 import { not } from 'xstate';
 import { TAKING_IN } from '../../activities/ways.ts';
+import { choosingToFollow, followingStates } from '../parts/following.ts';
+import { noteFeedback } from '../parts/notes.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
 import { choosingState, mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
-import { planOf, reportInput, solutionsOf } from './inputs.ts';
-import { choosingToFollow, followingStates } from './following.ts';
+import { dependenciesAtGate } from './checks.ts';
+import { planOf, reportInput, shownResult, solutionsOf } from './inputs.ts';
 import { failed } from './pausing.ts';
 import { buildSetup } from './setup.ts';
 import type { BuildContext, TakenIn, Version } from './types.ts';
@@ -25,7 +27,7 @@ export const publishingStates = (version: Version) => ({
       integrating: integrating(version),
       recording,
       pushing: pushingState(version >= 3 ? 'answering' : 'choosing', failed('publishing')),
-      choosing: version >= 3 ? choosingToFollow : choosingState('merging', '#build.completed'),
+      choosing: version >= 3 ? choosingToFollow('#build.completed') : choosingState('merging', '#build.completed'),
       merging: mergingState({
         title: (context: BuildContext) => titleOf(context.plan?.title, context),
         done: '#build.completed',
@@ -39,9 +41,25 @@ export const publishingStates = (version: Version) => ({
             pushingBeside: pushingBeside(version),
           }
         : {}),
-      ...(version >= 3 ? followingStates : {}),
+      ...(version >= 3 ? followed : {}),
     },
   }),
+});
+
+/** The pull request: what reviewers ask goes to the implementer. */
+const followed = followingStates({
+  stage: 'publishing',
+  shows: shownResult,
+  details: (context: BuildContext) => ({
+    newDependencies: dependenciesAtGate(context),
+    report: context.report?.path,
+  }),
+  done: '#build.completed',
+  again: 'integrating',
+  back: '#build.active.implementation.work.implementing',
+  onAsked: 'noteAsked',
+  onRejected: ['noteHeld', noteFeedback],
+  onError: failed('publishing'),
 });
 
 /** The latest base comes into the run's branch first. If that changes the code, it is validated again. */

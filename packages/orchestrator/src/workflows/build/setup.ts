@@ -4,6 +4,7 @@
  */
 import type { Baseline, FilesTaken } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
+import type { Asked } from '../../activities/review-remarks.ts';
 import type { Checked, Cost, Note } from '../../activities/types.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { clarifyingActions, clarifyingGuards } from '../parts/clarification.ts';
@@ -12,6 +13,7 @@ import { approves } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
 import { pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
 import { conflictsText, publishingActions, publishingGuards } from '../parts/publishing.ts';
+import { pullRequestActions, pullRequestGuards, withInherited } from '../parts/pull-request.ts';
 import type { DecisionSignal, Forked, RunFact } from '../parts/signals.ts';
 import { clockActions, clockDelays } from '../parts/stage-clock.ts';
 import {
@@ -23,7 +25,7 @@ import {
   NOTHING_CHANGED,
   withoutOutput,
 } from './checks.ts';
-import { pullRequestActions, pullRequestGuards, withInherited } from './pull-request.ts';
+import { withAsked, withHeld } from './pull-request.ts';
 import { baselineInput, shownPlan, shownResult, validationLimit } from './inputs.ts';
 import {
   type ActivityError,
@@ -103,7 +105,7 @@ const withParts = setup({
     ...notingActions<BuildContext, BuildEvent>(),
     ...pausingActions<BuildContext, BuildEvent>(),
     ...publishingActions<BuildContext, BuildEvent>(),
-    ...pullRequestActions<BuildEvent>(),
+    ...pullRequestActions<BuildContext, BuildEvent>(),
   },
 });
 
@@ -181,6 +183,9 @@ export const buildSetup = withParts.extend({
       type: 'NOTICE',
       message: `Taken from run ${context.taking?.runId ?? ''} (commit ${context.taking?.commit.slice(0, 8) ?? ''}): ${context.taking?.paths.join(', ') ?? ''}`,
     })),
+    /** What reviewers ask goes to the implementer. */
+    noteAsked: assign(({ context }, { asked }: { asked: Asked }) => withAsked(context, asked)),
+    noteHeld: assign(({ context }) => withHeld(context)),
     sendBackEmpty: assign(({ context }) => ({ emptyResults: 1, notes: [...context.notes, NOTHING_CHANGED] })),
 
     // ---- validation

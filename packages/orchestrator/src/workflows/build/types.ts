@@ -11,7 +11,7 @@ import type {
   Published,
   RunHeader,
 } from '../../activities/types.ts';
-import type { Answering, AnswerInput } from '../../activities/answer-reviewers.ts';
+import type { AnswerInput } from '../../activities/answer-reviewers.ts';
 import type { CommitCodeInput } from '../../activities/code-commits.ts';
 import type { Followed, FollowInput } from '../../activities/follow-pull-request.ts';
 import type { Integrated, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
@@ -20,12 +20,12 @@ import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/
 import type { MergedPullRequest, MergePullRequestInput } from '../../activities/merge-pull-request.ts';
 import type { PushInput } from '../../activities/push-branch.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { Asked, SeenAtForge } from '../../activities/review-remarks.ts';
 import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
 import type { Solution } from '../../artifacts/solution-memory.ts';
 import type { ClarifyingContext } from '../parts/clarification.ts';
 import type { PausableContext } from '../parts/pausing.ts';
-import type { PublishingContext, Recorded } from '../parts/publishing.ts';
+import type { Recorded } from '../parts/publishing.ts';
+import type { FollowingContext } from '../parts/pull-request.ts';
 import type {
   ActivityError,
   Baseline,
@@ -147,26 +147,7 @@ export type Failure = {
   readonly failsAsBefore?: true;
 };
 
-/** What the run knows of its pull request. A type, so that it is a JSON value. */
-export type Following = {
-  /** In a fork: number of the pull request of its source. Absent: none. */
-  readonly inherited?: number;
-  readonly seen: SeenAtForge;
-  /** Times that remarks or failed checks went back by themselves. */
-  readonly rounds: number;
-  /** What waits for a person, since these times are used up; `null`: nothing. */
-  readonly held: Asked | null;
-  /** Reviewers who are answered after the next push; `null`: none. */
-  readonly answering: Answering | null;
-  /** Why the forge did not merge it the last time; `null`: it was not tried. */
-  readonly refused: string | null;
-  /** How it ended without a merge; `null`: it did not. */
-  readonly end: 'closed' | 'left' | null;
-  /** Branch into which people merged it in place of the run's base. Absent: they did not. */
-  readonly mergedElsewhere?: string;
-};
-
-export interface BuildContext extends ClarifyingContext, PausableContext, PublishingContext {
+export interface BuildContext extends ClarifyingContext, PausableContext, FollowingContext {
   readonly config: BuildConfig;
   readonly requestedConfig: RunConfigRequest;
   readonly excludePaths: readonly string[];
@@ -231,8 +212,6 @@ export interface BuildContext extends ClarifyingContext, PausableContext, Publis
   readonly emptyResults?: number;
   /** Files with conflict markers, which the implementer resolves; absent where there are none. */
   readonly conflicts?: readonly string[] | undefined;
-  /** Absent before version 3. */
-  readonly following?: Following;
 }
 
 /** Input of each call of an agent. */
@@ -325,5 +304,5 @@ export type BuildActivities = {
   answerReviewers: { input: AnswerInput; output: { readonly answered: number } };
 };
 
-export type { Asked, ClosedPullRequest, Followed, MergedPullRequest };
+export type { ClosedPullRequest, Followed, MergedPullRequest };
 export type { ActivityError, Checkpoint, CommittedCode, Integrated, Merged, Published, Recorded, TakenIn };

@@ -1,11 +1,15 @@
 /** The activities of a plan's run, by the names that its machine gives them. */
 import { type Concern, openConcerns, TerminalFailure, type WorkflowEvent } from '@autonomous/shared';
+import { answerReviewers } from '../../activities/answer-reviewers.ts';
 import { acceptedConcernsOf } from '../../activities/child-heads.ts';
+import { closePullRequest } from '../../activities/close-pull-request.ts';
 import { commitOnBranch, committedBefore } from '../../activities/commits.ts';
 import { assertAccepted, concernsOf } from '../../activities/concerns.ts';
+import { followPullRequest } from '../../activities/follow-pull-request.ts';
 import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
 import { integrate, takeIn } from '../../activities/integrate-base.ts';
 import { merge } from '../../activities/merge-into-base.ts';
+import { mergePullRequest } from '../../activities/merge-pull-request.ts';
 import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/push-branch.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
@@ -43,6 +47,10 @@ export function planActivities(tools: ActivityTools): ActivityRegistry {
     recordRun: recordRun(tools),
     pushBranch: pushBranch(tools),
     merge: merge(tools),
+    followPullRequest: followPullRequest(tools),
+    mergePullRequest: mergePullRequest(tools),
+    closePullRequest: closePullRequest(tools),
+    answerReviewers: answerReviewers(tools),
   };
   return tidiedAll(tools, activities);
 }

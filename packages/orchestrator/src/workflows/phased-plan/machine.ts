@@ -5,6 +5,7 @@
 import { WAYS } from '../../activities/ways.ts';
 import { takenEverywhere } from '../parts/notes.ts';
 import { choosingCommit, leaving, pausedState } from '../parts/pausing.ts';
+import { outcomeOf } from '../parts/pull-request.ts';
 import { mergingPhases } from './merging.ts';
 import { dispatching, judging, phases } from './phases.ts';
 import { preparation } from './preparation.ts';
@@ -17,7 +18,7 @@ export const planMachine = planSetup.createMachine({
   id: 'phased-plan',
   initial: 'active',
   context: ({ input }) => initialContext(input),
-  on: takenEverywhere('.cancelled'),
+  on: { ...takenEverywhere('.cancelled'), RUN_FORKED: { actions: 'takeFork' } },
   states: {
     active: {
       initial: 'preparation',
@@ -92,12 +93,7 @@ export const planMachine = planSetup.createMachine({
       type: 'final',
       meta: {
         status: 'completed',
-        message: (context) =>
-          `All ${context.phases.length} phases are complete. ${
-            context.merged
-              ? `Merged into ${context.config.git.baseBranch}`
-              : `Branch ${context.branch} ${context.published?.pushed === false ? 'is ready' : 'is pushed'}`
-          }`,
+        message: (context) => `All ${context.phases.length} phases are complete. ${outcomeOf(context)}`,
       },
     },
     unreadable: { type: 'final', meta: { status: 'failed', message: (context) => context.failure ?? '' } },

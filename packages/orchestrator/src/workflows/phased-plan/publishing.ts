@@ -1,9 +1,11 @@
-/** Publishes the result: the base is taken in, the record written, the branch pushed and merged. */
+/** Publishes the result: the base is taken in, the record written, the branch pushed and merged, or its pull request followed. */
 import { TAKING_IN } from '../../activities/ways.ts';
-import { choosingState, mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
+import { choosingToFollow, followingStates } from '../parts/following.ts';
+import { mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
 import type { TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
+import { heldText } from '../parts/pull-request.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
-import { failedAt, planSetup } from './setup.ts';
+import { failedAt, planSetup, shownResult } from './setup.ts';
 import type { PlanContext } from './types.ts';
 
 /** Commits that a person had taken in at a pause are verified again; conflicts are resolved in one more phase first. */
@@ -40,6 +42,34 @@ const taken = (from: TakeInInput['from']) =>
       params: ({ context, event }: TakingIn) => ({ taken: event.output, from: takenFrom(context, from) }),
     },
   ] as const;
+
+/** The pull request: what reviewers ask is done in one more phase. */
+const followed = followingStates({
+  stage: 'publishing',
+  shows: shownResult,
+  details: () => ({}),
+  done: '#phased-plan.completed',
+  again: 'integrating',
+  back: '#phased-plan.active.dispatching',
+  onAsked: 'addAskedPhase',
+  onRejected: [
+    {
+      type: 'addPhase',
+      params: ({
+        context,
+        event,
+      }: {
+        readonly context: PlanContext;
+        readonly event: { readonly feedback: string };
+      }) => ({
+        feedback: [heldText(context), event.feedback].filter((text) => text !== '').join('\n\n'),
+      }),
+    },
+  ],
+  // The phase has ended with a commit, which is merged.
+  answering: (context: PlanContext, answering) => ({ ...answering, commit: context.published?.commit ?? null }),
+  onError: failedAt('publishing'),
+});
 
 export const publishing = planSetup.createStateConfig({
   meta: { status: 'running', stage: 'publishing' },
@@ -88,8 +118,8 @@ export const publishing = planSetup.createStateConfig({
         onError: failedAt('publishing'),
       },
     },
-    pushing: pushingState('choosing', failedAt('publishing')),
-    choosing: choosingState('merging', '#phased-plan.completed'),
+    pushing: pushingState('answering', failedAt('publishing')),
+    choosing: choosingToFollow('#phased-plan.completed'),
     merging: mergingState({
       title: (context: PlanContext) => titleOf(context.title ?? undefined, context),
       done: '#phased-plan.completed',
@@ -98,6 +128,7 @@ export const publishing = planSetup.createStateConfig({
     }),
     takingIn: takingIn('branch'),
     takingInBase: takingIn('base'),
-    pushingBeside: pushingState('choosing', failedAt('publishing'), { id: 'pushBeside', beside: true }),
+    pushingBeside: pushingState('answering', failedAt('publishing'), { id: 'pushBeside', beside: true }),
+    ...followed,
   },
 });

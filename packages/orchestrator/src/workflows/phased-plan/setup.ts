@@ -2,6 +2,7 @@
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { TakenIn } from '../../activities/integrate-base.ts';
+import { type Asked, askedText } from '../../activities/review-remarks.ts';
 import type { Checked, CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
@@ -10,8 +11,14 @@ import { approves, type Shown } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
 import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
 import { conflictsText, publishingActions, publishingGuards } from '../parts/publishing.ts';
+import {
+  numberOf as pullRequestOf,
+  pullRequestActions,
+  pullRequestGuards,
+  withInherited,
+} from '../parts/pull-request.ts';
 import { headerOf } from '../parts/run-context.ts';
-import { type DecisionSignal, decisionSignals, type RunFact } from '../parts/signals.ts';
+import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import { clockActions } from '../parts/stage-clock.ts';
 import type { PhaseStatus, PlanFact } from './orchestrator-state.ts';
 import type { PhaseOutput } from './phase/types.ts';
@@ -24,6 +31,7 @@ export const planSignals = {
   APPROVAL_REJECTED: decisionSignals.APPROVAL_REJECTED,
   CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
   RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
+  FIX_DECIDED: decisionSignals.FIX_DECIDED,
   STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
   BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
   MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
@@ -35,7 +43,7 @@ type PhaseEnd =
   | { readonly type: `xstate.done.actor.phase-${string}`; readonly output: ChildResult<PhaseOutput> }
   | { readonly type: `xstate.error.actor.phase-${string}`; readonly error: unknown };
 
-type PlanEvent = Extract<DecisionSignal, { type: keyof typeof planSignals }> | PhaseEnd;
+type PlanEvent = Extract<DecisionSignal, { type: keyof typeof planSignals }> | Forked | PhaseEnd;
 
 type Input<Name extends keyof PlanActivities> = PlanActivities[Name]['input'];
 
@@ -172,15 +180,20 @@ const withParts = setup({
     recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
     pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
     merge: activity<Input<'merge'>, Output<'merge'>>(),
+    followPullRequest: activity<Input<'followPullRequest'>, Output<'followPullRequest'>>(),
+    mergePullRequest: activity<Input<'mergePullRequest'>, Output<'mergePullRequest'>>(),
+    closePullRequest: activity<Input<'closePullRequest'>, Output<'closePullRequest'>>(),
+    answerReviewers: activity<Input<'answerReviewers'>, Output<'answerReviewers'>>(),
   },
   delays: { ...pausingDelays },
-  guards: { ...pausingGuards, ...publishingGuards },
+  guards: { ...pausingGuards, ...publishingGuards, ...pullRequestGuards },
   actions: {
     ...budgetActions<PlanContext, PlanEvent>(),
     ...clockActions<PlanContext, PlanEvent>(),
     ...notingActions<PlanContext, PlanEvent>(),
     ...pausingActions<PlanContext, PlanEvent>(),
     ...publishingActions<PlanContext, PlanEvent>(),
+    ...pullRequestActions<PlanContext, PlanEvent>(),
   },
 });
 
@@ -234,6 +247,14 @@ export const planSetup = withParts.extend({
       enqueue.emit(planRead(context, change.phases));
       enqueue.emit(progress({ ...context, ...change }));
     }),
+    /** Adds a phase after all others, in which is done what reviewers of the pull request ask. */
+    addAskedPhase: enqueueActions(({ enqueue, context }, { asked }: { asked: Asked }) => {
+      const text = `All phases are merged.\n\n${askedText(pullRequestOf(context), asked)}`;
+      const change = withPhase(context, 'Changes for reviewers', text);
+      enqueue.assign(change);
+      enqueue.emit(planRead(context, change.phases));
+      enqueue.emit(progress({ ...context, ...change }));
+    }),
     keepTakenIn: assign((_, { taken }: { taken: TakenIn }) => ({
       head: taken.commit,
       baseCommit: taken.baseCommit,
@@ -247,6 +268,7 @@ export const planSetup = withParts.extend({
       enqueue.emit(planRead(context, change.phases));
       enqueue.emit(progress({ ...context, ...change }));
     }),
+    takeFork: assign(({ context }) => withInherited(context)),
     /** Starts the stopped phases anew, in the present wave. */
     beginAnew: assign(({ context }) => {
       const again = Object.keys(context.anew ?? {});

@@ -1,6 +1,10 @@
 /** The data of a plan's run: its input, its context, and what its activities take and give. All plain JSON. */
 import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
 import { z } from 'zod';
+import type { AnswerInput } from '../../activities/answer-reviewers.ts';
+import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/close-pull-request.ts';
+import type { Followed, FollowInput } from '../../activities/follow-pull-request.ts';
+import type { MergedPullRequest, MergePullRequestInput } from '../../activities/merge-pull-request.ts';
 import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
 import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/merge-child.ts';
 import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
@@ -9,7 +13,8 @@ import type { Checked, CheckInput, Note, ProjectCommand, Published, RunHeader } 
 import type { CheckCommands } from '../../artifacts/check-commands.ts';
 import type { FanOut } from '../parts/fan-out.ts';
 import type { Pause } from '../parts/pausing.ts';
-import type { PublishingContext, Recorded } from '../parts/publishing.ts';
+import type { Recorded } from '../parts/publishing.ts';
+import type { FollowingContext } from '../parts/pull-request.ts';
 import { MAX_PLAN_CHARACTERS, type PlanPhase } from './plan-file.ts';
 
 const command = z
@@ -75,7 +80,7 @@ export interface FinishedPhase {
   readonly commit: string;
 }
 
-export interface PlanContext extends RunHeader, Pick<PublishingContext, 'leftAsBranch' | 'publishedNote'> {
+export interface PlanContext extends RunHeader, Pick<FollowingContext, 'leftAsBranch' | 'publishedNote' | 'following'> {
   readonly input: PlanInputValues;
   readonly config: PlanConfig;
   readonly requestedConfig: RunConfigRequest;
@@ -169,4 +174,8 @@ export type PlanActivities = {
   takeIn: { input: TakeInInput; output: TakenIn };
   pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
   merge: { input: MergeInput; output: Merged };
+  followPullRequest: { input: FollowInput; output: Followed };
+  mergePullRequest: { input: MergePullRequestInput; output: MergedPullRequest };
+  closePullRequest: { input: ClosePullRequestInput; output: ClosedPullRequest };
+  answerReviewers: { input: AnswerInput; output: { readonly answered: number } };
 };

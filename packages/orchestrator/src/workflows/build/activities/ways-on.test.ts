@@ -204,7 +204,11 @@ describe("commits of others on the run's branch", () => {
 
   it('stop the push of a plan without a way on, which would lead past the implementation', async () => {
     const { run } = await withOthers();
-    const refusal = { reason: 'push_rejected', message: expect.stringContaining('which this run did not push'), ways: [] };
+    const refusal = {
+      reason: 'push_rejected',
+      message: expect.stringContaining('which this run did not push'),
+      ways: [],
+    };
     expect(await failureOf(perform(pushBranch, { commit: run.head }, 'pushPlan'))).toEqual(refusal);
   });
 

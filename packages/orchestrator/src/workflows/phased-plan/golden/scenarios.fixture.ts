@@ -115,6 +115,26 @@ const approved = (run: DrivenRun): DrivenRun =>
   run.send('APPROVAL_GRANTED', { by, gateId: run.view?.gate?.id, codeTree: 't-merged' });
 const concern = { kind: 'no_change', title: 'Nothing was changed', items: [{ reason: 'It is the base.' }], hash: 'h' };
 
+const createPR = { git: { ...config.git, createPR: true } };
+const pushed = { commit: 'c-record', pushed: true, pullRequest: { number: 7, url: 'https://forge.test/pull/7' } };
+const mergedThere = { kind: 'merged', commit: 'c-merge', by: 'anna', baseBranch: 'main', head: 'c-record' };
+const nothingSeen: JsonObject = { remarks: [], since: null, checksOf: null, head: null };
+const asked: JsonObject = {
+  kind: 'asked',
+  asked: {
+    remarks: [{ login: 'anna', text: 'Rename it.', threadId: 't1', path: 'part.js', line: 3 }],
+    unheard: 0,
+    checks: [],
+  },
+  seen: { ...nothingSeen, remarks: [{ id: 'r1', at: '2026-03-01T10:00:00Z' }] },
+};
+const withPullRequest = (run: DrivenRun): DrivenRun => recorded(verified(run)).ended('pushBranch', pushed);
+const opened = (change: object = createPR): DrivenRun => withPullRequest(done(change));
+const closing = (): DrivenRun => opened().send('FIX_DECIDED', { by, decision: 'close', reason: 'Not now.' });
+/** One more phase does what was asked. */
+const inOneMorePhase = (run: DrivenRun): DrivenRun =>
+  withPullRequest(merged(run.ended('phase-2-1', child(2)))).ended('answerReviewers', { answered: 1 });
+
 /** The second wave, both of whose phases have ended. */
 const bothEnded = (): DrivenRun =>
   merged(ready(threePhases).ended('phase-1-1', child(1)))
@@ -138,6 +158,11 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
   merge: () => toMerge(),
   takeIn: () => way(recorded(verified(done())), 'pushBranch', 'push_rejected', 'take_in'),
   takeInBase: () => way(verified(done(merging)), 'integrate', 'merge_conflict', 'resolve_base'),
+  followPullRequest: () => opened(),
+  mergePullRequest: () => approved(opened()),
+  closePullRequest: () => closing(),
+  answerReviewers: () =>
+    withPullRequest(merged(opened().ended('followPullRequest', asked).ended('phase-2-1', child(2)))),
   pushBeside: () => way(recorded(verified(done())), 'pushBranch', 'push_rejected', 'push_beside'),
 };
 
@@ -263,6 +288,45 @@ export const scenarios: Scenarios = {
       pushed: true,
       branch: 'autonomous/r-parts-beside',
     }),
+  'pull-request-merged-at-the-forge': () => opened().ended('followPullRequest', mergedThere),
+  'pull-request-closed-at-the-forge': () => opened().ended('followPullRequest', { kind: 'closed' }),
+  'pull-request-not-followed': () => opened({ git: { ...createPR.git, followPR: false } }),
+  'pull-request-left-open': () => opened().send('FIX_DECIDED', { by, decision: 'accept', reason: 'It can wait.' }),
+  'pull-request-whose-branch-others-move': () =>
+    opened()
+      .ended('followPullRequest', { kind: 'reading', seen: { ...nothingSeen, unread: true } })
+      .ended('followPullRequest', { kind: 'moved', head: 'c-others', seen: { ...nothingSeen, head: 'c-others' } }),
+  'pull-request-closed-at-the-gate': () => closing().ended('closePullRequest', { kind: 'closed' }),
+  'pull-request-merged-before-it-is-closed-at-the-gate': () => closing().ended('closePullRequest', mergedThere),
+  'pull-request-refused-then-merged-at-the-gate': () =>
+    approved(
+      approved(opened()).ended('mergePullRequest', { kind: 'refused', message: 'The check ci is expected.' }),
+    ).ended('mergePullRequest', { ...mergedThere, by: null, method: 'merge', notices: [] }),
+  'pull-request-closed-before-it-is-merged-at-the-gate': () =>
+    approved(opened()).ended('mergePullRequest', { kind: 'closed' }),
+  'pull-request-behind-its-base-verified-again': () =>
+    withPullRequest(
+      approved(opened()).ended('mergePullRequest', { kind: 'outdated', message: 'It is behind.' }).ended('integrate', {
+        moved: true,
+        baseCommit: 'base2',
+        commit: 'c-with-base',
+        codeTree: 't-merged',
+        planPath: '',
+      }),
+    ),
+  'reviewers-ask-done-in-one-more-phase-and-answered': () =>
+    inOneMorePhase(opened().ended('followPullRequest', asked)).ended('followPullRequest', mergedThere),
+  'reviewers-ask-too-often-a-person-sends-it-back': () =>
+    inOneMorePhase(
+      opened({ git: { ...createPR.git, maxReviewRounds: 0 } })
+        .ended('followPullRequest', asked)
+        .send('APPROVAL_REJECTED', { by, feedback: 'Do what she says.' }),
+    ),
+  'forked-at-the-pull-request-opens-its-own': () => fork(opened()).ended('followPullRequest', { kind: 'none' }),
+  'forked-at-the-pull-request-left-open': () =>
+    fork(opened()).send('FIX_DECIDED', { by, decision: 'accept', reason: 'It can wait.' }),
+  'forked-at-the-pull-request-merged': () => approved(fork(opened())),
+  'forked-while-the-pull-request-is-closed': () => fork(closing()),
   'cancelled-while-phases-run': () => ready(threePhases).send('RUN_CANCELLED', { by, reason: 'Enough.' }),
   'message-and-budget-while-phases-run': () =>
     merged(
@@ -283,3 +347,8 @@ export const scenarios: Scenarios = {
     ]),
   ),
 };
+
+function fork(run: DrivenRun): DrivenRun {
+  const { branch } = run.events[0]?.payload ?? {};
+  return run.send('RUN_FORKED', { from: 'r0', at: run.state.sequence, by, branch: branch ?? '', waitedMs: 0 });
+}

@@ -1,0 +1,69 @@
+/** Plans in phases that end with a pull request: it is followed, and what reviewers ask is done in one more phase. */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ScriptCall } from '../src/models/script.ts';
+import { type ForgeProject, type ForgeRun, type ForgeServer, startForgeServer } from './forge-runs.fixture.ts';
+import { finish, tool } from './orchestrator.fixture.ts';
+
+const inPhase = (words: string, call: ScriptCall): ScriptCall => ({ when: { contains: words }, ...call });
+const writing = (content: string): ScriptCall => ({
+  turns: [
+    { tools: [tool('write', { path: 'feature.sh', content })] },
+    ...finish({ outcome: 'SUCCESS', summary: 'Wrote it.' }).turns,
+  ],
+});
+const approves = finish({ outcome: 'APPROVED', summary: 'Fine.', blockers: [] });
+const PLAN = '# Feature\n\n## Phase 1: The feature\nAdd `feature.sh`.\n';
+
+let forge: ForgeServer;
+beforeAll(async () => {
+  forge = await startForgeServer({
+    'phase-implementer': [
+      inPhase('> Say it loudly.', writing('echo FEATURE\n')),
+      inPhase('Say it twice.', writing('echo feature feature\n')),
+      ...Array.from({ length: 4 }, () => inPhase('Phase: 1 of 1', writing('echo feature\n'))),
+    ],
+    'phase-reviewer': Array.from({ length: 6 }, () => approves),
+  });
+});
+afterAll(() => forge.close());
+
+const carriedOut = async (shop: ForgeProject): Promise<{ readonly run: ForgeRun; readonly number: number }> => {
+  const plan = { planPath: 'plans/feature.md', plan: PLAN };
+  const run = await shop.launch({}, {}, { workflow: 'phased-plan', input: plan });
+  const { published } = await run.atPullRequest();
+  return { run, number: published?.pullRequest?.number ?? 0 };
+};
+
+it('does what a reviewer asks in one more phase, answers her thread, and merges at the gate', async () => {
+  const shop = await forge.project('reviewed');
+  const { run, number } = await carriedOut(shop);
+  const { published, gate } = await run.view();
+  expect(gate?.decisions).toEqual(['approve', 'reject', 'accept', 'close']);
+  await shop.as('anna', 'POST', `/pulls/${number}/reviews`, {
+    event: 'REQUEST_CHANGES',
+    body: '',
+    comments: [{ path: 'feature.sh', line: 1, body: 'Say it loudly.' }],
+  });
+  const second = await run.pushedAfter(published?.commit);
+  expect(second.progress).toMatchObject({ done: 2, total: 2 });
+  expect(shop.repository.git('show', `${second.branch}:feature.sh`)).toBe('echo FEATURE');
+  const [thread] = shop.repository.issues.get(number)?.pull?.threads ?? [];
+  expect(thread).toMatchObject({ isResolved: true });
+  expect(JSON.stringify(thread)).toContain(`Changed in ${second.published?.commit.slice(0, 10)}.`);
+  await run.decide({ decision: 'approve' });
+  const { merged } = await run.completed();
+  expect(merged).toMatchObject({ baseBranch: 'main' });
+  expect(shop.repository.git('show', 'main:feature.sh')).toBe('echo FEATURE');
+});
+
+it('does what a person asks at the gate in one more phase, and completes when it is closed', async () => {
+  const shop = await forge.project('sent-back');
+  const { run, number } = await carriedOut(shop);
+  const { published } = await run.view();
+  await run.decide({ decision: 'reject', feedback: 'Say it twice.' });
+  const second = await run.pushedAfter(published?.commit);
+  expect(shop.repository.git('show', `${second.branch}:feature.sh`)).toBe('echo feature feature');
+  await run.decide({ decision: 'close', reason: 'Not now.' });
+  await run.completed();
+  expect((await shop.pull(number)).state).toBe('closed');
+});
