@@ -136,7 +136,8 @@ function discussionOf(
   const all: readonly Remark[] = [...reviews, ...threads.flatMap((thread) => thread.comments), ...comments];
   let room = MAX_TEXT_CHARACTERS;
   const shown = new Map<Remark, PullRequestRemark>();
-  for (const remark of all.toSorted((one, other) => other.at.localeCompare(one.at))) {
+  // A forge tells times by the second: of two texts of one second, the later in its list is the newer.
+  for (const remark of all.toReversed().toSorted((one, other) => other.at.localeCompare(one.at))) {
     const whole = remark.isOwn ? withoutMarker(remark.body) : remark.body;
     // No half of a surrogate pair is left at the end.
     const body = whole.length <= room ? whole : whole.slice(0, room).replace(/[\ud800-\udbff]$/, '');
