@@ -18,6 +18,7 @@ let forge: ForgeServer;
 beforeAll(async () => {
   forge = await startForgeServer({
     'phase-implementer': [
+      inPhase('> Why not louder?', finish({ outcome: 'SUCCESS', summary: 'It is loud enough.' })),
       inPhase('> Say it loudly.', writing('echo FEATURE\n')),
       inPhase('Say it twice.', writing('echo feature feature\n')),
       ...Array.from({ length: 4 }, () => inPhase('Phase: 1 of 1', writing('echo feature\n'))),
@@ -49,11 +50,31 @@ it('does what a reviewer asks in one more phase, answers her thread, and merges 
   expect(shop.repository.git('show', `${second.branch}:feature.sh`)).toBe('echo FEATURE');
   const [thread] = shop.repository.issues.get(number)?.pull?.threads ?? [];
   expect(thread).toMatchObject({ isResolved: true });
-  expect(JSON.stringify(thread)).toContain(`Changed in ${second.published?.commit.slice(0, 10)}.`);
+  const [, commit = ''] = /Changed in ([0-9a-f]{10})\./.exec(JSON.stringify(thread)) ?? [];
+  expect(shop.repository.git('show', '--name-only', '--format=', commit)).toBe('feature.sh');
+  expect(shop.repository.git('merge-base', commit, second.branch)).toMatch(new RegExp(`^${commit}`));
   await run.decide({ decision: 'approve' });
   const { merged } = await run.completed();
   expect(merged).toMatchObject({ baseBranch: 'main' });
   expect(shop.repository.git('show', 'main:feature.sh')).toBe('echo FEATURE');
+});
+
+it('leaves the thread of a question open where nothing was changed for it', async () => {
+  const shop = await forge.project('asked-why');
+  const { run, number } = await carriedOut(shop);
+  const { published } = await run.view();
+  await shop.as('anna', 'POST', `/pulls/${number}/reviews`, {
+    event: 'REQUEST_CHANGES',
+    body: '',
+    comments: [{ path: 'feature.sh', line: 1, body: 'Why not louder?' }],
+  });
+  const { gate } = await run.until(({ gate: at }) => at?.kind === 'plan_result');
+  expect(JSON.stringify(gate)).toContain('no_change');
+  await run.decide({ decision: 'approve' });
+  await run.pushedAfter(published?.commit);
+  const [thread] = shop.repository.issues.get(number)?.pull?.threads ?? [];
+  expect(thread).toMatchObject({ isResolved: false });
+  expect(JSON.stringify(thread)).toContain('Nothing was changed.');
 });
 
 it('does what a person asks at the gate in one more phase, and completes when it is closed', async () => {

@@ -157,6 +157,7 @@ export const COMMON_GATES: Readonly<Record<string, GateInfo>> = {
     details: {
       url: 'Address',
       refused: 'Not merged',
+      failure: 'Approved although',
       waiting: 'Remarks and checks that wait',
       newDependencies: 'New dependencies',
     },

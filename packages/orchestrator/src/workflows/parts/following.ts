@@ -62,8 +62,6 @@ interface FollowingStates<
   readonly onAsked: OnAsked;
   /** Actions of a rejection at the gate, before what waited is taken from it: they tell the agent both. */
   readonly onRejected: OnRejected;
-  /** Who is answered after the push, with what. */
-  readonly answering?: (context: Context, answering: Answering) => Answering;
   readonly onError: OnError;
 }
 
@@ -91,7 +89,6 @@ export function followingStates<
   back,
   onAsked,
   onRejected,
-  answering = (_, given) => given,
   onError,
 }: FollowingStates<Context, Stage, Done, Again, Back, OnAsked, OnRejected, OnError>) {
   return {
@@ -108,7 +105,7 @@ export function followingStates<
           ...headerOf(context),
           number: numberOf(context),
           published: context.published?.commit ?? '',
-          answering: answering(context, followingOf(context).answering ?? NOBODY_ANSWERED),
+          answering: followingOf(context).answering ?? NOBODY_ANSWERED,
         }),
         onDone: { target: 'choosing', actions: 'forgetAnswering' },
         onError,

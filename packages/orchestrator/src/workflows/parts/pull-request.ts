@@ -67,7 +67,14 @@ const follows = ({ published, config, leftAsBranch }: FollowingContext): boolean
 /** In a fork: the pull request that the run knows is its source's. It is not acted on, and nobody there is answered. */
 export function withInherited(context: FollowingContext): Pick<FollowingContext, 'following'> {
   const inherited = numberOf(context);
-  return inherited === 0 ? {} : withFollowing(context, { answering: null, inherited });
+  if (inherited === 0) return {};
+  const { held } = followingOf(context);
+  const unanswered = held?.remarks.map((remark) => ({ ...remark, threadId: null }));
+  return withFollowing(context, {
+    answering: null,
+    inherited,
+    ...(held === null || unanswered === undefined ? {} : { held: { ...held, remarks: unanswered } }),
+  });
 }
 
 const lacksPullRequest = (context: FollowingContext): boolean =>

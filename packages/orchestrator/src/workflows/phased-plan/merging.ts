@@ -1,6 +1,7 @@
 /** Merges the finished phases of a wave, one after the other; each merged tree is verified before the branch moves. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
+import { followingOf, withFollowing } from '../parts/pull-request.ts';
 import {
   checkInput,
   failedAt,
@@ -113,7 +114,12 @@ export const mergingPhases = planSetup.createStateConfig({
             const { commit, codeTree } = event.output;
             const mergedPhases = [...context.mergedPhases, phase];
             const done = context.finished[phase];
+            const { answering } = followingOf(context);
+            const isAnswered = answering !== null && codeTree !== context.codeTree;
             enqueue.assign({
+              ...(isAnswered
+                ? withFollowing(context, { answering: { ...answering, commit: done?.commit ?? commit } })
+                : {}),
               head: commit,
               codeTree,
               mergedPhases,

@@ -43,11 +43,15 @@ const taken = (from: TakeInInput['from']) =>
     },
   ] as const;
 
+/** What waited, quoted, and what the person says at the gate. */
+const asksAtGate = (held: string, feedback: string): string =>
+  held === '' ? feedback : `${held}\n\nThe words of the person who sends it back:\n${feedback}`;
+
 /** The pull request: what reviewers ask is done in one more phase. */
 const followed = followingStates({
   stage: 'publishing',
   shows: shownResult,
-  details: () => ({}),
+  details: ({ failure }: PlanContext) => (failure === null ? {} : { failure }),
   done: '#phased-plan.completed',
   again: 'integrating',
   back: '#phased-plan.active.dispatching',
@@ -62,12 +66,10 @@ const followed = followingStates({
         readonly context: PlanContext;
         readonly event: { readonly feedback: string };
       }) => ({
-        feedback: [heldText(context), event.feedback].filter((text) => text !== '').join('\n\n'),
+        feedback: asksAtGate(heldText(context), event.feedback),
       }),
     },
   ],
-  // The phase has ended with a commit, which is merged.
-  answering: (context: PlanContext, answering) => ({ ...answering, commit: context.published?.commit ?? null }),
   onError: failedAt('publishing'),
 });
 

@@ -247,11 +247,14 @@ export const planSetup = withParts.extend({
       enqueue.emit(planRead(context, change.phases));
       enqueue.emit(progress({ ...context, ...change }));
     }),
-    /** Adds a phase after all others, in which is done what reviewers of the pull request ask. */
+    /**
+     * Adds a phase after all others, in which is done what reviewers of the pull request ask. Its calls count against the limit as
+     * it is, since no person decided.
+     */
     addAskedPhase: enqueueActions(({ enqueue, context }, { asked }: { asked: Asked }) => {
       const text = `All phases are merged.\n\n${askedText(pullRequestOf(context), asked)}`;
       const change = withPhase(context, 'Changes for reviewers', text);
-      enqueue.assign(change);
+      enqueue.assign({ ...change, iterationLimit: context.iterationLimit });
       enqueue.emit(planRead(context, change.phases));
       enqueue.emit(progress({ ...context, ...change }));
     }),
