@@ -10,6 +10,8 @@ const PACKAGES = path.join(ROOT, 'packages');
 const SHARED = '@autonomous/shared';
 const SHARED_ENTRIES: Readonly<Record<string, string>> = {
   [SHARED]: 'shared/index.d.ts',
+  [`${SHARED}/client`]: 'shared/client.d.ts',
+  [`${SHARED}/presentation`]: 'shared/presentation.d.ts',
   [`${SHARED}/api`]: 'shared/api/routes.d.ts',
   [`${SHARED}/diagram`]: 'shared/diagram.d.ts',
 };

@@ -8,7 +8,8 @@
  */
 import { mkdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type Client, createClient, FINAL_STATUSES } from '@autonomous/shared';
+import { FINAL_STATUSES } from '@autonomous/shared';
+import { type Client, createClient } from '@autonomous/shared/client';
 import { makePlace, removePlace } from '../demo/place.ts';
 import { decide, DEMO_REQUEST, DEMO_SCRIPT } from '../test/demo-server.fixture.ts';
 import { startServerProcess } from '../test/server-process.fixture.ts';

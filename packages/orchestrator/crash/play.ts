@@ -2,9 +2,6 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
-  ApiError,
-  type Client,
-  createClient,
   FINAL_STATUSES,
   type Gate,
   type GateDecision,
@@ -12,6 +9,7 @@ import {
   shownAt,
   type WorkflowEvent,
 } from '@autonomous/shared';
+import { ApiError, type Client, createClient } from '@autonomous/shared/client';
 import { type ServerProcess, startServerProcess } from '../test/server-process.fixture.ts';
 import { type LedgerLine, readLedger } from './ledger.ts';
 import type { OutsideMove } from './outside-moves.ts';

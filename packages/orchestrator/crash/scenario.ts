@@ -1,5 +1,6 @@
 /** Scenario of the sweep: a project, a script for the models, requests, and a person who decides. */
-import type { Client, Gate, GateDecision, JsonObject, RunConfigRequest, RunView } from '@autonomous/shared';
+import type { Gate, GateDecision, JsonObject, RunConfigRequest, RunView } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import type { Script } from '../src/models/script.ts';
 import type { Asked, Fault } from '../test/scripted-provider.fixture.ts';
 import type { World } from './world.ts';

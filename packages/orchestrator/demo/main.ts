@@ -6,15 +6,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
-import {
-  type Client,
-  createClient,
-  FINAL_STATUSES,
-  type Gate,
-  type RunView,
-  shownAt,
-  type WorkflowEvent,
-} from '@autonomous/shared';
+import { FINAL_STATUSES, type Gate, type RunView, shownAt, type WorkflowEvent } from '@autonomous/shared';
+import { type Client, createClient } from '@autonomous/shared/client';
 import { pino } from 'pino';
 import { workflows } from '../src/workflows/index.ts';
 import { knownRolesOf } from '../src/workflows/workflow.ts';

@@ -98,7 +98,8 @@ function importsOf(file: string, code: string): string[] {
   return [...code.matchAll(/^(?:import|export)\s+([^'"]*?)\s*from\s*["']([^"']+)["']/gm)].flatMap(
     ([, names = '', from = '']) => {
       if (from.startsWith('.')) return [path.posix.join(path.posix.dirname(file), from)];
-      return from === '@autonomous/shared' ? namesIn(names).map(sharedFileOf) : [];
+      const entry = SHARED_ENTRIES[from];
+      return entry === undefined ? [] : namesIn(names).map((name) => sharedFileOf(name, entry));
     },
   );
 }
@@ -108,10 +109,17 @@ function namesIn(clause: string): string[] {
   return list.split(',').flatMap((name) => name.trim().split(/\s+as\s+/)[0] || []);
 }
 
-/** The file of the shared package that declares what is imported from it by this name. */
-function sharedFileOf(name: string): string {
+/** Entries of the shared package whose files count for those who import their names. */
+const SHARED_ENTRIES: Readonly<Record<string, string>> = {
+  '@autonomous/shared': 'shared/src/index.ts',
+  '@autonomous/shared/client': 'shared/src/client.ts',
+  '@autonomous/shared/presentation': 'shared/src/presentation.ts',
+};
+
+/** The file of the shared package that declares what is imported from this entry of it by this name. */
+function sharedFileOf(name: string, entry: string): string {
   const declares = new RegExp(`^export (?:async )?(?:const|function|class) ${name}\\b`, 'm');
-  const index = readFileSync(path.join(PACKAGES, 'shared/src/index.ts'), 'utf8');
+  const index = readFileSync(path.join(PACKAGES, entry), 'utf8');
   const files = [...index.matchAll(/from '\.\/([^']+)'/g)].map(([, file = '']) => `shared/src/${file}`);
   const found = files.find((file) => declares.test(readFileSync(path.join(PACKAGES, file), 'utf8')));
   if (found === undefined) throw new Error(`nothing in packages/shared declares '${name}'`);

@@ -6,15 +6,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Client,
-  createClient,
-  FINAL_STATUSES,
-  type Progress,
-  type RunView,
-  shownAt,
-  type WorkflowEvent,
-} from '@autonomous/shared';
+import { FINAL_STATUSES, type Progress, type RunView, shownAt, type WorkflowEvent } from '@autonomous/shared';
+import { type Client, createClient } from '@autonomous/shared/client';
 import { pino } from 'pino';
 import { explainError } from '../src/cli/exit.ts';
 import { describeEvent } from '../src/cli/timeline.ts';

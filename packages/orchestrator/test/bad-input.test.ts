@@ -8,7 +8,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ApiError, type NewExploration, type NewRun, type ProblemDetails } from '@autonomous/shared';
+import type { NewExploration, NewRun, ProblemDetails } from '@autonomous/shared';
+import { ApiError } from '@autonomous/shared/client';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../src/config.ts';

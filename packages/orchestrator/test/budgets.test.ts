@@ -5,7 +5,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createClient, type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
+import { type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
+import { createClient } from '@autonomous/shared/client';
 import { type ChatCompletionRequest, type FixtureResponse, LLMock } from '@copilotkit/aimock';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { ScriptCall } from '../src/models/script.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createClient } from '@autonomous/shared';
+import { createClient } from '@autonomous/shared/client';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Step } from '../src/agents/acp/acp-agent.fixture.ts';
 import { RESULT_FILE } from '../src/agents/acp/acp-instructions.ts';

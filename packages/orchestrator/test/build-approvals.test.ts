@@ -1,5 +1,6 @@
 /** Plan gate and implementation gate over HTTP: what an approval binds to, edits, questions, and sending work back. */
-import { ApiError, shownAt } from '@autonomous/shared';
+import { shownAt } from '@autonomous/shared';
+import { ApiError } from '@autonomous/shared/client';
 import { describe, expect, it } from 'vitest';
 import { aPlan, aScript, aServer, finish, when, writes } from './orchestrator.fixture.ts';
 

@@ -1,5 +1,6 @@
 /** Comments beside the lines of a result, over HTTP: kept until a decision sends them, over restarts, and never lost. */
-import { ApiError, foldRun, type RunView } from '@autonomous/shared';
+import { foldRun, type RunView } from '@autonomous/shared';
+import { ApiError } from '@autonomous/shared/client';
 import { describe, expect, it } from 'vitest';
 import { aScript, aServer, startServer, when, writes } from './orchestrator.fixture.ts';
 

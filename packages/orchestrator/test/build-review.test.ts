@@ -1,6 +1,6 @@
 /** The view that people and the validator get of a result whose author tries to hide or disguise changes. */
 import { Readable, Writable } from 'node:stream';
-import { reviewDiff } from '@autonomous/shared';
+import { reviewDiff } from '@autonomous/shared/presentation';
 import { expect, it } from 'vitest';
 import { runCli } from '../src/cli/program.ts';
 import { aPlan, aScript, aServer, type Fixture, passes, runs, when, writes } from './orchestrator.fixture.ts';

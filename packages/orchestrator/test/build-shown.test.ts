@@ -1,6 +1,7 @@
 /** A decision accepts exactly what its surface showed to the person who decided. */
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { ApiError, concernsHashOf, hashWordOf, type RunConfigRequest, shownAt } from '@autonomous/shared';
+import { concernsHashOf, hashWordOf, type RunConfigRequest, shownAt } from '@autonomous/shared';
+import { ApiError } from '@autonomous/shared/client';
 import { expect, it } from 'vitest';
 import { runCli } from '../src/cli/program.ts';
 import { personAtTerminal } from '../src/cli/dialog.ts';

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { ApiError, type Client, createClient, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import type { RunView, WorkflowEvent } from '@autonomous/shared';
+import { ApiError, type Client, createClient } from '@autonomous/shared/client';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
 

@@ -2,8 +2,6 @@
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import {
-  type Client,
-  createClient,
   FINAL_STATUSES,
   type Gate,
   type RunConfigRequest,
@@ -11,6 +9,7 @@ import {
   shownAt,
   type WorkflowEvent,
 } from '@autonomous/shared';
+import { type Client, createClient } from '@autonomous/shared/client';
 import { pino } from 'pino';
 import { type DemoPlace, makePlace } from '../demo/place.ts';
 import { type ComposeOptions, startOrchestrator } from '../src/compose.ts';

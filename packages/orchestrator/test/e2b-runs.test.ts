@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createClient } from '@autonomous/shared';
+import { createClient } from '@autonomous/shared/client';
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap.ts';
 import { createE2bProvider } from '../src/sandboxes/e2b/e2b.ts';

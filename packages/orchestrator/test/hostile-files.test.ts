@@ -6,7 +6,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient } from '@autonomous/shared';
+import { createClient } from '@autonomous/shared/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { aScript, FILES, type Files, makeRemote, projectConfig, runs, tool } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';

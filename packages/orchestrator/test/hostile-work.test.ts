@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { type Client, createClient } from '@autonomous/shared';
+import { type Client, createClient } from '@autonomous/shared/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
 

@@ -1,7 +1,7 @@
 /** A key that is given while the server runs: over HTTP, for runs that wait for it, and nowhere to be seen afterwards. */
 import { chmod, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { ApiError } from '@autonomous/shared';
+import { ApiError } from '@autonomous/shared/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { parseScript } from '../src/models/script.ts';
 import { KEYED_MODEL, startKeyedProvider } from './keyed-provider.fixture.ts';

@@ -108,6 +108,12 @@ describe('the reader of imports', () => {
       `import type { E } from '@autonomous/orchestrator';`,
       'may import @autonomous/shared',
     ],
+    [
+      'the client from the engine',
+      'orchestrator/src/engine/engine.ts',
+      `import { createClient } from '@autonomous/shared/client';`,
+      'only clients and the server need what it loads',
+    ],
     ['a path into a package', 'ui/src/index.ts', `import { a } from '../../shared/src/run.ts';`, 'by a path'],
     ['anything from shared', 'shared/src/run.ts', `import { a } from '@autonomous/ui';`, 'may import no other package'],
     ['an unknown package', 'web/src/index.ts', '', 'is in no row of PACKAGES'],

@@ -74,6 +74,10 @@ const PORTS = new Set([
   'repository/repository.ts',
 ]);
 
+/** What clients of the server run. The engine, which is a library of its own, loads none of it. */
+const CLIENT = '@autonomous/shared/client';
+const FIRST_ROW_OF_CLIENTS = 5;
+
 /** Row 1 takes time, chance and the outside as arguments. */
 const IMPURE_MODULES = /^node:(?!crypto$|path(\/|$)|url$|util$|assert(\/|$))/;
 const IMPURE_CALLS =
@@ -167,6 +171,8 @@ function layerViolations(file: SourceFile): readonly string[] {
     ];
   }
   const imports = importsOf(file).flatMap((specifier) => {
+    if (specifier === CLIENT && layer.row < FIRST_ROW_OF_CLIENTS)
+      return [`${file.path} (row ${layer.row}) imports ${CLIENT}; only clients and the server need what it loads.`];
     if (!specifier.startsWith('.')) return [];
     const target = path.posix.join(path.posix.dirname(from), specifier);
     const reason = whyNot(from, layer, target);

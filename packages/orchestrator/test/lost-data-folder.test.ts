@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { createClient } from '@autonomous/shared';
+import { createClient } from '@autonomous/shared/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { makeBareRemote } from '../src/repository/git-fixture.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';

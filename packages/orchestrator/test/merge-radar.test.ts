@@ -2,7 +2,8 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createRunStore, foreseenConflictText, syncRecentRuns } from '@autonomous/shared';
+import { foreseenConflictText } from '@autonomous/shared/presentation';
+import { createRunStore, syncRecentRuns } from '@autonomous/shared/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { aPlan, aScript, aServer, passes, startServer, when, writes } from './orchestrator.fixture.ts';
 

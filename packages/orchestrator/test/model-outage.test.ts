@@ -2,7 +2,8 @@
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Client, RunConfigRequest } from '@autonomous/shared';
+import type { RunConfigRequest } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { parseScript } from '../src/models/script.ts';
 import { aScript, aServer, startServer } from './orchestrator.fixture.ts';

@@ -1,6 +1,7 @@
 /** Requests that race each other over HTTP, in orders that chance gives and a seed repeats. */
 import fc from 'fast-check';
-import { type Client, type RunView, type ShownGate, shownAt } from '@autonomous/shared';
+import { type RunView, type ShownGate, shownAt } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import { describe, expect, it } from 'vitest';
 import { errand } from './errand.fixture.ts';
 import { type Answer, answerOf, ModelServer, PROJECT } from './model-server.fixture.ts';

@@ -2,15 +2,8 @@
  * A real HTTP server in front of the real engine and store, with workflows and activities of the test's own and a clock
  * that only the test moves. It can die and come back: what the old one still does then reaches nothing.
  */
-import {
-  ApiError,
-  type Client,
-  createClient,
-  type JsonObject,
-  type JsonValue,
-  type RunView,
-  type WorkflowEvent,
-} from '@autonomous/shared';
+import type { JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
+import { ApiError, type Client, createClient } from '@autonomous/shared/client';
 import { pino } from 'pino';
 import { openStore } from '../simulation/store.ts';
 import { ManualClock } from '../src/engine/engine.fixture.ts';

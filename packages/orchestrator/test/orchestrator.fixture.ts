@@ -9,8 +9,6 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import {
   bindingOf,
-  type Client,
-  createClient,
   foldRun,
   type GateDecision,
   type Progress,
@@ -21,6 +19,7 @@ import {
   type WorkflowEvent,
   type WorkflowEventType,
 } from '@autonomous/shared';
+import { type Client, createClient } from '@autonomous/shared/client';
 import { pino } from 'pino';
 import { onTestFinished, vi } from 'vitest';
 import { type RunningOrchestrator, startOrchestrator } from '../src/compose.ts';

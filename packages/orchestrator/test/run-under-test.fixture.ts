@@ -12,8 +12,6 @@ import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
-  type Client,
-  createClient,
   hashesOf,
   isEvent,
   type JsonObject,
@@ -23,6 +21,7 @@ import {
   type RunView,
   type WorkflowEvent,
 } from '@autonomous/shared';
+import { type Client, createClient } from '@autonomous/shared/client';
 import { parse, stringify } from 'yaml';
 import { makePlace } from '../demo/place.ts';
 import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';

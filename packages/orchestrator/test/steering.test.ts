@@ -2,7 +2,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Client, TranscriptEntry } from '@autonomous/shared';
+import type { TranscriptEntry } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { aScript, aServer, runs, tool, when } from './orchestrator.fixture.ts';
 import { RunUnderTest } from './run-under-test.fixture.ts';

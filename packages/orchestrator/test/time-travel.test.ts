@@ -1,5 +1,6 @@
 /** Time travel over HTTP: views and statecharts of the past, and runs that go on from there. */
-import { ApiError, type RunView, type ShownGate, shownAt, type WorkflowEvent } from '@autonomous/shared';
+import { type RunView, type ShownGate, shownAt, type WorkflowEvent } from '@autonomous/shared';
+import { ApiError } from '@autonomous/shared/client';
 import { describe, expect, it } from 'vitest';
 import { buildV3 as build } from '../src/workflows/build/build-3.ts';
 import {

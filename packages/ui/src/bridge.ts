@@ -2,15 +2,8 @@
  * Messages between a web view and the editor's extension. Only the extension talks to the server, because only it has
  * the token. The web view calls by message, and receives events through the extension's store.
  */
-import type {
-  Client,
-  FeedStatus,
-  ForeseenConflictsChange,
-  ProblemDetails,
-  Progress,
-  RunStoreState,
-  WorkflowEvent,
-} from '@autonomous/shared';
+import type { ForeseenConflictsChange, ProblemDetails, Progress, WorkflowEvent } from '@autonomous/shared';
+import type { Client, FeedStatus, RunStoreState } from '@autonomous/shared/client';
 import type { LaunchDraft } from './launch-choice.ts';
 
 /** A screen and what it shows: the path of the same address in the dashboard. */

@@ -1,4 +1,4 @@
-import type { FeedStatus } from '@autonomous/shared';
+import type { FeedStatus } from '@autonomous/shared/client';
 import { describe, expect, it } from 'vitest';
 import { feedNews, RESUMING, sentence } from './connection-news.ts';
 

@@ -1,5 +1,5 @@
 /** Messages about the connection, in the same words on every screen. None while it works. */
-import type { FeedStatus } from '@autonomous/shared';
+import type { FeedStatus } from '@autonomous/shared/client';
 
 /** The server answers again, and what was missed is being fetched; of a run: it is taken up again. */
 export const RESUMING = 'Resuming…';

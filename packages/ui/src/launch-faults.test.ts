@@ -1,4 +1,4 @@
-import { ApiError } from '@autonomous/shared';
+import { ApiError } from '@autonomous/shared/client';
 import { expect, it } from 'vitest';
 import { faultAt, faultsElsewhere, faultsOf } from './launch-faults.ts';
 

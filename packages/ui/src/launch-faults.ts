@@ -1,5 +1,6 @@
 /** Where the faults of a refused launch are shown: beside the field that has each, the others below the form. */
-import { ApiError, type Fault } from '@autonomous/shared';
+import type { Fault } from '@autonomous/shared';
+import { ApiError } from '@autonomous/shared/client';
 
 /** The faults of a refusal by field; empty where it names none. Those of an exploration lose the approach that they are in. */
 export function faultsOf(error: unknown): readonly Fault[] {

@@ -12,7 +12,7 @@ import {
   type FeedStatus,
   type RunStore,
   syncRecentRuns,
-} from '@autonomous/shared';
+} from '@autonomous/shared/client';
 
 export interface ServerPlace {
   readonly url: string;

@@ -1,6 +1,7 @@
 /** A decision whose answer never comes back, against the real server: it is made again. */
 import path from 'node:path';
-import { type Client, createClient, createDecisionKeys, explainRefusal, type Gate } from '@autonomous/shared';
+import type { Gate } from '@autonomous/shared';
+import { type Client, createClient, createDecisionKeys, explainRefusal } from '@autonomous/shared/client';
 import { afterEach, expect, it, vi } from 'vitest';
 import { aServer, type AServer } from './a-server.fixture.ts';
 

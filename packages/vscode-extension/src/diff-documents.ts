@@ -2,17 +2,8 @@
  * A run's result beside its base, in the editor's own diff. Whole files come from the git repository of an open folder where
  * it has both commits; else what the server's diff shows of them.
  */
-import {
-  changeNotes,
-  type FileChange,
-  leftOutText,
-  type PatchSide,
-  type ReviewedFile,
-  reviewDiff,
-  type RunDiff,
-  showHidden,
-  sidesOf,
-} from '@autonomous/shared';
+import { type FileChange, type RunDiff, showHidden } from '@autonomous/shared';
+import { changeNotes, leftOutText, type PatchSide, type ReviewedFile, reviewDiff, sidesOf } from '@autonomous/shared/presentation';
 import * as vscode from 'vscode';
 import { fileAt, folderWithCommit } from './git-checkout.ts';
 import { firstClientOf, type Host, runsOf } from './host.ts';

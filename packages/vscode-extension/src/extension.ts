@@ -1,5 +1,5 @@
 /** Puts the parts together: one connection and one store, from which trees, status, notifications and panels follow. */
-import { createWorkflowCatalog, syncWorkflowCatalog } from '@autonomous/shared';
+import { createWorkflowCatalog, syncWorkflowCatalog } from '@autonomous/shared/client';
 import { pathOf, screenOf } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { createBranchItem } from './branch-item.ts';

@@ -1,5 +1,6 @@
 /** Services that the parts of the extension share. */
-import { type RunView, type WorkflowCatalog, workflowOf as workflowIn, type WorkflowSummary } from '@autonomous/shared';
+import type { RunView, WorkflowSummary } from '@autonomous/shared';
+import { type WorkflowCatalog, workflowOf as workflowIn } from '@autonomous/shared/client';
 import type { HostActions } from '@autonomous/ui';
 import type * as vscode from 'vscode';
 import type { Connection } from './connection.ts';

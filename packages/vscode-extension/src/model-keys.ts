@@ -2,7 +2,8 @@
  * Keys of model providers in the editor's secret storage, for the server that this extension starts: it keeps them in memory and
  * is given them at each start.
  */
-import type { Client, NewKey } from '@autonomous/shared';
+import type { NewKey } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 
 /** The part of `vscode.SecretStorage` that is needed. */
 export interface SecretStore {

@@ -1,4 +1,5 @@
-import { ApiError, type Client, type Setup } from '@autonomous/shared';
+import type { Setup } from '@autonomous/shared';
+import { ApiError, type Client } from '@autonomous/shared/client';
 import { expect, it } from 'vitest';
 import { createModelKeys } from './model-keys.ts';
 import { createModelReadiness } from './model-readiness.ts';

@@ -1,6 +1,7 @@
 /** Web views: one panel a run or screen, used again by what it shows and restored with the window. */
 import { randomBytes } from 'node:crypto';
-import { launchableOf, type NewExploration, type NewRun, type WorkflowSummary } from '@autonomous/shared';
+import type { NewExploration, NewRun, WorkflowSummary } from '@autonomous/shared';
+import { launchableOf } from '@autonomous/shared/client';
 import type { HostActions, Screen } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { connectionNews } from './connection-words.ts';

@@ -1,4 +1,4 @@
-import { sanitizeText } from '@autonomous/shared';
+import { sanitizeText } from '@autonomous/shared/presentation';
 
 /**
  * A message, a prompt or a choice of the editor, as words alone. In messages and prompts the editor makes links of

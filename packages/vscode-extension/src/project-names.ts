@@ -1,5 +1,6 @@
 /** Names of the server's projects, asked for when a run names one that is not known. */
-import type { Client, Project, RunView } from '@autonomous/shared';
+import type { Project, RunView } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 
 export interface ProjectNames {
   /** By id. */

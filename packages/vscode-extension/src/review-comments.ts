@@ -2,7 +2,8 @@
  * Comments beside the lines of a result, in the editor's own threads. The server keeps them, as one list with those of the
  * panels.
  */
-import { type RunView, takesComments } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import { takesComments } from '@autonomous/shared/presentation';
 import * as vscode from 'vscode';
 import { sayFailure } from './commands/register.ts';
 import { type Comment, CommentThreads, isAlike, redraw, textOf } from './comment-threads.ts';

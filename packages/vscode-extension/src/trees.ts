@@ -1,5 +1,7 @@
 /** The three views in the activity bar: native trees over the store, of which only what changed is drawn again. */
-import { foreseenConflictText, isResuming, type RunView, type ShownGate } from '@autonomous/shared';
+import type { RunView, ShownGate } from '@autonomous/shared';
+import { foreseenConflictText } from '@autonomous/shared/presentation';
+import { isResuming } from '@autonomous/shared/client';
 import * as vscode from 'vscode';
 import { connectionBrief } from './connection-words.ts';
 import type { ConnectionState } from './connection.ts';

@@ -1,4 +1,5 @@
-import { ApiError, type Client, createRunStore, emptyRunStoreState, type WorkflowEvent } from '@autonomous/shared';
+import type { WorkflowEvent } from '@autonomous/shared';
+import { ApiError, type Client, createRunStore, emptyRunStoreState } from '@autonomous/shared/client';
 import { CALLS, type HostActions, type Screen, type ToWebView } from '@autonomous/ui';
 import { describe, expect, it, vi } from 'vitest';
 import { aRun } from '@autonomous/shared/a-run.fixture';

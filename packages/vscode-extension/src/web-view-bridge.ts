@@ -2,7 +2,8 @@
  * The extension's end of the talk with one web view: hands on what the store learns, makes the calls that the web view
  * asks for, and does what only the editor can. The token stays on this side.
  */
-import { type NewExploration, type NewRun, problemOf, type RunStore, type RunStoreState } from '@autonomous/shared';
+import type { NewExploration, NewRun } from '@autonomous/shared';
+import { problemOf, type RunStore, type RunStoreState } from '@autonomous/shared/client';
 import type { FromWebView, HostActions, Screen, ScreenClient, ToWebView } from '@autonomous/ui';
 import { readMessage } from './from-web-view.ts';
 

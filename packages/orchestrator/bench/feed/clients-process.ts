@@ -1,6 +1,7 @@
 /** The clients beside the screen that is measured, in a process of their own: `clients-process.ts TASK`. */
 import { setInterval } from 'node:timers/promises';
-import { createClient, isEvent, type WebSocketConstructor, type WorkflowEvent } from '@autonomous/shared';
+import { isEvent, type WorkflowEvent } from '@autonomous/shared';
+import { createClient, type WebSocketConstructor } from '@autonomous/shared/client';
 import { WebSocket } from 'ws';
 import { endWithParent, report } from '../contest/child.ts';
 import { stepOf } from './stages.ts';

@@ -3,7 +3,7 @@
  * the handshake, in a replay, live. Then it is counted what each of them heard. `cuts-process.ts TASK`
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Client, createClient, type WebSocketConstructor } from '@autonomous/shared';
+import { type Client, createClient, type WebSocketConstructor } from '@autonomous/shared/client';
 import { WebSocket } from 'ws';
 import { endWithParent, report } from '../contest/child.ts';
 import { compare } from './deliveries.ts';

@@ -1,6 +1,6 @@
 /** Runs of the bench's workflow on a server. */
 import path from 'node:path';
-import type { Client } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 
 /** The file that a server is given as AUTONOMOUS_WORKFLOWS. */
 export const PULSE = path.join(import.meta.dirname, 'pulse.ts');

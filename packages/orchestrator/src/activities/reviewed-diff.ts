@@ -1,5 +1,6 @@
 /** Makes the diff that the validator judges, and lists the changes that it does not contain. */
-import { changeNotes, type Concern, type FileChange, type RunDiff, showHidden } from '@autonomous/shared';
+import { type Concern, type FileChange, type RunDiff, showHidden } from '@autonomous/shared';
+import { changeNotes } from '@autonomous/shared/presentation';
 import { digestOf } from '../artifacts/concern-digests.ts';
 import { namesDependencies } from '../artifacts/dependencies.ts';
 import type { RemoteProject, Repository, TreeChange } from '../repository/repository.ts';

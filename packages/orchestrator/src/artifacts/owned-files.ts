@@ -4,12 +4,13 @@
  * Pure.
  */
 import { folded } from './folded-path.ts';
-import { selfRunningChanges, withSelfRunningContent } from './self-running.ts';
+import { partlyRunningFormat, reasonsBy } from './self-running-paths.ts';
 
 /** Most patterns of one workflow, and most characters of one. */
 const MAX_PATTERNS = 50;
 const MAX_LENGTH = 500;
 const EVERY = '**';
+const listedReason = reasonsBy([]);
 
 /** Windows opens a device under these names, whatever their ending. */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
@@ -54,9 +55,7 @@ export function ownedPathFaults(patterns: unknown): readonly string[] {
 
 /** Reasons why no server may write to this path by itself; `null` where it may. */
 export function writingFault(path: string): string | null {
-  const file = { path, before: null, after: { mode: '100644', oid: '' } };
-  const [listed] = selfRunningChanges([file], new Map());
-  if (listed !== undefined || withSelfRunningContent([file]).length > 0)
+  if (listedReason(path) !== null || partlyRunningFormat(path) !== null)
     return 'a file of this name can run code by itself, so that a person has to review its changes';
   return null;
 }

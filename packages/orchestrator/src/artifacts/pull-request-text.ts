@@ -2,7 +2,8 @@
  * Title and body of a run's pull request. What agents and people wrote mentions nobody and closes no issue there. Pure; texts
  * given here must be free of secrets already.
  */
-import { type RunView, testCountText } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import { testCountText } from '@autonomous/shared/presentation';
 import { code, inline, table } from './quoted-markdown.ts';
 
 export interface PullRequestText {

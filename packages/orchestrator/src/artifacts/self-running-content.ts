@@ -4,7 +4,7 @@
  * a line that could hold more than it shows counts as it stands. Pure.
  */
 import { parse as parseToml } from 'smol-toml';
-import { folded } from './folded-path.ts';
+import { type PartlyRunningFormat, partlyRunningFormat } from './self-running-paths.ts';
 import { aliasOf, isElsewhere, isPathLike, placesIn } from './self-running-places.ts';
 
 /**
@@ -15,15 +15,8 @@ export type ReadKeys = (text: string) => ReadonlyMap<string, string>;
 
 /** Reader for a file of which only parts can run code by themselves; `null` for any other file. */
 export function contentReader(path: string): ReadKeys | null {
-  const parts = folded(path).split('/');
-  const name = parts.at(-1) ?? '';
-  const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
-  if (read !== undefined) return read;
-  if (name.endsWith('.gemspec')) return programReader(GEMSPEC);
-  const isText = name.endsWith('.txt') || name.endsWith('.in') || name.endsWith('.pip');
-  const isRequirements =
-    name.includes('requirements') || name.startsWith('constraints') || parts.at(-2) === 'requirements';
-  return isText && isRequirements ? requirements : null;
+  const format = partlyRunningFormat(path);
+  return format === null ? null : READERS[format];
 }
 
 // ---- values at any depth
@@ -466,7 +459,7 @@ function onlyHas(bare: string, known: ReadonlySet<string>): boolean {
   return /^[\w\s,()[\]{}=>.!]*$/.test(rest) && (rest.match(/[A-Za-z_]\w*/g) ?? []).every((word) => known.has(word));
 }
 
-const READERS: Readonly<Record<string, ReadKeys>> = {
+const READERS: Readonly<Record<PartlyRunningFormat, ReadKeys>> = {
   'package.json': packageJson,
   'composer.json': composerJson,
   'deno.json': denoJson,
@@ -510,4 +503,7 @@ const READERS: Readonly<Record<string, ReadKeys>> = {
   'bun.lockb': () => {
     throw new Error('it is no text');
   },
+
+  '*.gemspec': programReader(GEMSPEC),
+  requirements,
 };

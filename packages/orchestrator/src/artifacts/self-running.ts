@@ -4,9 +4,8 @@
  * contents of manifests and lockfiles. Pure; strangers write what is read here, so that the server asks its worker for it.
  */
 import { showHidden } from '@autonomous/shared';
-import { folded } from './folded-path.ts';
 import { contentReader } from './self-running-content.ts';
-import { SELF_RUNNING_PATHS } from './self-running-table.ts';
+import { reasonsBy } from './self-running-paths.ts';
 
 /** A file before and after; `null` where it is not there. */
 export interface ChangedFile {
@@ -214,87 +213,4 @@ function within(folder: readonly string[], target: string): string | null {
     else if (parts.pop() === undefined) return null;
   }
   return parts.join('/');
-}
-
-// ---- patterns
-
-/** The patterns of rows, ready to be asked for many paths. */
-interface Patterns {
-  /** Row by a file's name, or by a folder's. */
-  readonly files: ReadonlyMap<string, number>;
-  readonly folders: ReadonlyMap<string, number>;
-  /** Those with `*`, or of more than one name. */
-  readonly others: readonly {
-    readonly names: readonly (readonly string[])[];
-    readonly isFolder: boolean;
-    readonly row: number;
-  }[];
-}
-
-const TABLE = patternsOf(SELF_RUNNING_PATHS.map(({ patterns }) => patterns));
-
-/** The table's word on a path, then the project's; `null` where neither has one. */
-function reasonsBy(more: readonly string[]): (path: string) => string | null {
-  const own = patternsOf([more]);
-  return (path) => {
-    const parts = folded(path).split('/');
-    const row = rowOf(TABLE, parts);
-    if (row !== null) return SELF_RUNNING_PATHS[row]?.reason ?? null;
-    return rowOf(own, parts) === null ? null : 'the project or the server wants to see it';
-  };
-}
-
-function patternsOf(rows: readonly (readonly string[])[]): Patterns {
-  const files = new Map<string, number>();
-  const folders = new Map<string, number>();
-  const others: Patterns['others'][number][] = [];
-  for (const [row, patterns] of rows.entries()) {
-    for (const pattern of patterns.map(folded)) {
-      const isFolder = pattern.endsWith('/');
-      const names = pattern.split('/').filter((name) => name !== '');
-      const [first = ''] = names;
-      const exact = isFolder ? folders : files;
-      if (names.length !== 1 || first.includes('*'))
-        others.push({ names: names.map((name) => name.split('*')), isFolder, row });
-      else if (!exact.has(first)) exact.set(first, row);
-    }
-  }
-  return { files, folders, others };
-}
-
-/** The first row that has a pattern for a path. */
-function rowOf({ files, folders, others }: Patterns, parts: readonly string[]): number | null {
-  const rows = [
-    ...parts.slice(0, -1).map((part) => folders.get(part)),
-    files.get(parts.at(-1) ?? ''),
-    others.find((pattern) => isMatch(parts, pattern))?.row,
-  ].filter((row) => row !== undefined);
-  return rows.length === 0 ? null : Math.min(...rows);
-}
-
-function isMatch(parts: readonly string[], { names, isFolder }: Patterns['others'][number]): boolean {
-  // Most patterns end here.
-  if (!isFolder && !isName(parts.at(-1) ?? '', names.at(-1) ?? [])) return false;
-  // A folder: some part above the last is it. A file: the last parts are it.
-  const [from, last] = isFolder ? [names.length, parts.length - 1] : [parts.length, parts.length];
-  for (let end = from; end <= last; end++) {
-    if (end >= names.length && names.every((name, index) => isName(parts[end - names.length + index] ?? '', name)))
-      return true;
-  }
-  return false;
-}
-
-/** A pattern by what stands between its `*`: the parts are looked for from left to right, so that time is linear. */
-function isName(name: string, pattern: readonly string[]): boolean {
-  const first = pattern[0] ?? '';
-  if (pattern.length === 1) return name === first;
-  if (!name.startsWith(first)) return false;
-  const last = pattern.at(-1) ?? '';
-  let at = first.length;
-  for (const part of pattern.slice(1, -1)) {
-    const found = name.indexOf(part, at);
-    if (found === -1) return false;
-    at = found + part.length;
-  }
-  return name.length - at >= last.length && name.endsWith(last);
 }

@@ -1,7 +1,7 @@
 /** Resolves the server's address and token for commands that are clients. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Client, createClient } from '@autonomous/shared';
+import { type Client, createClient } from '@autonomous/shared/client';
 import { readServerConfig, type ServerConfig } from '../config.ts';
 import { CommandFailure, UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';

@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import {
   BUDGET_NAMES,
   type BudgetChange,
-  type Client,
   type Decision,
   type DecisionField,
   fieldOf,
@@ -13,6 +12,7 @@ import {
   type Question,
   shownAt,
 } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import { CommandFailure, UsageError } from './exit.ts';
 import { readBytes } from './input-files.ts';
 import type { CliIo } from './io.ts';

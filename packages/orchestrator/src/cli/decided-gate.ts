@@ -4,7 +4,6 @@
  */
 import {
   acceptsConcerns,
-  type Client,
   type Decision,
   type Gate,
   hashWordOf,
@@ -13,6 +12,7 @@ import {
   shownAt,
   vouches,
 } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import { openGate, whatIsApproved } from './decide.ts';
 import { askLine, isYes } from './dialog.ts';
 import { CommandFailure, UsageError } from './exit.ts';

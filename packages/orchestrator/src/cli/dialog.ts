@@ -1,17 +1,15 @@
 /** Asks the person at the terminal what to do at a gate. */
 import { createInterface } from 'node:readline/promises';
 import {
-  ApiError,
-  type Client,
   type Decision,
   type Gate,
   type GateDecision,
   type GateInfo,
   gateInfoOf,
-  ServerUnreachable,
   shownAt,
   vouches,
 } from '@autonomous/shared';
+import { ApiError, type Client, ServerUnreachable } from '@autonomous/shared/client';
 import { answerOf, approvalField, approvalOf, budgetOf } from './decide.ts';
 import { CommandFailure, explainError, UsageError } from './exit.ts';
 import type { AskPerson } from './follow.ts';

@@ -1,4 +1,5 @@
-import { ApiError, InvalidRequest, type RunView, ServerUnreachable, toProblem } from '@autonomous/shared';
+import { InvalidRequest, type RunView, toProblem } from '@autonomous/shared';
+import { ApiError, ServerUnreachable } from '@autonomous/shared/client';
 import { describe, expect, it } from 'vitest';
 import { exitCodeOf, explainError, UsageError } from './exit.ts';
 

@@ -1,5 +1,6 @@
 /** Exit codes, and what a person reads when a command ends in an error. */
-import { ApiError, refusalLines, type RunView, ServerUnreachable, toProblem } from '@autonomous/shared';
+import { type RunView, toProblem } from '@autonomous/shared';
+import { ApiError, refusalLines, ServerUnreachable } from '@autonomous/shared/client';
 import { startCommand } from '../server/start-command.ts';
 
 export const EXIT = {

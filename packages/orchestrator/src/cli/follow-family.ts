@@ -1,14 +1,13 @@
 /** Follows a run and its child runs until the run ends or all of them wait for a person. */
 import {
-  type Client,
   FINAL_STATUSES,
   foldRun,
   type Gate,
   type RunView,
   type WorkflowEvent,
-  workflowOf,
   type WorkflowSummary,
 } from '@autonomous/shared';
+import { type Client, workflowOf } from '@autonomous/shared/client';
 import { type CliIo, sayEntry, sayJson } from './io.ts';
 import { describeEvent } from './timeline.ts';
 

@@ -1,14 +1,7 @@
 /** Follows a run until its command ends, and prints how to continue. */
-import {
-  branchConflictOf,
-  type Client,
-  conflictCommands,
-  type Gate,
-  type GateDecision,
-  gateInfoOf,
-  type RunView,
-  vouches,
-} from '@autonomous/shared';
+import { type Gate, type GateDecision, gateInfoOf, type RunView, vouches } from '@autonomous/shared';
+import { branchConflictOf, conflictCommands } from '@autonomous/shared/presentation';
+import type { Client } from '@autonomous/shared/client';
 import { approvalOption } from './decide.ts';
 import { withConcerns } from './decided-gate.ts';
 import { personAtTerminal } from './dialog.ts';

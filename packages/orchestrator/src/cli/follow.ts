@@ -1,15 +1,7 @@
 /** Follows a run: its history, then what happens, until it ends or a person has to act. */
-import {
-  type Client,
-  FINAL_STATUSES,
-  foldRun,
-  type Gate,
-  type Progress,
-  pulseText,
-  type RunView,
-  type WorkflowEvent,
-  type WorkflowInfo,
-} from '@autonomous/shared';
+import { FINAL_STATUSES, foldRun, type Gate, type Progress, type RunView, type WorkflowEvent, type WorkflowInfo } from '@autonomous/shared';
+import { pulseText } from '@autonomous/shared/presentation';
+import type { Client } from '@autonomous/shared/client';
 import { describeEvent, describeProgress, type TimelineEntry } from './timeline.ts';
 import { LiveLine } from './live-line.ts';
 import { type CliIo, note, sayEntry, sayJson } from './io.ts';

@@ -1,7 +1,8 @@
 /** verify, export and migrate with the real program, a real server and its database. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient, type RunView } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import { createClient } from '@autonomous/shared/client';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { damageText } from '../event-store/sqlite/damage.fixture.ts';

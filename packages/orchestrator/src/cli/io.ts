@@ -1,6 +1,6 @@
 /** Environment of a command: its streams, variables and working directory. */
 import type { Readable, Writable } from 'node:stream';
-import { plainJson } from '@autonomous/shared';
+import { plainJson } from '@autonomous/shared/presentation';
 import { formatTimeline, printable, type TimelineEntry } from './timeline.ts';
 
 export interface CliIo {

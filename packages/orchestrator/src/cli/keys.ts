@@ -2,7 +2,8 @@
 import { text } from 'node:stream/consumers';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { type Client, InvalidRequest, type ProviderSetup, ServerUnreachable, type Setup } from '@autonomous/shared';
+import { InvalidRequest, type ProviderSetup, type Setup } from '@autonomous/shared';
+import { type Client, ServerUnreachable } from '@autonomous/shared/client';
 import { readServerConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
 import { keysFile } from '../server-setup/keys-file.ts';

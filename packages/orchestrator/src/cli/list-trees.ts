@@ -1,5 +1,6 @@
 /** Lists the newest runs with their parents and all runs below them. */
-import { ApiError, type Client, type RunView, treeOf } from '@autonomous/shared';
+import { type RunView, treeOf } from '@autonomous/shared';
+import { ApiError, type Client } from '@autonomous/shared/client';
 
 const PAGE = 200;
 

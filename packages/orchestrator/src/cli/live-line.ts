@@ -2,7 +2,8 @@
  * Progress of a run below its timeline: one line that is drawn again and again on a terminal, and a line every 30 seconds anywhere
  * else, such as a log.
  */
-import { type Progress, type Pulses, pulseText, withoutPulse, withPulse } from '@autonomous/shared';
+import type { Progress, Pulses } from '@autonomous/shared';
+import { pulseText, withoutPulse, withPulse } from '@autonomous/shared/presentation';
 import type { CliIo } from './io.ts';
 import { printable } from './timeline.ts';
 

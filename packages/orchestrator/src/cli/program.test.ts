@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
-import { type Client, createClient, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import type { RunView, WorkflowEvent } from '@autonomous/shared';
+import { type Client, createClient } from '@autonomous/shared/client';
 import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { connect } from './connection.ts';
 import type { CliIo } from './io.ts';

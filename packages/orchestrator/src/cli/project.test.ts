@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import type { Client, NewProject, Project } from '@autonomous/shared';
+import type { NewProject, Project } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliIo } from './io.ts';
 import { makePlace, type Place } from './program.fixture.ts';

@@ -1,7 +1,8 @@
 /** Resolves the project of a new run: the one that the person names, or the repository of the working directory. */
 import { stat } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';
-import { ApiError, type Client, type NewProject, type NewRun, type Project, type RunView } from '@autonomous/shared';
+import type { NewProject, NewRun, Project, RunView } from '@autonomous/shared';
+import { ApiError, type Client } from '@autonomous/shared/client';
 import { UsageError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
 import { askGit } from './local-git.ts';

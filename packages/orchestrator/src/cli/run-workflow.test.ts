@@ -1,4 +1,5 @@
-import type { Artifact, Client } from '@autonomous/shared';
+import type { Artifact } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import { aWaitingRun, aWorkflow } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
 import { approvalOption } from './decide.ts';

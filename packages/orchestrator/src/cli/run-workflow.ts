@@ -1,5 +1,6 @@
 /** Finds the description of a workflow among those that the server lists: titles of its stages, gates, documents and roles. */
-import { type Client, launchableOf, type RunView, workflowOf, type WorkflowSummary } from '@autonomous/shared';
+import type { RunView, WorkflowSummary } from '@autonomous/shared';
+import { type Client, launchableOf, workflowOf } from '@autonomous/shared/client';
 import { CommandFailure } from './exit.ts';
 
 /** The workflow of a run; `undefined` where the server has it no more, so that its names stand for themselves. */

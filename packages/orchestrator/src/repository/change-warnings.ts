@@ -1,13 +1,7 @@
 /** Hints for the person who decides on a change of a file, beside its lines. */
 import { setImmediate as othersFirst } from 'node:timers/promises';
-import {
-  type FileChange,
-  hiddenWarning,
-  hunkLines,
-  lookAlikeFault,
-  type RawFile,
-  TextWarnings,
-} from '@autonomous/shared';
+import type { FileChange } from '@autonomous/shared';
+import { hiddenWarning, hunkLines, lookAlikeFault, type RawFile, TextWarnings } from '@autonomous/shared/presentation';
 import { isKnownBinary } from './text-files.ts';
 
 export interface ShownChange extends Pick<FileChange, 'path' | 'status'> {

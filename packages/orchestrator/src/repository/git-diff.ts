@@ -4,7 +4,8 @@
  * git treats as binary because of a NUL byte are shown as text unless their content speaks against it.
  */
 import { setImmediate as othersFirst } from 'node:timers/promises';
-import { type FileChange, type RawFile, type RunDiff, readPatch } from '@autonomous/shared';
+import type { FileChange, RunDiff } from '@autonomous/shared';
+import { type RawFile, readPatch } from '@autonomous/shared/presentation';
 import { changeWarnings } from './change-warnings.ts';
 import { type GitPlace, runGit, splitNul } from './git.ts';
 import { readBlobs } from './git-outgoing.ts';

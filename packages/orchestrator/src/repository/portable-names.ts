@@ -2,7 +2,8 @@
  * Names that mean something else, or another file, on another system than this one. Only new names are checked: names that
  * a project already has are its own decision.
  */
-import { lookAlikeFault, plainLetters, showHidden } from '@autonomous/shared';
+import { showHidden } from '@autonomous/shared';
+import { lookAlikeFault, plainLetters } from '@autonomous/shared/presentation';
 import { onEachFolder, OWN_FOLDER, plainName } from './repository-paths.ts';
 
 /** Windows opens a device under these names, whatever their ending. */

@@ -1,7 +1,8 @@
 /** Contract suite that every adapter of the repository port must pass, for every kind of remote. */
 import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { Conflict, InvalidRequest, NotFound, reviewDiff, Unprocessable } from '@autonomous/shared';
+import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/shared';
+import { reviewDiff } from '@autonomous/shared/presentation';
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   AT,

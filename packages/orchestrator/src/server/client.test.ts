@@ -1,18 +1,16 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ForeseenConflict, GateDecision, WorkflowEvent } from '@autonomous/shared';
 import {
   ApiError,
   createClient,
   createRunStore,
   type FeedStatus,
-  type ForeseenConflict,
-  type GateDecision,
   selectRuns,
   ServerUnreachable,
   syncRunStore,
   type WebSocketConstructor,
-  type WorkflowEvent,
-} from '@autonomous/shared';
+} from '@autonomous/shared/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { anEvent, aView } from '../event-store/sqlite/steps.fixture.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createClient, RECENT_RUNS } from '@autonomous/shared';
+import { createClient, RECENT_RUNS } from '@autonomous/shared/client';
 import { DASHBOARD_FILES } from './dashboard.ts';
 import { sendRaw, type ServerUnderTest, startTestServer } from './running-server.fixture.ts';
 

@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { RECENT_RUNS } from '@autonomous/shared';
+import { RECENT_RUNS } from '@autonomous/shared/client';
 import { startCommand } from './start-command.ts';
 
 /**

@@ -3,13 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type Client,
-  createClient,
-  type ForeseenConflict,
-  type WebSocketConstructor,
-  type WorkflowEvent,
-} from '@autonomous/shared';
+import type { ForeseenConflict, WorkflowEvent } from '@autonomous/shared';
+import { type Client, createClient, type WebSocketConstructor } from '@autonomous/shared/client';
 import { pino } from 'pino';
 import { WebSocket } from 'ws';
 import type { NewEvent } from '../event-store/event-store.ts';

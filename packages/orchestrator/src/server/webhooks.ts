@@ -4,15 +4,8 @@
  * itself. A repeated delivery costs at most one more look, which changes nothing.
  */
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import {
-  InvalidRequest,
-  NotFound,
-  parseJsonBytes,
-  PayloadTooLarge,
-  readBytes,
-  toProblem,
-  Unavailable,
-} from '@autonomous/shared';
+import { InvalidRequest, NotFound, PayloadTooLarge, toProblem, Unavailable } from '@autonomous/shared';
+import { parseJsonBytes, readBytes } from '@autonomous/shared/client';
 import { answerProblem } from '@autonomous/shared/api';
 import type { Context } from 'hono';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
-import { ApiError, createRunStore, type GateDecision, type RunView } from '@autonomous/shared';
+import type { GateDecision, RunView } from '@autonomous/shared';
+import { ApiError, createRunStore } from '@autonomous/shared/client';
 import { aRun } from '@autonomous/shared/a-run.fixture';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createDecisionSender, type DecisionSender } from './decision-sender.ts';

@@ -1,12 +1,6 @@
 /** A decision on its way: sent at once, looked after while nothing is heard of it, free to be made again when it is late. */
-import {
-  ApiError,
-  createDecisionKeys,
-  type Decision,
-  type GateDecision,
-  type RunStore,
-  winnerOf,
-} from '@autonomous/shared';
+import type { Decision, GateDecision } from '@autonomous/shared';
+import { ApiError, createDecisionKeys, type RunStore, winnerOf } from '@autonomous/shared/client';
 import { createStore } from '@xstate/store';
 import type { ScreenClient } from '../bridge.ts';
 import { messageOf } from '../hosts/messages.ts';

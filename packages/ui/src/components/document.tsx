@@ -1,5 +1,6 @@
 /** A Markdown document of an agent: text is text, its Mermaid blocks are drawn, and nothing in it is loaded or run. */
-import { showHidden, splitDirections, splitHidden } from '@autonomous/shared';
+import { showHidden, splitHidden } from '@autonomous/shared';
+import { splitDirections } from '@autonomous/shared/presentation';
 import markdownIt from 'markdown-it';
 import { type MouseEvent, useMemo } from 'react';
 import { useConstraintMarks } from './constraints.tsx';

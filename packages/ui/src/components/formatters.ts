@@ -1,5 +1,6 @@
 /** Figures as a person reads them: in a sentence or a table, and short beside the axis of a plot. */
-import { dollars, durationText } from '@autonomous/shared';
+import { dollars } from '@autonomous/shared';
+import { durationText } from '@autonomous/shared/presentation';
 
 export type Measure = 'count' | 'percent' | 'duration' | 'dollars';
 

@@ -1,5 +1,6 @@
 /** Words a gate's decision and its author, in the same way on every screen. */
-import { gateInfoOf, type GateOutcome, type WorkflowInfo, withoutTerminal } from '@autonomous/shared';
+import { gateInfoOf, type GateOutcome, type WorkflowInfo } from '@autonomous/shared';
+import { withoutTerminal } from '@autonomous/shared/presentation';
 import type { ReactNode } from 'react';
 import { Link } from './link.tsx';
 import { Ago } from './times.tsx';

@@ -1,5 +1,5 @@
 /** The lines of one changed file, with room for comments where they can become feedback. */
-import { binaryText, leftOutText, type PatchLine, type ReviewedFile } from '@autonomous/shared';
+import { binaryText, leftOutText, type PatchLine, type ReviewedFile } from '@autonomous/shared/presentation';
 import { Fragment, type KeyboardEvent, useState } from 'react';
 import { LineComments, type Margin } from './line-comments.tsx';
 

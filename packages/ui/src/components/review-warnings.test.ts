@@ -1,4 +1,4 @@
-import { reviewDiff } from '@autonomous/shared';
+import { reviewDiff } from '@autonomous/shared/presentation';
 import { createElement } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { expect, it } from 'vitest';

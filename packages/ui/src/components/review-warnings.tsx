@@ -1,15 +1,6 @@
 /** Warnings about a result's changes that a person should read before they decide, beside the lines themselves. */
-import {
-  type Artifact,
-  type DiffReview,
-  documentInfoOf,
-  presentedAt,
-  type ReviewedFile,
-  reviewDiff,
-  type RunView,
-  textWarnings,
-  wordsOf,
-} from '@autonomous/shared';
+import { type Artifact, documentInfoOf, presentedAt, type RunView, wordsOf } from '@autonomous/shared';
+import { type DiffReview, type ReviewedFile, reviewDiff, textWarnings } from '@autonomous/shared/presentation';
 import { useMemo } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { Icon } from './icon.tsx';

@@ -1,5 +1,6 @@
 /** The comments of a run as its page uses them. The server keeps them, and the feed sends them to every client. */
-import { type RunView, takesComments } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import { takesComments } from '@autonomous/shared/presentation';
 import { useHost } from '../hosts/host.ts';
 import type { Margin } from './line-comments.tsx';
 

@@ -1,5 +1,6 @@
 /** Renders a run's status as a shape, a colour and a word, so that none of them is needed alone. */
-import { FINAL_STATUSES, isResuming, type RunStatus, type RunView } from '@autonomous/shared';
+import { FINAL_STATUSES, type RunStatus, type RunView } from '@autonomous/shared';
+import { isResuming } from '@autonomous/shared/client';
 import { useSelector } from '@xstate/store-react';
 import { RESUMING } from '../connection-news.ts';
 import { useHost, useWorkflow } from '../hosts/host.ts';

@@ -1,5 +1,5 @@
 /** Points in time on a page: what they say moves with the clock. */
-import { agoText } from '@autonomous/shared';
+import { agoText } from '@autonomous/shared/presentation';
 import { useSyncExternalStore } from 'react';
 
 let format: Intl.DateTimeFormat | undefined;

@@ -7,7 +7,7 @@ import {
   emptyRunStoreState,
   syncRecentRuns,
   syncWorkflowCatalog,
-} from '@autonomous/shared';
+} from '@autonomous/shared/client';
 import { feedNews } from '../connection-news.ts';
 import { pathOf, type Screen, screenOf } from '../bridge.ts';
 import { createPlaceStore, type Host } from './host.ts';

@@ -1,5 +1,6 @@
 /** Services that a host gives to screens. A host is the dashboard page or a web view of the editor. */
-import { type RunStore, type WorkflowCatalog, workflowOf, type WorkflowSummary } from '@autonomous/shared';
+import type { WorkflowSummary } from '@autonomous/shared';
+import { type RunStore, type WorkflowCatalog, workflowOf } from '@autonomous/shared/client';
 import { createStore } from '@xstate/store';
 import { useSelector } from '@xstate/store-react';
 import { createContext, useContext } from 'react';

@@ -1,13 +1,6 @@
 /** The markup of a part of a screen as it is first drawn, in a host that knows given runs. Nothing is sent. */
-import {
-  createClient,
-  createRunStore,
-  createWorkflowCatalog,
-  type ForeseenConflict,
-  type Progress,
-  type RunView,
-  type WorkflowSummary,
-} from '@autonomous/shared';
+import type { ForeseenConflict, Progress, RunView, WorkflowSummary } from '@autonomous/shared';
+import { createClient, createRunStore, createWorkflowCatalog } from '@autonomous/shared/client';
 import { createElement, type ReactNode } from 'react';
 import { renderToStaticMarkup } from 'react-dom/server';
 import { pathOf } from '../bridge.ts';

@@ -1,4 +1,5 @@
-import { type Page, emptyRunStoreState, listOlderRuns, type RunStoreState, type RunView } from '@autonomous/shared';
+import type { Page, RunView } from '@autonomous/shared';
+import { emptyRunStoreState, listOlderRuns, type RunStoreState } from '@autonomous/shared/client';
 import { aRun } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
 import type { FromWebView, ToWebView } from '../bridge.ts';

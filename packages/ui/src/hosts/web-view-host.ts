@@ -1,14 +1,13 @@
 /** A web view of the editor: everything goes through the extension, which alone holds the token. */
+import { FINAL_STATUSES, type ProblemDetails } from '@autonomous/shared';
 import {
   ApiError,
   createRunStore,
   createWorkflowCatalog,
-  FINAL_STATUSES,
-  type ProblemDetails,
   type RunStoreState,
   syncWorkflowCatalog,
   withRuns,
-} from '@autonomous/shared';
+} from '@autonomous/shared/client';
 import {
   type Call,
   CALLS,

@@ -3,7 +3,8 @@
  * hidden character in an element's text by an escape, wherever the text comes from, and lays out code from the left.
  * React's escaping of markup is the model.
  */
-import { showHidden, splitDirections, splitHidden } from '@autonomous/shared';
+import { showHidden, splitHidden } from '@autonomous/shared';
+import { splitDirections } from '@autonomous/shared/presentation';
 import { createElement, type ElementType, Fragment, type ReactNode } from 'react';
 import { jsx as reactJsx, jsxs as reactJsxs } from 'react/jsx-runtime';
 

@@ -1,5 +1,6 @@
 /** Changes of a run, file by file. */
-import { type DiffReview, reviewDiff, type RunView } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import { type DiffReview, reviewDiff } from '@autonomous/shared/presentation';
 import { useHost } from '../hosts/host.ts';
 import { Loading, useLoaded } from '../components/loading.tsx';
 import { Patch } from '../components/patch-table.tsx';

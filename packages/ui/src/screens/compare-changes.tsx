@@ -1,5 +1,6 @@
 /** Changes of several runs, file by file, with files that can be taken from one run into another. */
-import { type FileChange, type ReviewedFile, reviewDiff, type RunDiff, type RunView } from '@autonomous/shared';
+import type { FileChange, RunDiff, RunView } from '@autonomous/shared';
+import { type ReviewedFile, reviewDiff } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { useMemo, useState } from 'react';
 import { useHost } from '../hosts/host.ts';

@@ -1,5 +1,6 @@
 /** The newest versions of the runs' first document, drawn next to each other. */
-import { withoutTerminal, type RunView, wordsOf } from '@autonomous/shared';
+import { type RunView, wordsOf } from '@autonomous/shared';
+import { withoutTerminal } from '@autonomous/shared/presentation';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { tabsOf } from '../run-tabs.ts';
 import { Document } from '../components/document.tsx';

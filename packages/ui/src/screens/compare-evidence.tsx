@@ -1,5 +1,6 @@
 /** Outcomes of the server's own checks of the newest result of each run. */
-import { durationText, type Evidence, type RunView } from '@autonomous/shared';
+import type { Evidence, RunView } from '@autonomous/shared';
+import { durationText } from '@autonomous/shared/presentation';
 import { runRows, RunTable } from '../components/run-table.tsx';
 
 const ROWS = runRows([

@@ -1,5 +1,6 @@
 /** Conflicts that a merge of a live run would have now, with links to the other runs: in every tab of the run's page. */
-import { clippedPath, type ForeseenConflict, type RunView, sanitizeText } from '@autonomous/shared';
+import type { ForeseenConflict, RunView } from '@autonomous/shared';
+import { clippedPath, sanitizeText } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { Fragment } from 'react';
 import { Link } from '../components/link.tsx';

@@ -1,5 +1,6 @@
 /** Determines the state of each constraint of a plan: approved, looked for, and the run's current evidence about it. */
-import { type Artifact, type Evidence, sanitizeText, type RunView } from '@autonomous/shared';
+import type { Artifact, Evidence, RunView } from '@autonomous/shared';
+import { sanitizeText } from '@autonomous/shared/presentation';
 import type { Constraint } from '@autonomous/shared/diagram';
 
 export const DEMAND_STATES = ['proposed', 'bound', 'checked', 'failed', 'changed'] as const;

@@ -1,15 +1,6 @@
 /** Stored events of a run: a window of them, around the linked event if there is one. */
-import {
-  eventInfoOf,
-  fieldsText,
-  ownEventText,
-  plainJson,
-  sanitizeText,
-  shortened,
-  type RunView,
-  type WorkflowEvent,
-  type WorkflowInfo,
-} from '@autonomous/shared';
+import type { RunView, WorkflowEvent, WorkflowInfo } from '@autonomous/shared';
+import { eventInfoOf, fieldsText, ownEventText, plainJson, sanitizeText, shortened } from '@autonomous/shared/presentation';
 import { useState } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { CopyLink } from '../components/copy-link.tsx';

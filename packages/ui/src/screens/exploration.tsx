@@ -1,5 +1,6 @@
 /** Runs that try different ways, side by side: in figures, by their plans, their changes and their evidence. */
-import { CHANGES_TYPE, durationText, type RunView } from '@autonomous/shared';
+import { CHANGES_TYPE, type RunView } from '@autonomous/shared';
+import { durationText } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { useMemo, useState } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';

@@ -1,5 +1,6 @@
 /** Concerns about a result that a person has to see before they decide, each with its reasons. */
-import { type Gate, sanitizeText } from '@autonomous/shared';
+import type { Gate } from '@autonomous/shared';
+import { sanitizeText } from '@autonomous/shared/presentation';
 
 export function GateConcerns({ gate }: { readonly gate: Gate }) {
   const concerns = gate.concerns ?? [];

@@ -1,5 +1,6 @@
 /** Details of a gate that its workflow names: texts as they are, lists numbered. */
-import { type Gate, gateDetailsOf, type GateInfo } from '@autonomous/shared';
+import type { Gate, GateInfo } from '@autonomous/shared';
+import { gateDetailsOf } from '@autonomous/shared/presentation';
 
 export function GateDetails({ gate, info }: { readonly gate: Gate; readonly info: GateInfo }) {
   return gateDetailsOf(gate, info).map(({ key, title, lines, isList }) => (

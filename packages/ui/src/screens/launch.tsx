@@ -1,5 +1,6 @@
 /** A new run of any workflow, or several ways of doing the same side by side. Remembers what was chosen last. */
-import { type Fault, launchableOf, type Project, type WorkflowSummary } from '@autonomous/shared';
+import type { Fault, Project, WorkflowSummary } from '@autonomous/shared';
+import { launchableOf } from '@autonomous/shared/client';
 import { useSelector } from '@xstate/store-react';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';

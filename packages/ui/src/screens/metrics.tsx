@@ -1,16 +1,6 @@
 /** Metrics of runs over a period: how many completed, how long they took, where they waited and what they cost. */
-import {
-  commonTitles,
-  durationText,
-  type GateWaiting,
-  type Metrics as Figures,
-  type MetricsFigures,
-  type MetricsPart,
-  type Project,
-  titleOfName,
-  type WorkflowFigures,
-  type WorkflowInfo,
-} from '@autonomous/shared';
+import { commonTitles, type GateWaiting, type Metrics as Figures, type MetricsFigures, type MetricsPart, type Project, titleOfName, type WorkflowFigures, type WorkflowInfo } from '@autonomous/shared';
+import { durationText } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { useMemo } from 'react';
 import { METRICS_DAYS, type MetricsDays, type Screen } from '../bridge.ts';

@@ -1,4 +1,5 @@
-import type { DiffReview, ReviewedFile, RunDiff, RunView } from '@autonomous/shared';
+import type { RunDiff, RunView } from '@autonomous/shared';
+import type { DiffReview, ReviewedFile } from '@autonomous/shared/presentation';
 
 /** Changes of one run against its base commit, as far as they were fetched. */
 export interface RunChanges {

@@ -1,17 +1,7 @@
 /** All runs: who waits for a person first. Thousands of them cost what is visible. */
-import {
-  foreseenConflictsBrief,
-  listOlderRuns,
-  type Project,
-  pulseOf,
-  pulseText,
-  type RunView,
-  sanitizeText,
-  withoutTerminal,
-  type WorkflowInfo,
-  workflowOf,
-  type WorkflowSummary,
-} from '@autonomous/shared';
+import type { Project, RunView, WorkflowInfo, WorkflowSummary } from '@autonomous/shared';
+import { foreseenConflictsBrief, pulseOf, pulseText, sanitizeText, withoutTerminal } from '@autonomous/shared/presentation';
+import { listOlderRuns, workflowOf } from '@autonomous/shared/client';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useSelector } from '@xstate/store-react';
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from 'react';

@@ -1,5 +1,6 @@
 /** Notices of a run, such as what its sandbox leaves out: beside its open gate, else in its overview. */
-import { type RunView, withoutTerminal } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import { withoutTerminal } from '@autonomous/shared/presentation';
 
 /** Further notices are folded, so that the document of a gate stays near its decisions. */
 const SHOWN_NOTICES = 3;

@@ -1,15 +1,7 @@
 /** One run: what it waits for, and everything known of it, a tab each. */
-import {
-  ApiError,
-  documentInfoOf,
-  durationText,
-  FINAL_STATUSES,
-  presentedAt,
-  pulseText,
-  sanitizeText,
-  type RunView,
-  withoutTerminal,
-} from '@autonomous/shared';
+import { documentInfoOf, FINAL_STATUSES, presentedAt, type RunView } from '@autonomous/shared';
+import { durationText, pulseText, sanitizeText, withoutTerminal } from '@autonomous/shared/presentation';
+import { ApiError } from '@autonomous/shared/client';
 import { useSelector } from '@xstate/store-react';
 import { useEffect, useState } from 'react';
 import type { Screen } from '../bridge.ts';

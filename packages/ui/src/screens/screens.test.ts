@@ -1,6 +1,6 @@
 import { constraintsOf } from '@autonomous/shared/diagram';
 import { describe, expect, it } from 'vitest';
-import { agoText, durationText } from '@autonomous/shared';
+import { agoText, durationText } from '@autonomous/shared/presentation';
 import { constraintsIn } from './run-document.tsx';
 import { codeIn } from './sign-in.tsx';
 import { stateName } from './statechart.tsx';

@@ -1,11 +1,6 @@
 /** Keys of providers, agents of the server's machine and default models: the first page of a server that has none. */
-import {
-  type AgentSetup,
-  configuredRoles,
-  launchableOf,
-  type ProviderSetup,
-  type Setup as ServerSetup,
-} from '@autonomous/shared';
+import { type AgentSetup, configuredRoles, type ProviderSetup, type Setup as ServerSetup } from '@autonomous/shared';
+import { launchableOf } from '@autonomous/shared/client';
 import { useSelector } from '@xstate/store-react';
 import { type ReactNode, useId, useState } from 'react';
 import type { SetupClient } from '../bridge.ts';

@@ -1,5 +1,6 @@
 /** The machine that drives a run: where it is, how it came there, and what can happen next. */
-import { type RunView, withoutTerminal } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import { withoutTerminal } from '@autonomous/shared/presentation';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { statusLabel } from '../labels.ts';
 import { ChildRuns, useChildrenByKey } from './child-runs.tsx';

@@ -1,12 +1,6 @@
 /** Takes chosen files of one run into another, as a decision at that one's gate: what will happen is said before. */
-import {
-  type Decision,
-  gateInfoOf,
-  type RunView,
-  takesFilesAt,
-  type WorkflowCatalogState,
-  workflowOf,
-} from '@autonomous/shared';
+import { type Decision, gateInfoOf, type RunView, takesFilesAt } from '@autonomous/shared';
+import { type WorkflowCatalogState, workflowOf } from '@autonomous/shared/client';
 import { useSelector } from '@xstate/store-react';
 import { useId, useState } from 'react';
 import { useHost } from '../hosts/host.ts';

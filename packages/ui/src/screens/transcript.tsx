@@ -1,5 +1,6 @@
 /** Live transcript of agents and checks, with a field for messages to a running agent. */
-import { withoutTerminal, type Progress, type RunView, type TranscriptEntry } from '@autonomous/shared';
+import type { Progress, RunView, TranscriptEntry } from '@autonomous/shared';
+import { withoutTerminal } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useHost } from '../hosts/host.ts';

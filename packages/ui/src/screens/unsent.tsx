@@ -1,5 +1,6 @@
 /** Texts of a person that no decision has sent: comments beside lines, and drafts at gates that are closed. */
-import { countedComments, FINAL_STATUSES, leftComments, sanitizeText, type RunView } from '@autonomous/shared';
+import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
+import { countedComments, leftComments, sanitizeText } from '@autonomous/shared/presentation';
 import { LineComment } from '../components/line-comments.tsx';
 import { Link } from '../components/link.tsx';
 import { drafts, leftDrafts, useDrafts } from '../components/drafts.ts';

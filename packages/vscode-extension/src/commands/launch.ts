@@ -2,7 +2,8 @@
  * New runs in a few native steps, as the workflow needs them; the last choices are where the next run begins. Models, time limits,
  * budgets and base branch are told in the last step and changed in the form.
  */
-import { ApiError, explainRefusal, launchableOf, type Project, type WorkflowSummary } from '@autonomous/shared';
+import type { Project, WorkflowSummary } from '@autonomous/shared';
+import { ApiError, explainRefusal, launchableOf } from '@autonomous/shared/client';
 import {
   type Choice,
   choiceLine,

@@ -1,5 +1,6 @@
 /** The models that a server works with: a key of a provider, or an agent that is found on the server's machine. */
-import { type AgentSetup, type Client, explainRefusal, type ProviderSetup, type Setup } from '@autonomous/shared';
+import type { AgentSetup, ProviderSetup, Setup } from '@autonomous/shared';
+import { type Client, explainRefusal } from '@autonomous/shared/client';
 import * as vscode from 'vscode';
 import { clientOf, type Host, type Panels } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';

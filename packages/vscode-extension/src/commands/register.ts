@@ -1,5 +1,5 @@
 /** Registers commands. An error of a command is shown to the person and logged. */
-import { explainRefusal } from '@autonomous/shared';
+import { explainRefusal } from '@autonomous/shared/client';
 import * as vscode from 'vscode';
 import type { Host } from '../host.ts';
 import type { CommandId } from '../identifiers.ts';

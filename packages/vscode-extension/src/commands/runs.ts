@@ -1,5 +1,6 @@
 /** The commands about a run that decide no gate: looking at it, its result, steering and cancelling it. */
-import { branchConflictOf, FINAL_STATUSES, presentedAt, type RunView } from '@autonomous/shared';
+import { FINAL_STATUSES, presentedAt, type RunView } from '@autonomous/shared';
+import { branchConflictOf } from '@autonomous/shared/presentation';
 import { documentTab, pullRequestOf, type RunTab, tabsOf } from '@autonomous/ui';
 import path from 'node:path';
 import * as vscode from 'vscode';

@@ -1,7 +1,7 @@
 /** Starts the server of this machine: the installed package, which is installed first where it is missing, or a checkout. */
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from '@autonomous/shared';
+import { createClient } from '@autonomous/shared/client';
 import * as vscode from 'vscode';
 import type { Host } from '../host.ts';
 import { COMMANDS, SETTINGS } from '../identifiers.ts';

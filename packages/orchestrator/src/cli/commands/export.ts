@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { InvalidRequest, type JsonObject, type JsonValue, NotFound, ServerUnreachable } from '@autonomous/shared';
+import { InvalidRequest, type JsonObject, type JsonValue, NotFound } from '@autonomous/shared';
+import { ServerUnreachable } from '@autonomous/shared/client';
 import type { CommandLine, ServerOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { databaseOf } from '../database.ts';

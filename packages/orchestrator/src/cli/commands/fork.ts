@@ -1,12 +1,6 @@
 /** The command `fork`: starts a new run from a point in the history of another. */
-import {
-  type Client,
-  type GateDecision,
-  type RunConfigRequest,
-  runConfigRequestSchema,
-  shownAt,
-  vouches,
-} from '@autonomous/shared';
+import { type GateDecision, type RunConfigRequest, runConfigRequestSchema, shownAt, vouches } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import { collect, collectModels, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { confirmFork, namedHashes, type ShownOptions, withConcerns } from '../decided-gate.ts';

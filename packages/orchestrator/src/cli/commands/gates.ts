@@ -1,5 +1,6 @@
 /** The command `gates`: lists the gates that wait for a person. */
-import { type Client, type Gate, type RunView, workflowOf } from '@autonomous/shared';
+import type { Gate, RunView } from '@autonomous/shared';
+import { type Client, workflowOf } from '@autonomous/shared/client';
 import type { CommandLine, JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';

@@ -1,5 +1,6 @@
 /** The command `history`: lists the events of a run. */
-import { eventName, fieldsText, type WorkflowEvent, type WorkflowInfo } from '@autonomous/shared';
+import type { WorkflowEvent, WorkflowInfo } from '@autonomous/shared';
+import { eventName, fieldsText } from '@autonomous/shared/presentation';
 import type { CommandLine, JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';

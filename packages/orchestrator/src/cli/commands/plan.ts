@@ -1,15 +1,6 @@
 /** The command `plan run`: carries out a plan in phases, and resumes one that waits. */
-import {
-  type Client,
-  type Gate,
-  type JsonObject,
-  MAX_JSON_BYTES,
-  type NewRun,
-  type Project,
-  type RunConfigRequest,
-  type RunStart,
-  type RunView,
-} from '@autonomous/shared';
+import type { Gate, JsonObject, NewRun, Project, RunConfigRequest, RunStart, RunView } from '@autonomous/shared';
+import { type Client, MAX_JSON_BYTES } from '@autonomous/shared/client';
 import { readPlan, repositoryPath, wavesOf } from '../../workflows/phased-plan/plan-file.ts';
 import { findProjectChecks } from '../../workflows/phased-plan/project-checks.ts';
 import { collectModels, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';

@@ -1,5 +1,6 @@
 /** The command `retry`: retries a run at its pause or failed validation, or with `--all` every paused run at once. */
-import { type Client, PAUSE_REASONS } from '@autonomous/shared';
+import { PAUSE_REASONS } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import type { CommandLine, DecidingOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';

@@ -1,12 +1,7 @@
 /** The command `show`: shows a run, as it is or as it was. */
-import {
-  ApiError,
-  type Client,
-  foreseenConflictText,
-  type RunView,
-  sanitizeText,
-  workflowOf,
-} from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import { foreseenConflictText, sanitizeText } from '@autonomous/shared/presentation';
+import { ApiError, type Client, workflowOf } from '@autonomous/shared/client';
 import { collect, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';

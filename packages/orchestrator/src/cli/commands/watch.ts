@@ -1,5 +1,6 @@
 /** The command `watch`: follows a run that was started elsewhere. */
-import type { Client, RunView } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
 import type { CommandLine, JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { exitCodeOf, UsageError } from '../exit.ts';

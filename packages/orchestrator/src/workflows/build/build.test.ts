@@ -1,4 +1,5 @@
-import { COMMON_GATES, gateDetailsOf, type JsonObject, type RunConfig } from '@autonomous/shared';
+import { COMMON_GATES, type JsonObject, type RunConfig } from '@autonomous/shared';
+import { gateDetailsOf } from '@autonomous/shared/presentation';
 import { Actor } from 'xstate';
 import { describe, expect, it, vi } from 'vitest';
 import { newRun } from '../../core/advance.ts';

@@ -1,5 +1,5 @@
 /** Outcomes of checks: the failures, notices and details that people and later calls are given, and the support for a result. */
-import { baselineText, failureText } from '@autonomous/shared';
+import { baselineText, failureText } from '@autonomous/shared/presentation';
 import type { Checked, Note } from '../../activities/types.ts';
 import type { BuildContext, Failure } from './types.ts';
 

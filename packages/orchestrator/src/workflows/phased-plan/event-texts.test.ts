@@ -1,4 +1,4 @@
-import { eventTextFault, ownEventText } from '@autonomous/shared';
+import { eventTextFault, ownEventText } from '@autonomous/shared/presentation';
 import { expect, it } from 'vitest';
 import { PLAN_EVENTS } from './event-texts.ts';
 import { phasedPlan } from './index.ts';

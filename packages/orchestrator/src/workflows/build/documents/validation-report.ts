@@ -1,5 +1,6 @@
 /** The validation report of a run, `.autonomous/runs/<id>/validation-report.md`. Pure; texts given here must be free of secrets already. */
-import { type Baseline, type Concern, type ConstraintFinding, type Evidence, testCountText } from '@autonomous/shared';
+import type { Baseline, Concern, ConstraintFinding, Evidence } from '@autonomous/shared';
+import { testCountText } from '@autonomous/shared/presentation';
 import { code, fenced, inline, table } from '../../../artifacts/quoted-markdown.ts';
 
 export interface ValidationReport {
