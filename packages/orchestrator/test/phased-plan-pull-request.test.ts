@@ -40,6 +40,9 @@ it('does what a reviewer asks in one more phase, answers her thread, and merges 
   const { run, number } = await carriedOut(shop);
   const { published, gate } = await run.view();
   expect(gate?.decisions).toEqual(['approve', 'reject', 'accept', 'close']);
+  const { body } = await shop.pull(number);
+  expect(body).toContain('and 1 child run with');
+  expect(body).toContain('Scripted models took part');
   await shop.as('anna', 'POST', `/pulls/${number}/reviews`, {
     event: 'REQUEST_CHANGES',
     body: '',
@@ -70,6 +73,7 @@ it('leaves the thread of a question open where nothing was changed for it', asyn
   });
   const { gate } = await run.until(({ gate: at }) => at?.kind === 'plan_result');
   expect(JSON.stringify(gate)).toContain('no_change');
+  expect(JSON.stringify(gate)).toContain('Changes for reviewers: It left everything as it found it');
   await run.decide({ decision: 'approve' });
   await run.pushedAfter(published?.commit);
   const [thread] = shop.repository.issues.get(number)?.pull?.threads ?? [];

@@ -94,10 +94,13 @@ function isRecord(path: string, runId: string): boolean {
   );
 }
 
-function noChange(changes: readonly TreeChange[], baseCommit: string): readonly Concern[] {
+function noChange(
+  changes: readonly TreeChange[],
+  baseCommit: string,
+  reason = 'Beside the plan and the record, the result is the base commit.',
+): readonly Concern[] {
   if (changes.length > 0) return [];
   const hash = digestOf(['no_change', baseCommit]);
-  const reason = 'Beside the plan and the record, the result is the base commit.';
   return [{ kind: 'no_change', title: 'Nothing was changed', items: [{ reason }], hash }];
 }
 
@@ -272,7 +275,7 @@ async function concernsOfChildren(
       reason: `${change.reason}; the result as a whole does not show it`,
     }));
     const own = [
-      ...noChange(all, baseCommit),
+      ...noChange(all, baseCommit, 'It left everything as it found it, beside the plan and the record.'),
       ...concernOfCode(tools, undone),
       ...(await unreviewed(tools, examined, changes, taken)),
       ...concernsOfTests(view.baseline, latestEvidence(view, view.codeTree)).filter(

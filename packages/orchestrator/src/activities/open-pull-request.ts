@@ -132,6 +132,7 @@ async function textOf(tools: ActivityTools, { project, view, branch, commit }: O
   const title = (fields as { readonly title?: unknown }).title;
   const rendered = renderPullRequest({
     view: { ...view, branch },
+    childRuns: await tools.childRuns(view.id),
     title: tools.scrub(typeof title === 'string' ? title : ''),
     document: text === '' ? null : text,
     commit,

@@ -52,6 +52,8 @@ export interface ActivityTools {
   /** The project for a run: with the engine-owned files of that run, which the repository then treats as such. */
   project(id: string, runId: string): Promise<RemoteProject & { readonly name: string }>;
   view(runId: string): Promise<RunView>;
+  /** All runs below a run, of all generations. */
+  childRuns(runId: string): Promise<readonly RunView[]>;
   /** @param after sequence of the last event already seen; all events when absent */
   events(runId: string, after?: number): Promise<readonly WorkflowEvent[]>;
   /** All steps of a run as the hash chain has them. */

@@ -7,6 +7,7 @@ const PLAN = '# Plan\n\nAsk @octocat about #12.\n\n```mermaid\nflowchart TD\n  a
 
 function rendered(view: Partial<RunView> = {}, given: { readonly plan?: string; readonly template?: string } = {}) {
   return renderPullRequest({
+    childRuns: [],
     view: aView('r-1', { originalRequest: 'Add a login page.\nFixes #7, thanks @ada', ...view }),
     title: 'Add a login page',
     document: given.plan ?? PLAN,
@@ -15,7 +16,7 @@ function rendered(view: Partial<RunView> = {}, given: { readonly plan?: string; 
   });
 }
 
-const NOTHING = { title: 't', document: null, commit: 'c', template: null } as const;
+const NOTHING = { childRuns: [], title: 't', document: null, commit: 'c', template: null } as const;
 
 describe('the body of a pull request', () => {
   it('has request, plan, checks, answers, decisions, and how to reproduce', () => {
@@ -43,6 +44,29 @@ describe('the body of a pull request', () => {
     expect(body).toContain('Run `r-1`');
   });
 
+  it('tells the checks of the result from those of an earlier one', () => {
+    const check = (tree: string, exitCode: number) => ({
+      mode: 'as_is',
+      codeTree: tree.repeat(40),
+      commands: [{ command: 'npm test', exitCode, durationMs: 5, output: '' }],
+    });
+    const { body } = rendered({ evidence: [check('d', 1), check('e', 0)] as unknown as RunView['evidence'] });
+    expect(body).toMatch(/\| an earlier result \| `npm test` \| 1 \|/);
+    expect(body).toMatch(/\| the result \| `npm test` \| 0 \|/);
+  });
+
+  it('counts what its child runs have spent, and says that they were scripted', () => {
+    const child = aView('r-2', {
+      cost: { inputTokens: 700, outputTokens: 30, calls: 4, costUsd: 1.5 },
+      scriptedModels: ['scripted:demo'],
+    });
+    const view = aView('r-1', { cost: { inputTokens: 50, outputTokens: 5, calls: 1 } });
+    const { body } = renderPullRequest({ ...NOTHING, view, childRuns: [child] });
+    expect(body).toContain('Run `r-1` and 1 child run with');
+    expect(body).toContain('750 tokens in, 35 out in 5 calls, 1.50 US dollars');
+    expect(body).toContain('Scripted models took part');
+  });
+
   it('mentions nobody and closes nothing', () => {
     const evil = 'closes #9 @team/all GH-4 https://github.com/o/r/issues/3 <img src=x> ![x](http://y)';
     const { title, body } = renderPullRequest({
@@ -55,6 +79,7 @@ describe('the body of a pull request', () => {
       document: `${evil}\n\n\`inline @code #1\`\n\n<!-- @hidden #5 -->\n`,
       commit: 'c',
       template: null,
+      childRuns: [],
     });
     const acts = /@\w|#\d|\bGH-\d|\/issues\/\d|<img|!\[/;
     const outside = body.replace(/`+[^`]*`+/g, '');
@@ -107,6 +132,7 @@ describe('the body of a pull request', () => {
       document: 'p'.repeat(200_000),
       commit: 'c',
       template: '- [ ] I have read the guide',
+      childRuns: [],
     });
     expect(body.length).toBeLessThan(65_536);
     expect(title).toHaveLength(200);

@@ -13,6 +13,8 @@ export interface PullRequestText {
 
 export interface PullRequestContent {
   readonly view: RunView;
+  /** All runs below it, which did a part of the work. */
+  readonly childRuns: readonly RunView[];
   readonly title: string;
   /** Markdown of the plan, without its front matter; `null` where the run has none. */
   readonly document: string | null;
@@ -45,7 +47,7 @@ export function renderPullRequest(content: PullRequestContent): PullRequestText 
     listSection('Questions and answers', answers(view)),
     listSection('Decisions', decisions(view)),
     section('How to reproduce', reproduction(content)),
-    section('Run', run(view)),
+    section('Run', run(content)),
   ].filter((part) => part !== null);
   const below = template === null ? '' : `\n\n---\n\n${clipped(template.trim(), MAX_TEMPLATE)}`;
   const own = withoutMarks(clipped(parts.join('\n\n'), MAX_BODY - below.length));
@@ -231,9 +233,10 @@ export function harmlessLine(text: string): string {
 
 function checks({ evidence }: RunView): string {
   if (evidence.length === 0) return 'No command was run: there is no evidence for this result.';
+  const latest = evidence.at(-1)?.codeTree;
   const rows = evidence.flatMap((each) =>
     each.commands.map(({ command, exitCode }) => [
-      each.mode === 'as_is' ? 'the result' : "the result with the base's tests",
+      `${each.codeTree === latest ? 'the result' : 'an earlier result'}${each.mode === 'as_is' ? '' : " with the base's tests"}`,
       code(clipped(command, 200)),
       exitCode === null ? 'none (it was killed)' : String(exitCode),
       testCountText(each) ?? 'not counted',
@@ -279,13 +282,23 @@ function reproduction({ view, commit }: PullRequestContent): string {
   return `\`\`\`\`sh\n${lines.join('\n').replaceAll('````', '')}\n\`\`\`\``;
 }
 
-function run({ id, cost, config, scriptedModels }: RunView): string {
-  const models = [...new Set(Object.values(config.modelRouting))].map(code).join(', ');
-  const tokens = `${cost.inputTokens} tokens in, ${cost.outputTokens} out`;
-  const money = cost.costUsd === undefined || cost.costUsd === 0 ? '' : `, ${cost.costUsd.toFixed(2)} US dollars`;
-  const scripted =
-    scriptedModels.length === 0 ? '' : ' **Scripted models took part: they play a script and judge nothing.**';
-  return `Run ${code(id)} with ${models}: ${tokens} in ${cost.calls} calls${money}. Its record is on the branch \`autonomous/record\`, below \`.autonomous/runs/${id}/\`.${scripted}`;
+function run({ view: { id, ...view }, childRuns }: PullRequestContent): string {
+  const all = [view, ...childRuns];
+  const models = [...new Set(all.flatMap(({ config }) => Object.values(config.modelRouting)))].map(code).join(', ');
+  const sum = (amount: (cost: RunView['cost']) => number) => all.reduce((before, { cost }) => before + amount(cost), 0);
+  const [tokensIn, tokensOut, calls] = [
+    sum(({ inputTokens }) => inputTokens),
+    sum(({ outputTokens }) => outputTokens),
+    sum((cost) => cost.calls),
+  ];
+  const below = childRuns.length === 0 ? '' : ` and ${childRuns.length} child run${childRuns.length === 1 ? '' : 's'}`;
+  const tokens = `${tokensIn} tokens in, ${tokensOut} out`;
+  const costUsd = sum((cost) => cost.costUsd ?? 0);
+  const money = costUsd === 0 ? '' : `, ${costUsd.toFixed(2)} US dollars`;
+  const scripted = all.some(({ scriptedModels }) => scriptedModels.length > 0)
+    ? ' **Scripted models took part: they play a script and judge nothing.**'
+    : '';
+  return `Run ${code(id)}${below} with ${models}: ${tokens} in ${calls} calls${money}. Its record is on the branch \`autonomous/record\`, below \`.autonomous/runs/${id}/\`.${scripted}`;
 }
 
 function clipped(text: string, most: number): string {

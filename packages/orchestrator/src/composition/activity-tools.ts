@@ -1,6 +1,6 @@
 /** Ports and settings that activities of this server use. */
 import path from 'node:path';
-import { allOwnedPaths, SETUP_ROLE } from '@autonomous/shared';
+import { allOwnedPaths, type RunView, SETUP_ROLE } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { BaselineCache } from '../activities/baseline-cache.ts';
 import { CheckedTrees } from '../activities/checked-trees.ts';
@@ -68,6 +68,7 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
       if (!view) throw new Error(`run ${runId} is not in the database`);
       return view;
     },
+    childRuns: (runId) => childRunsOf(store, runId),
     events: (runId, after = 0) => store.readRun(runId, after),
     steps: (runId) => store.readSteps(runId),
     uploadPath: async (id) => (await uploads.get(id))?.path ?? null,
@@ -76,4 +77,13 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
     assertRecordKnown,
     scrub: scrubber.scrub,
   };
+}
+
+async function childRunsOf(store: ActivityToolsOptions['adapters']['store'], runId: string): Promise<RunView[]> {
+  const views: RunView[] = [];
+  for (const { id } of await store.listChildren(runId)) {
+    const view = await store.loadView(id);
+    if (view !== null) views.push(view, ...(await childRunsOf(store, id)));
+  }
+  return views;
 }
