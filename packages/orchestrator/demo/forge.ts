@@ -2,7 +2,7 @@
  * A GitHub on this machine for the demo: pull requests, reviews and merges over its API, with a real bare repository behind
  * them. It has an account for the server and one for a reviewer.
  */
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { RunView } from '@autonomous/shared';
 import { startGitHubServer } from '../src/forges/github/github-server.fixture.ts';
@@ -24,6 +24,8 @@ export interface DemoForge {
   review(run: RunView): Promise<string>;
   /** Comments of the reviewer's threads with the answers to them, oldest first. */
   threads(): readonly ReviewComment[];
+  /** Writes what a reviewer reads into a file, since the stand-in has no pages. @returns the file */
+  writePullRequest(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -61,6 +63,12 @@ export async function openDemoForge(folder: string, project: string): Promise<De
     },
     threads: () =>
       [...repository.issues.values()].flatMap(({ pull }) => pull?.threads ?? []).flatMap(({ comments }) => comments),
+    async writePullRequest() {
+      const texts = [...repository.issues.values()].map(({ title, body }) => `# ${title}\n\n${body}\n`);
+      const file = path.join(folder, 'pull-request.md');
+      await writeFile(file, texts.join('\n---\n\n'));
+      return file;
+    },
     close: () => server.close(),
   };
 }

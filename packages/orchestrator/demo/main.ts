@@ -128,7 +128,8 @@ async function runIn(scene: Scene): Promise<number> {
         : await follow(client, launched, scene);
     await orchestrator.settled();
     if (run.status === 'completed') await updateProject(place);
-    await summarize(client, run, place, orchestrator.server.url, options);
+    const text = (await forge?.writePullRequest()) ?? null;
+    await summarize(client, run, place, orchestrator.server.url, options, text);
     const result = {
       run: run.id,
       status: run.status,
@@ -325,6 +326,7 @@ async function summarize(
   place: DemoPlace,
   url: string,
   options: DemoOptions,
+  pullRequestText: string | null,
 ): Promise<void> {
   const diff = await client.getDiff(run.id);
   const files = diff.files.filter((file) => !file.path.startsWith('.autonomous/'));
@@ -342,7 +344,8 @@ async function summarize(
     `  project   ${place.project}`,
     `  remote    ${place.remote}`,
     `  branch    ${run.branch}`,
-    ...(run.published?.pullRequest === undefined ? [] : [`  request   ${run.published.pullRequest.url}`]),
+    ...(pullRequestText === null ? [] : [`  request   ${pullRequestText}: what a reviewer reads`]),
+    ...(pullRequestText === null || !options.keep ? [] : [`            ${url}/runs/${run.id}/pull-request`]),
     `  server    ${url}${options.keep ? '' : '  (stopped)'}`,
     '',
     `  git -C ${place.remote} log --graph --oneline --all`,

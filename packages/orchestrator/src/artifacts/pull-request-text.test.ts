@@ -67,6 +67,11 @@ describe('the body of a pull request', () => {
     expect(body).toContain('Scripted models took part');
   });
 
+  it('has the headings of a plan below its own, and leaves those in code', () => {
+    const { body } = rendered({}, { plan: '# Plan\n\n## Steps\n\n#### Deep\n\n```md\n# Code\n```\n\n#no\n' });
+    expect(body).toContain('## Plan\n\n### Plan\n\n#### Steps\n\n###### Deep\n\n```md\n# Code\n```\n\n#no\n');
+  });
+
   it('mentions nobody and closes nothing', () => {
     const evil = 'closes #9 @team/all GH-4 https://github.com/o/r/issues/3 <img src=x> ![x](http://y)';
     const { title, body } = renderPullRequest({

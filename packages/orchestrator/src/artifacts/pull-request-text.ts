@@ -41,7 +41,7 @@ export function renderPullRequest(content: PullRequestContent): PullRequestText 
   const { view, document, template } = content;
   const parts = [
     section('Request', quoted(clipped(view.originalRequest, MAX_REQUEST))),
-    document === null ? null : section('Plan', harmless(clipped(document.trim(), MAX_PLAN))),
+    document === null ? null : section('Plan', belowHeading(harmless(clipped(document.trim(), MAX_PLAN)))),
     section('Checks', checks(view)),
     listSection('Changes that a person has seen', concerns(view)),
     listSection('Questions and answers', answers(view)),
@@ -124,6 +124,24 @@ export function harmless(markdown: string): string {
   end();
   if (fence !== null) shown.push(fence.marker);
   return shown.join('\n');
+}
+
+/** Headings of a harmless text, two levels down: what stands below a section of the body must not look like another one. */
+function belowHeading(harmlessMarkdown: string): string {
+  let marker: string | null = null;
+  const lines = harmlessMarkdown.split('\n').map((line) => {
+    const fence = /^(`{3,}|~{3,})/.exec(line)?.[1];
+    if (marker !== null) {
+      if (fence?.startsWith(marker) === true && line.trim() === fence) marker = null;
+      return line;
+    }
+    if (fence !== undefined && !(fence.startsWith('`') && line.includes('`', fence.length))) {
+      marker = fence;
+      return line;
+    }
+    return line.replace(/^ {0,3}(#{1,6})(?=[ \t]|$)/, (_, signs: string) => '#'.repeat(Math.min(6, signs.length + 2)));
+  });
+  return lines.join('\n');
 }
 
 interface Fence {
