@@ -83,6 +83,27 @@ it('follows failed checks of the head of the branch alone', async () => {
   expect((await follow({ checks, shownHead: 'older' })).found.kind).toBe('merged');
 });
 
+it('follows a check that fails after others of the same commit, and none of them twice', async () => {
+  const red = (name: string, by: string | null = null): CheckResult => ({
+    name,
+    by,
+    state: 'failed',
+    conclusion: 'failure',
+    url: null,
+    summary: 'red',
+  });
+  const first = (await follow({ checks: [red('ci')] })).found;
+  const { seen } = first as { readonly seen: SeenAtForge };
+  expect((await follow({ seen, checks: [red('ci')] })).found.kind).toBe('merged');
+  for (const other of [red('lint'), red('ci', 'app')]) {
+    const { found } = await follow({ seen, checks: [red('ci'), other] });
+    expect(found).toMatchObject({ kind: 'asked', asked: { checks: [{ name: 'ci' }, { name: other.name }] } });
+  }
+  // Older logs do not name them.
+  const { failed: _, ...older } = seen;
+  expect((await follow({ seen: older, checks: [red('ci'), red('lint')] })).found.kind).toBe('merged');
+});
+
 it('goes on with a discussion that one look does not read to its end', async () => {
   const { found, read } = await follow({ parts: 2, looksAtAll: 4 });
   expect([found.kind, read]).toEqual(['merged', ['1', '2', '1']]);

@@ -7,6 +7,7 @@ import type { RemoteProject } from '../repository/repository.ts';
 import { fetchRemote } from './remote.ts';
 import {
   type Asked,
+  type FailedCheck,
   failedChecks,
   gathered,
   type Gathered,
@@ -53,6 +54,9 @@ const LOOKS_AFTER_CHANGE = 2;
 
 /** Looks of which each reads a part of one discussion, before people are told that it is not read to its end. */
 const UNTOLD_LOOKS = 3;
+
+/** Most failed checks of one commit that are remembered as passed on; what fails beyond them is not told any more. */
+const MAX_FAILED = 100;
 
 /** News within this time of a look lead to one look at its end. */
 const BETWEEN_LOOKS_MS = 5_000;
@@ -180,8 +184,11 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
         return { kind: 'reading', seen: { ...seen, unread: true } };
     }
     // Checks of a commit that is not the head of the branch any more ask for nothing.
-    const isHead = head.commit === commit && seen.checksOf !== commit;
-    const checks = isHead ? failedChecks(await repository.checks(commit)) : [];
+    const known = seen.checksOf === commit ? seen.failed : [];
+    const isHead = head.commit === commit && known !== undefined && known.length < MAX_FAILED;
+    const failed = isHead ? failedChecks(await repository.checks(commit)) : [];
+    // All that failed, once there is one more.
+    const checks = failed.some((each) => known?.includes(keyOfCheck(each)) !== true) ? failed : [];
     if (remarks.remarks.length === 0 && checks.length === 0) {
       if (isRead && seen.unread === true) return { kind: 'reading', seen: withoutUnread(seen) };
       return reading === null ? null : 'more';
@@ -191,9 +198,20 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
       unheard: remarks.unheard,
       checks: checks.map((each) => ({ ...each, name: tools.scrub(each.name), summary: tools.scrub(each.summary) })),
     };
-    const checksOf = checks.length === 0 ? seen.checksOf : commit;
-    return { kind: 'asked', asked, seen: { ...remarks.seen, checksOf } };
+    const passedOn =
+      checks.length === 0
+        ? {}
+        : {
+            checksOf: commit,
+            failed: [...new Set([...(known ?? []), ...checks.map(keyOfCheck)])].slice(0, MAX_FAILED),
+          };
+    return { kind: 'asked', asked, seen: { ...remarks.seen, ...passedOn } };
   };
+}
+
+/** Two Apps may give their checks the same name. */
+function keyOfCheck({ by, name }: FailedCheck): string {
+  return `${by ?? ''}/${name}`;
 }
 
 function withoutUnread({ unread: _, ...seen }: SeenAtForge): SeenAtForge {

@@ -33,6 +33,8 @@ export type SeenAtForge = {
   readonly since: string | null;
   /** Commit whose failed checks were passed on; `null`: none. */
   readonly checksOf: string | null;
+  /** Those of its failed checks that were passed on. Absent: none, or nobody knows which, as in older logs. */
+  readonly failed?: readonly string[];
   /** Commit of others on the branch that was told of; `null`: none. */
   readonly head: string | null;
   /** More was said than could be read so far. Absent: all was read. */
