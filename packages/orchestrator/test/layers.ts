@@ -74,7 +74,7 @@ const PORTS = new Set([
   'repository/repository.ts',
 ]);
 
-/** What clients of the server run. The engine, which is a library of its own, loads none of it. */
+/** The entry for clients of the server. The engine, which is a library of its own, loads none of it. */
 const CLIENT = '@autonomous/shared/client';
 const FIRST_ROW_OF_CLIENTS = 5;
 

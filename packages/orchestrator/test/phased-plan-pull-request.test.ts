@@ -19,11 +19,13 @@ beforeAll(async () => {
   forge = await startForgeServer({
     'phase-implementer': [
       inPhase('> Why not louder?', finish({ outcome: 'SUCCESS', summary: 'It is loud enough.' })),
+      inPhase('> Why not louder?', finish({ outcome: 'SUCCESS', summary: 'It is loud enough.' })),
       inPhase('> Say it loudly.', writing('echo FEATURE\n')),
       inPhase('Say it twice.', writing('echo feature feature\n')),
-      ...Array.from({ length: 4 }, () => inPhase('Phase: 1 of 1', writing('echo feature\n'))),
+      inPhase('Say it twice.', writing('echo feature feature\n')),
+      ...Array.from({ length: 5 }, () => inPhase('Phase: 1 of 1', writing('echo feature\n'))),
     ],
-    'phase-reviewer': Array.from({ length: 6 }, () => approves),
+    'phase-reviewer': Array.from({ length: 9 }, () => approves),
   });
 });
 afterAll(() => forge.close());
@@ -41,6 +43,7 @@ it('does what a reviewer asks in one more phase, answers her thread, and merges 
   const { published, gate } = await run.view();
   expect(gate?.decisions).toEqual(['approve', 'reject', 'accept', 'close']);
   const { body } = await shop.pull(number);
+  expect(body).toMatch(/## Plan\n[^]*Phase 1: The feature \([0-9a-f]{10}\)[^]*Add `feature\.sh`/);
   expect(body).toContain('and 1 child run with');
   expect(body).toContain('Scripted models took part');
   await shop.as('anna', 'POST', `/pulls/${number}/reviews`, {
@@ -53,7 +56,7 @@ it('does what a reviewer asks in one more phase, answers her thread, and merges 
   expect(shop.repository.git('show', `${second.branch}:feature.sh`)).toBe('echo FEATURE');
   const [thread] = shop.repository.issues.get(number)?.pull?.threads ?? [];
   expect(thread).toMatchObject({ isResolved: true });
-  const [, commit = ''] = /Changed in ([0-9a-f]{10})\./.exec(JSON.stringify(thread)) ?? [];
+  const [, commit = ''] = /Changed in ([0-9a-f]{10}): Wrote it/.exec(JSON.stringify(thread)) ?? [];
   expect(shop.repository.git('show', '--name-only', '--format=', commit)).toBe('feature.sh');
   expect(shop.repository.git('merge-base', commit, second.branch)).toMatch(new RegExp(`^${commit}`));
   await run.decide({ decision: 'approve' });
@@ -78,7 +81,33 @@ it('leaves the thread of a question open where nothing was changed for it', asyn
   await run.pushedAfter(published?.commit);
   const [thread] = shop.repository.issues.get(number)?.pull?.threads ?? [];
   expect(thread).toMatchObject({ isResolved: false });
-  expect(JSON.stringify(thread)).toContain('Nothing was changed.');
+  expect(JSON.stringify(thread)).toContain('Nothing was changed: It is loud enough.');
+});
+
+it('leaves the thread of a question open where a person then asks for something else', async () => {
+  const shop = await forge.project('asked-else');
+  const { run, number } = await carriedOut(shop);
+  const { published } = await run.view();
+  await shop.as('anna', 'POST', `/pulls/${number}/reviews`, {
+    event: 'REQUEST_CHANGES',
+    body: '',
+    comments: [{ path: 'feature.sh', line: 1, body: 'Why not louder?' }],
+  });
+  const { gate } = await run.until(({ gate: at }) => at?.kind === 'plan_result');
+  expect(gate?.details).toMatchObject({
+    reviewers: expect.stringContaining('Why not louder?'),
+    answer: 'It is loud enough.',
+  });
+  await run.decide({ decision: 'reject', feedback: 'Say it twice.' });
+  await run.until(({ gate: at }) => at?.kind === 'plan_result' && at.id !== gate?.id);
+  await run.decide({ decision: 'approve' });
+  const second = await run.pushedAfter(published?.commit);
+  expect(shop.repository.git('show', `${second.branch}:feature.sh`)).toBe('echo feature feature');
+  const [thread] = shop.repository.issues.get(number)?.pull?.threads ?? [];
+  expect(thread).toMatchObject({ isResolved: false });
+  expect(JSON.stringify(thread)).toMatch(
+    /Nothing was changed: It is loud enough\. A person then asked for a change, which is in [0-9a-f]{10}\./,
+  );
 });
 
 it('does what a person asks at the gate in one more phase, and completes when it is closed', async () => {

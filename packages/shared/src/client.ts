@@ -1,4 +1,4 @@
-/** What a client of the server runs: the HTTP client, the feed, the stores over them, and the words for what is refused. */
+/** For clients of the server: the HTTP client, the feed, the stores over them, and the words for what is refused. */
 export * from './api/api-error.ts';
 export * from './api/client.ts';
 export type { Backoff } from './api/backoff.ts';

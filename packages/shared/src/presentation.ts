@@ -1,4 +1,4 @@
-/** How a person is shown runs, events, gates and changes: texts, patches as lists, and warnings of what a text hides. */
+/** Runs, events, gates and changes as a person is shown them: texts, patches as lists, and warnings of what a text hides. */
 export * from './diff-review.ts';
 export * from './event-text.ts';
 export { clippedPath, foreseenConflictText, foreseenConflictsBrief } from './foreseen-conflicts.ts';

@@ -1,5 +1,15 @@
 /** Labels of a run, its stage and its gate for people. */
-import { type BudgetName, type Gate, gateInfoOf, type PauseReason, type RunStatus, type RunView, type Stage, stageTitleOf, type WorkflowInfo } from '@autonomous/shared';
+import {
+  type BudgetName,
+  type Gate,
+  gateInfoOf,
+  type PauseReason,
+  type RunStatus,
+  type RunView,
+  type Stage,
+  stageTitleOf,
+  type WorkflowInfo,
+} from '@autonomous/shared';
 import { sanitizeText, withoutTerminal } from '@autonomous/shared/presentation';
 
 const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {

@@ -3,7 +3,14 @@
  * it has both commits; else what the server's diff shows of them.
  */
 import { type FileChange, type RunDiff, showHidden } from '@autonomous/shared';
-import { changeNotes, leftOutText, type PatchSide, type ReviewedFile, reviewDiff, sidesOf } from '@autonomous/shared/presentation';
+import {
+  changeNotes,
+  leftOutText,
+  type PatchSide,
+  type ReviewedFile,
+  reviewDiff,
+  sidesOf,
+} from '@autonomous/shared/presentation';
 import * as vscode from 'vscode';
 import { fileAt, folderWithCommit } from './git-checkout.ts';
 import { firstClientOf, type Host, runsOf } from './host.ts';

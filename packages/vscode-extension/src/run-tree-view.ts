@@ -2,8 +2,26 @@
  * Content of the three tree views, computed from the store's state alone: nodes with stable ids, and the nodes that
  * changed.
  */
-import { CHANGES_TYPE, FINAL_STATUSES, type ForeseenConflict, gateInfoOf, type Pulses, type RunView, type ShownGate, shownAt, waitingWordsOf, type WorkflowSummary } from '@autonomous/shared';
-import { ageOf, branchConflictOf, foreseenConflictsBrief, pulseOf, pulseText, sanitizeText } from '@autonomous/shared/presentation';
+import {
+  CHANGES_TYPE,
+  FINAL_STATUSES,
+  type ForeseenConflict,
+  gateInfoOf,
+  type Pulses,
+  type RunView,
+  type ShownGate,
+  shownAt,
+  waitingWordsOf,
+  type WorkflowSummary,
+} from '@autonomous/shared';
+import {
+  ageOf,
+  branchConflictOf,
+  foreseenConflictsBrief,
+  pulseOf,
+  pulseText,
+  sanitizeText,
+} from '@autonomous/shared/presentation';
 import {
   childrenByParent,
   type ChildrenOf,

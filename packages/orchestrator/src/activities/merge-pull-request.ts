@@ -43,6 +43,10 @@ function otherBase(number: number, { base }: PullRequest, wanted: string): strin
   return `Pull request ${number} leads to '${base.branch}' now, and the result was checked for '${wanted}': it was not merged. Set its base back to '${wanted}' at the forge, or leave it open and merge it there.`;
 }
 
+function othersBeside(number: number, { branch, commit }: PullRequest['head']): string {
+  return `Others pushed to '${branch}', which is at ${commit.slice(0, 10)} now: pull request ${number} was not merged, since nobody has checked that commit here. Merge it at the forge, or set the branch back there.`;
+}
+
 /** Whether an earlier attempt of this activity made a merge and its answer was lost, such as by the end of the server. */
 async function isOfEarlierAttempt(
   { forge }: ActivityTools,
@@ -133,8 +137,12 @@ export function mergePullRequest(tools: ActivityTools): Activity<MergePullReques
       if (outcome.merged) return mergedByRun(outcome.commit, (await repository.pullRequest(number)).base.branch);
       const { refusal, message } = outcome;
       switch (refusal) {
-        case 'head_moved':
-          throw othersOnBranch(branch, (await repository.pullRequest(number)).head.commit);
+        case 'head_moved': {
+          const moved = (await repository.pullRequest(number)).head;
+          if (moved.branch === branch) throw othersOnBranch(branch, moved.commit);
+          // Commits are taken in from the run's own branch alone.
+          return { kind: 'refused', message: othersBeside(number, moved) };
+        }
         case 'conflict':
         case 'base_moved':
           return { kind: 'outdated', message };

@@ -3,7 +3,7 @@ import { NeedsHuman, type RunView } from '@autonomous/shared';
 import { type Activity, type ActivityContext, FORGE_TRIES, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { outgoingCommit } from './outgoing.ts';
-import { openPullRequest } from './open-pull-request.ts';
+import { type Branch, openPullRequest } from './open-pull-request.ts';
 import { fetchRemote, pushRemote } from './remote.ts';
 import type { ActivityTools } from './tools.ts';
 import type { Published, RunHeader } from './types.ts';
@@ -17,7 +17,14 @@ export type PushInput = RunHeader & {
   readonly isDraft?: true;
 };
 
-export function pushBranch(tools: ActivityTools): Activity<PushInput, Published> {
+/**
+ * @param planOf Markdown of the plan that a pull request shows, for a workflow whose runs have no specification; `null`: none. By
+ *   default it is the run's last specification.
+ */
+export function pushBranch(
+  tools: ActivityTools,
+  planOf: (view: RunView, commit: string) => Promise<string | null> = () => Promise.resolve(null),
+): Activity<PushInput, Published> {
   return {
     retry: FORGE_TRIES,
     async perform(input, context) {
@@ -27,9 +34,9 @@ export function pushBranch(tools: ActivityTools): Activity<PushInput, Published>
       const published = await pushedForPeople(tools, context, input).catch((error: unknown) => {
         throw input.isDraft === true ? withoutWays(error) : error;
       });
-      return view.config.git.createPR
-        ? withPullRequest(tools, context, { view, published, isDraft: input.isDraft === true })
-        : published;
+      if (!view.config.git.createPR) return published;
+      const plan = await planOf(view, published.commit);
+      return withPullRequest(tools, context, { view, published, plan, isDraft: input.isDraft === true });
     },
   };
 }
@@ -43,17 +50,17 @@ function withoutWays(error: unknown): unknown {
 async function withPullRequest(
   tools: ActivityTools,
   context: ActivityContext,
-  { view, published, isDraft }: { readonly view: RunView; readonly published: Published; readonly isDraft: boolean },
+  { view, published, ...rest }: Pick<Branch, 'view' | 'plan' | 'isDraft'> & { readonly published: Published },
 ): Promise<Published> {
   const project = await tools.project(view.projectId, view.id);
   const { branch = view.branch, commit } = published;
-  const opened = await openPullRequest(tools, context, { project, view, branch, commit, isDraft });
+  const opened = await openPullRequest(tools, context, { project, view, branch, commit, ...rest });
   if (opened === null) return published;
   const { number, url, notices } = opened;
   return {
     ...published,
     pullRequest: { number, url },
-    note: [`${isDraft ? 'Draft pull' : 'Pull'} request ${number}: ${url}`, ...notices].join('\n'),
+    note: [`${rest.isDraft ? 'Draft pull' : 'Pull'} request ${number}: ${url}`, ...notices].join('\n'),
   };
 }
 

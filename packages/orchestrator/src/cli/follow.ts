@@ -1,5 +1,13 @@
 /** Follows a run: its history, then what happens, until it ends or a person has to act. */
-import { FINAL_STATUSES, foldRun, type Gate, type Progress, type RunView, type WorkflowEvent, type WorkflowInfo } from '@autonomous/shared';
+import {
+  FINAL_STATUSES,
+  foldRun,
+  type Gate,
+  type Progress,
+  type RunView,
+  type WorkflowEvent,
+  type WorkflowInfo,
+} from '@autonomous/shared';
 import { pulseText } from '@autonomous/shared/presentation';
 import type { Client } from '@autonomous/shared/client';
 import { describeEvent, describeProgress, type TimelineEntry } from './timeline.ts';

@@ -1,6 +1,33 @@
 /** Texts that the reading commands print: runs, gates, plans, reports, differences. */
-import { type Artifact, CHANGES_TYPE, documentInfoOf, documentWordOf, dollars, type Evidence, type Gate, gateInfoOf, hashWordOf, presentedAt, progressOf, type RunDiff, type RunView, showHidden, stageTitleOf, type WorkflowInfo, type WorkflowSummary, wordsOf } from '@autonomous/shared';
-import { baselineText, changeNotes, gateDetailsOf, sanitizeText, reviewDiff, testCountText, textWarnings } from '@autonomous/shared/presentation';
+import {
+  type Artifact,
+  CHANGES_TYPE,
+  documentInfoOf,
+  documentWordOf,
+  dollars,
+  type Evidence,
+  type Gate,
+  gateInfoOf,
+  hashWordOf,
+  presentedAt,
+  progressOf,
+  type RunDiff,
+  type RunView,
+  showHidden,
+  stageTitleOf,
+  type WorkflowInfo,
+  type WorkflowSummary,
+  wordsOf,
+} from '@autonomous/shared';
+import {
+  baselineText,
+  changeNotes,
+  gateDetailsOf,
+  sanitizeText,
+  reviewDiff,
+  testCountText,
+  textWarnings,
+} from '@autonomous/shared/presentation';
 import { type Client, workflowOf } from '@autonomous/shared/client';
 import { CommandFailure } from './exit.ts';
 import { workflowOfRun } from './run-workflow.ts';

@@ -3,7 +3,23 @@
  * labelled "(scripted)".
  */
 import { styleText } from 'node:util';
-import { BUDGET_NAMES, documentWordOf, type EventPayloads, gateInfoOf, type GateOpening, type JsonValue, type PauseReason, type Progress, type RunView, stageTitleOf, type WorkflowEvent, type WorkflowEventType, type WorkflowInfo, wordsOf, ownedFilesNotices } from '@autonomous/shared';
+import {
+  BUDGET_NAMES,
+  documentWordOf,
+  type EventPayloads,
+  gateInfoOf,
+  type GateOpening,
+  type JsonValue,
+  type PauseReason,
+  type Progress,
+  type RunView,
+  stageTitleOf,
+  type WorkflowEvent,
+  type WorkflowEventType,
+  type WorkflowInfo,
+  wordsOf,
+  ownedFilesNotices,
+} from '@autonomous/shared';
 import { eventInfoOf, ownEventText, sanitizeText, testCountText } from '@autonomous/shared/presentation';
 
 /** `wait` stands out: a person has to act. `quiet` is what may be overlooked. */

@@ -1,5 +1,11 @@
 /** Divides the size limit of a diff among its files: a large file is cut, and never keeps another from being shown. */
-import { announcementOf, type LineCounts, printPatch, type RawFile, type RawHunk } from '@autonomous/shared/presentation';
+import {
+  announcementOf,
+  type LineCounts,
+  printPatch,
+  type RawFile,
+  type RawHunk,
+} from '@autonomous/shared/presentation';
 
 /** Most of a diff for one file. */
 const MAX_FILE_BYTES = 256 * 1024;

@@ -1,5 +1,18 @@
 /** Comments beside the lines of a result: one list per gate, kept as events of its run and sent with the decision that carries words. */
-import { type Caller, Conflict, feedbackOf, type Gate, type GateDecision, InvalidRequest, MAX_COMMENTS_CHARACTERS, type NewComment, NotFound, type Orchestrator, type ReviewComment, type RunView } from '@autonomous/shared';
+import {
+  type Caller,
+  Conflict,
+  feedbackOf,
+  type Gate,
+  type GateDecision,
+  InvalidRequest,
+  MAX_COMMENTS_CHARACTERS,
+  type NewComment,
+  NotFound,
+  type Orchestrator,
+  type ReviewComment,
+  type RunView,
+} from '@autonomous/shared';
 import { takesComments } from '@autonomous/shared/presentation';
 import type { Engine } from '../engine/engine.ts';
 import { otherGate } from '../engine/shown-gate.ts';

@@ -2,7 +2,16 @@
  * Completes a workflow that says only what it has to: two parts are enough, its definition and its activities. What it leaves
  * out is read from its machine. Also finds what such a value lacks or contradicts.
  */
-import { COMMON_GATES, DOCUMENT_KINDS, EVENT_TONES, GATE_PRESENTS, type GateInfo, gateInfoOf, type StageInfo, titleOfName } from '@autonomous/shared';
+import {
+  COMMON_GATES,
+  DOCUMENT_KINDS,
+  EVENT_TONES,
+  GATE_PRESENTS,
+  type GateInfo,
+  gateInfoOf,
+  type StageInfo,
+  titleOfName,
+} from '@autonomous/shared';
 import { eventTextFault } from '@autonomous/shared/presentation';
 import type { AnyStateNode } from 'xstate';
 import type { ActivityTools } from '../activities/tools.ts';

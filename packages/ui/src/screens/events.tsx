@@ -1,6 +1,13 @@
 /** Stored events of a run: a window of them, around the linked event if there is one. */
 import type { RunView, WorkflowEvent, WorkflowInfo } from '@autonomous/shared';
-import { eventInfoOf, fieldsText, ownEventText, plainJson, sanitizeText, shortened } from '@autonomous/shared/presentation';
+import {
+  eventInfoOf,
+  fieldsText,
+  ownEventText,
+  plainJson,
+  sanitizeText,
+  shortened,
+} from '@autonomous/shared/presentation';
 import { useState } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { CopyLink } from '../components/copy-link.tsx';

@@ -1,6 +1,12 @@
 /** Commands that the server itself ran, and their outcomes. */
 import type { Baseline, CommandEvidence, Evidence, NewDependency, RunView } from '@autonomous/shared';
-import { baselineText, durationText, sanitizeText, withoutTerminal, testCountText } from '@autonomous/shared/presentation';
+import {
+  baselineText,
+  durationText,
+  sanitizeText,
+  withoutTerminal,
+  testCountText,
+} from '@autonomous/shared/presentation';
 import { FactsTable } from '../components/facts-table.tsx';
 import { Ago } from '../components/times.tsx';
 import { Icon } from '../components/icon.tsx';

@@ -1,6 +1,24 @@
 /** An open gate: what is asked, and every way of deciding it. Sent at once, taken back with the reason where refused. */
-import { bindingOf, type DecisionField, fieldOf, type GateInfo, gateInfoOf, BUDGET_NAMES, type Decision, type Gate, type GateDecision, waitingWordsOf, missingBudgetOf } from '@autonomous/shared';
-import { baselineText, branchConflictOf, carriesComments, countedComments, sanitizeText } from '@autonomous/shared/presentation';
+import {
+  bindingOf,
+  type DecisionField,
+  fieldOf,
+  type GateInfo,
+  gateInfoOf,
+  BUDGET_NAMES,
+  type Decision,
+  type Gate,
+  type GateDecision,
+  waitingWordsOf,
+  missingBudgetOf,
+} from '@autonomous/shared';
+import {
+  baselineText,
+  branchConflictOf,
+  carriesComments,
+  countedComments,
+  sanitizeText,
+} from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { type ReactNode, useEffect, useId, useState } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';

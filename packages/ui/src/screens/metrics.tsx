@@ -1,5 +1,15 @@
 /** Metrics of runs over a period: how many completed, how long they took, where they waited and what they cost. */
-import { commonTitles, type GateWaiting, type Metrics as Figures, type MetricsFigures, type MetricsPart, type Project, titleOfName, type WorkflowFigures, type WorkflowInfo } from '@autonomous/shared';
+import {
+  commonTitles,
+  type GateWaiting,
+  type Metrics as Figures,
+  type MetricsFigures,
+  type MetricsPart,
+  type Project,
+  titleOfName,
+  type WorkflowFigures,
+  type WorkflowInfo,
+} from '@autonomous/shared';
 import { durationText } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { useMemo } from 'react';

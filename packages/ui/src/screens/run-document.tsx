@@ -1,5 +1,15 @@
 /** A document of a run: as it is drawn, its source beside it, earlier versions, and the constraints that a plan among them makes. */
-import { type Artifact, type ArtifactContent, type DocumentInfo, gateInfoOf, type JsonObject, type JsonValue, presentedAt, type RunView, wordsOf } from '@autonomous/shared';
+import {
+  type Artifact,
+  type ArtifactContent,
+  type DocumentInfo,
+  gateInfoOf,
+  type JsonObject,
+  type JsonValue,
+  presentedAt,
+  type RunView,
+  wordsOf,
+} from '@autonomous/shared';
 import { withoutTerminal } from '@autonomous/shared/presentation';
 import { constraintsOf, type ParsedConstraints, type ValidationRule } from '@autonomous/shared/diagram';
 import { useMemo, useState } from 'react';

@@ -1,6 +1,12 @@
 /** All runs: who waits for a person first. Thousands of them cost what is visible. */
 import type { Project, RunView, WorkflowInfo, WorkflowSummary } from '@autonomous/shared';
-import { foreseenConflictsBrief, pulseOf, pulseText, sanitizeText, withoutTerminal } from '@autonomous/shared/presentation';
+import {
+  foreseenConflictsBrief,
+  pulseOf,
+  pulseText,
+  sanitizeText,
+  withoutTerminal,
+} from '@autonomous/shared/presentation';
 import { listOlderRuns, workflowOf } from '@autonomous/shared/client';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useSelector } from '@xstate/store-react';

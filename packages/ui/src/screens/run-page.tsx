@@ -29,7 +29,7 @@ import { PullRequest } from './pull-request.tsx';
 import { RunDocument } from './run-document.tsx';
 import { RunCosts } from './run-costs.tsx';
 import { RunNotices } from './run-notices.tsx';
-import { ChildRuns, ParentLink, WaitingChildren } from './child-runs.tsx';
+import { ChildRuns, ParentLink, useFamily, WaitingChildren } from './child-runs.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
 import { Unsent } from './unsent.tsx';
@@ -76,6 +76,7 @@ function UnknownRun({ runId }: { readonly runId: string }) {
 }
 
 function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: RunScreen }) {
+  const family = useFamily(run);
   const workflow = useWorkflow(run);
   const tabs = tabsOf(run, workflow);
   const tab = tabNamed(tabs, screen.tab);
@@ -116,7 +117,9 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
               Pull request {/(?<!\d)\d+$/.exec(pullRequest)?.[0] ?? ''}
             </a>
           )}
-          {run.scriptedModels.length > 0 && <span className="notice">scripted models</span>}
+          {family.some(({ scriptedModels }) => scriptedModels.length > 0) && (
+            <span className="notice">scripted models</span>
+          )}
           <CopyLink to={{ name: 'run', runId: run.id, tab: tab?.name }} what="page" />
           <Cancel run={run} />
         </p>

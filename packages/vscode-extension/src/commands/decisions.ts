@@ -1,6 +1,17 @@
 /** The commands that decide an open gate, with native input. What is sent names exactly what was shown. */
 import { basename } from 'node:path';
-import { bindingOf, BUDGET_NAMES, fieldOf, gateInfoOf, type Decision, type DecisionField, type Gate, type GateDecision, missingBudgetOf, type Question } from '@autonomous/shared';
+import {
+  bindingOf,
+  BUDGET_NAMES,
+  fieldOf,
+  gateInfoOf,
+  type Decision,
+  type DecisionField,
+  type Gate,
+  type GateDecision,
+  missingBudgetOf,
+  type Question,
+} from '@autonomous/shared';
 import { ApiError, createDecisionKeys } from '@autonomous/shared/client';
 import { carriesComments, countedComments } from '@autonomous/shared/presentation';
 import { documentTab, gateLine } from '@autonomous/ui';

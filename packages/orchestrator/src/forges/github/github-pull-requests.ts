@@ -342,7 +342,7 @@ function sentenceOf(refusal: MergeRefusal, { number, head, base, state }: PullRe
     case 'conflict':
       return `${what}: it conflicts with ${base.branch} (${words}). Merge ${base.branch} into ${head.branch} and resolve the conflict first.`;
     case 'blocked':
-      return `${what}: a rule of ${base.branch} is not met (${words}). Meet it at GitHub, then merge it again.`;
+      return `${what}: a rule of ${base.branch} is not met (${words}). Meet it at GitHub, then try again.`;
     default:
       return refusal satisfies never;
   }

@@ -320,7 +320,7 @@ describe('a merge', () => {
     const request = { number, method: 'squash', head: branch.commit } as const;
     const blocked = async (words: string): Promise<void> => {
       expect(await repository.pullRequest(number)).toMatchObject({ mergeability: 'blocked' });
-      const message = `Pull request ${number} was not merged: a rule of main is not met (${words}). Meet it at GitHub, then merge it again.`;
+      const message = `Pull request ${number} was not merged: a rule of main is not met (${words}). Meet it at GitHub, then try again.`;
       expect(await repository.merge(request)).toEqual({ merged: false, refusal: 'blocked', message });
     };
     await blocked('Required status check "unit" is expected.');

@@ -1,5 +1,5 @@
 /** The activities of a plan's run, by the names that its machine gives them. */
-import { type Concern, openConcerns, TerminalFailure, type WorkflowEvent } from '@autonomous/shared';
+import { type Concern, openConcerns, type RunView, TerminalFailure, type WorkflowEvent } from '@autonomous/shared';
 import { answerReviewers } from '../../activities/answer-reviewers.ts';
 import { acceptedConcernsOf } from '../../activities/child-heads.ts';
 import { closePullRequest } from '../../activities/close-pull-request.ts';
@@ -45,7 +45,7 @@ export function planActivities(tools: ActivityTools): ActivityRegistry {
     integrate: integrate(tools),
     takeIn: takeIn(tools),
     recordRun: recordRun(tools),
-    pushBranch: pushBranch(tools),
+    pushBranch: pushBranch(tools, (view, commit) => planShown(tools, view, commit)),
     merge: merge(tools),
     followPullRequest: followPullRequest(tools),
     mergePullRequest: mergePullRequest(tools),
@@ -107,6 +107,20 @@ function planFileOf(events: readonly WorkflowEvent[]): string | null {
   // The engine stored the output as the activity gave it.
   const output = read?.payload['output'] as PlanRead | undefined;
   return output?.planFile ?? null;
+}
+
+/** The plan as a pull request shows it: after its front matter stand the phases that are done, those beyond the plan included. */
+async function planShown(tools: ActivityTools, { id, projectId }: RunView, commit: string): Promise<string | null> {
+  const project = await tools.project(projectId, id);
+  const events = await tools.events(id);
+  const path = planFileOf(events) ?? `.autonomous/runs/${id}/plan.md`;
+  const text = await tools.repository.readFile(project, commit, path);
+  if (text === null) return null;
+  const done = events.flatMap(({ type, payload }) =>
+    type === 'PHASE_COMMITTED' ? [`- ${String(payload['message'])} (${String(payload['hash']).slice(0, 10)})`] : [],
+  );
+  const [front = ''] = /^---\n[\s\S]*?\n---\n+/.exec(text) ?? [];
+  return [`${front}Done:`, done.join('\n'), text.slice(front.length)].join('\n\n');
 }
 
 /** Concerns of the whole result that nobody has accepted yet, here or in a phase. */

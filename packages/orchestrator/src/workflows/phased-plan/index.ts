@@ -29,7 +29,12 @@ export const phasedPlan: Workflow = {
   ],
   gates: {
     ...COMMON_GATES,
-    plan_result: { title: 'Result', presents: 'changes', needs: { reject: 'feedback' } },
+    plan_result: {
+      title: 'Result',
+      presents: 'changes',
+      needs: { reject: 'feedback' },
+      details: { reviewers: 'Asked by reviewers', answer: 'Answer, without a change' },
+    },
   },
   documents: { code: { title: 'Changes', drawnAs: 'changes' } },
   events: PLAN_EVENTS,

@@ -18,6 +18,7 @@ import {
   said,
   without,
 } from './setup.ts';
+import type { PlanContext } from './types.ts';
 
 /** Merges the finished phases of a wave, one after the other; each merged tree is verified before the branch moves. */
 export const mergingPhases = planSetup.createStateConfig({
@@ -114,12 +115,8 @@ export const mergingPhases = planSetup.createStateConfig({
             const { commit, codeTree } = event.output;
             const mergedPhases = [...context.mergedPhases, phase];
             const done = context.finished[phase];
-            const { answering } = followingOf(context);
-            const isAnswered = answering !== null && codeTree !== context.codeTree;
             enqueue.assign({
-              ...(isAnswered
-                ? withFollowing(context, { answering: { ...answering, commit: done?.commit ?? commit } })
-                : {}),
+              ...answeredBy(context, { phase, commit: done?.commit ?? commit, codeTree }),
               head: commit,
               codeTree,
               mergedPhases,
@@ -141,3 +138,23 @@ export const mergingPhases = planSetup.createStateConfig({
     },
   },
 });
+
+/** The answer to reviewers once a phase is merged; nothing where nobody is to be answered. */
+function answeredBy(
+  context: PlanContext,
+  { phase, commit, codeTree }: { readonly phase: number; readonly commit: string; readonly codeTree: string },
+): Partial<PlanContext> {
+  const { answering } = followingOf(context);
+  if (answering === null) return {};
+  const isChanged = codeTree !== context.codeTree;
+  if (phase === context.askedPhase) {
+    const summary = context.finished[phase]?.summary ?? '';
+    return withFollowing(context, {
+      answering: { ...answering, summary, commit: isChanged ? commit : answering.commit },
+    });
+  }
+  // Another phase does not answer them, so that their threads stay open.
+  if (!isChanged || answering.commit !== null || context.conflicts?.[phase] !== undefined) return {};
+  const summary = `${answering.summary} A person then asked for a change, which is in ${commit.slice(0, 10)}.`.trim();
+  return withFollowing(context, { answering: { ...answering, summary } });
+}

@@ -62,7 +62,10 @@ export const phases = planSetup.createStateConfig({
         enqueue.assign({
           children: succeeded(context.children, id, null),
           iterations: context.iterations + output.iterations,
-          finished: { ...context.finished, [numberOf(id)]: { childId: runId, commit: headCommit ?? '' } },
+          finished: {
+            ...context.finished,
+            [numberOf(id)]: { childId: runId, commit: headCommit ?? '', summary: output.summary },
+          },
         });
         enqueue.stopChild(id);
       }),

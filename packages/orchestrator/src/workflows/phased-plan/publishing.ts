@@ -43,10 +43,6 @@ const taken = (from: TakeInInput['from']) =>
     },
   ] as const;
 
-/** What waited, quoted, and what the person says at the gate. */
-const asksAtGate = (held: string, feedback: string): string =>
-  held === '' ? feedback : `${held}\n\nThe words of the person who sends it back:\n${feedback}`;
-
 /** The pull request: what reviewers ask is done in one more phase. */
 const followed = followingStates({
   stage: 'publishing',
@@ -66,7 +62,8 @@ const followed = followingStates({
         readonly context: PlanContext;
         readonly event: { readonly feedback: string };
       }) => ({
-        feedback: asksAtGate(heldText(context), event.feedback),
+        feedback: event.feedback,
+        held: heldText(context),
       }),
     },
   ],

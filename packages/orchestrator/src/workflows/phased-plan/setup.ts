@@ -239,10 +239,15 @@ export const planSetup = withParts.extend({
         for (const number of numbers) enqueue.emit(said(number, 'blocked', phases[number] ?? null));
       },
     ),
-    /** Adds a phase after all others, in which the result is changed as a person asked for. */
-    addPhase: enqueueActions(({ enqueue, context }, { feedback }: { feedback: string }) => {
+    /**
+     * Adds a phase after all others, in which the result is changed as a person asked for.
+     * @param held at the pull request: what waited there, quoted; may be empty
+     */
+    addPhase: enqueueActions(({ enqueue, context }, { feedback, held }: { feedback: string; held?: string }) => {
       const asked = 'All phases are merged. A person looked at the result and asks for this change:';
-      const change = withPhase(context, 'Changes to the result', `${asked}\n\n${feedback}`);
+      const text = `${asked}\n\n${held === undefined || held === '' ? feedback : asksAtGate(held, feedback)}`;
+      const askedPhase = held === undefined ? {} : { askedPhase: nextNumber(context) };
+      const change = { ...withPhase(context, 'Changes to the result', text), ...askedPhase };
       enqueue.assign(change);
       enqueue.emit(planRead(context, change.phases));
       enqueue.emit(progress({ ...context, ...change }));
@@ -254,7 +259,7 @@ export const planSetup = withParts.extend({
     addAskedPhase: enqueueActions(({ enqueue, context }, { asked }: { asked: Asked }) => {
       const text = `All phases are merged.\n\n${askedText(pullRequestOf(context), asked)}`;
       const change = withPhase(context, 'Changes for reviewers', text);
-      enqueue.assign({ ...change, iterationLimit: context.iterationLimit });
+      enqueue.assign({ ...change, askedPhase: nextNumber(context), iterationLimit: context.iterationLimit });
       enqueue.emit(planRead(context, change.phases));
       enqueue.emit(progress({ ...context, ...change }));
     }),
@@ -286,6 +291,10 @@ export const planSetup = withParts.extend({
     }),
   },
 });
+
+/** Remarks that waited, quoted, and the words of the person at the gate. */
+const asksAtGate = (held: string, feedback: string): string =>
+  `${held}\n\nThe words of the person who sends it back:\n${feedback}`;
 
 /** The plan with one more phase, which depends on all others and is the next wave. */
 function withPhase(context: PlanContext, title: string, text: string) {

@@ -78,6 +78,8 @@ export interface PlanRunInput extends Omit<RunStart, 'config'> {
 export interface FinishedPhase {
   readonly childId: string;
   readonly commit: string;
+  /** First line of the agent's own summary, at most 300 characters. */
+  readonly summary: string;
 }
 
 export interface PlanContext extends RunHeader, Pick<FollowingContext, 'leftAsBranch' | 'publishedNote' | 'following'> {
@@ -115,6 +117,8 @@ export interface PlanContext extends RunHeader, Pick<FollowingContext, 'leftAsBr
   readonly hints: Readonly<Record<string, string>>;
   /** Files with conflict markers that a phase resolves, by number. Absent: there are none. */
   readonly conflicts?: Readonly<Record<string, readonly string[]>>;
+  /** Number of the phase in which is done what reviewers of the pull request ask. Absent: there is none. */
+  readonly askedPhase?: number;
   /** Not merged yet, by number. */
   readonly finished: Readonly<Record<string, FinishedPhase>>;
   /** Numbers of the phases that are merged, in the order of their merges. */

@@ -1,8 +1,9 @@
 /** The whole result: verified as it is and with the base's tests, looked through for concerns, shown to a person where it has to be. */
 import { assign } from 'xstate';
 import { approvalGate } from '../parts/gate.ts';
+import { followingOf } from '../parts/pull-request.ts';
 import { headerOf } from '../parts/run-context.ts';
-import { checkInput, failedAt, planSetup, redCommands, shownResult } from './setup.ts';
+import { checkInput, failedAt, phaseOf, planSetup, redCommands, shownResult } from './setup.ts';
 import type { PlanContext } from './types.ts';
 
 /** All phases are merged: the whole is verified as it is and with the base's tests, and looked through for concerns. */
@@ -100,7 +101,10 @@ export const awaitingApproval = planSetup.createStateConfig({
     decisions: ['approve', 'reject'],
     summary: (context) => context.failure ?? `All ${context.phases.length} phases are done. Publish the result?`,
     shows: shownResult,
-    details: (context) => (context.failure === null ? {} : { failure: context.failure }),
+    details: (context) => ({
+      ...(context.failure === null ? {} : { failure: context.failure }),
+      ...unansweredDetails(context),
+    }),
   }),
   on: {
     APPROVAL_GRANTED: { guard: 'namesTheResult', target: 'publishing' },
@@ -110,3 +114,12 @@ export const awaitingApproval = planSetup.createStateConfig({
     },
   },
 });
+
+/** The remarks of reviewers and the answer to them, where the phase for them is merged and changed nothing. */
+function unansweredDetails(context: PlanContext): Readonly<Record<string, string>> {
+  const { answering } = followingOf(context);
+  const { askedPhase, mergedPhases } = context;
+  if (answering === null || answering.commit !== null) return {};
+  if (askedPhase === undefined || !mergedPhases.includes(askedPhase)) return {};
+  return { reviewers: phaseOf(context, askedPhase).text.slice(0, 2_000), answer: answering.summary };
+}

@@ -116,7 +116,8 @@ function attempt(tools: ActivityTools): Of<'attempt'> {
         folder: work.folder,
         baseTree: await repository.treeOf(project, head),
         excludePaths: [...excludePaths, ...work.installed],
-        asked: [common.request, common.plan ?? '', common.phase.text].join('\n'),
+        // Quoted are words of reviewers and of checks, who name no file that a run may take.
+        asked: [common.request, common.plan ?? '', common.phase.text.replace(/^>.*$/gm, '')].join('\n'),
       });
       await closeFolder(work.folder);
       const { outcome: word, summary } = outcome.result;

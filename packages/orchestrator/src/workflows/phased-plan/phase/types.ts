@@ -169,4 +169,6 @@ export type PhaseOutput = {
   readonly phase: number;
   readonly iterations: number;
   readonly message: string;
+  /** First line of the agent's own summary, at most 300 characters. */
+  readonly summary: string;
 };
