@@ -26,7 +26,7 @@ export interface Branch {
   readonly branch: string;
   readonly commit: string;
   /** Markdown of the plan, for a run without a specification; `null`: none. */
-  readonly plan: string | null;
+  readonly document: string | null;
   /** Whether it is not ready for a review yet. */
   readonly isDraft: boolean;
 }
@@ -39,13 +39,13 @@ export interface Branch {
 export async function openPullRequest(
   tools: ActivityTools,
   { signal }: Pick<ActivityContext, 'signal'>,
-  { project, view, branch, commit, plan, isDraft }: Branch,
+  { project, view, branch, commit, document, isDraft }: Branch,
 ): Promise<RunPullRequest | null> {
   const name = tools.forge?.repositoryAt(project.repository) ?? null;
   if (tools.forge === null || name === null) return null;
   const repository = tools.forge.repository(name, signal);
   const base = view.config.git.baseBranch || project.baseBranch;
-  const { title, body } = await textOf(tools, { project, view, branch, commit, plan });
+  const { title, body } = await textOf(tools, { project, view, branch, commit, document });
   const before = await ownOf(repository, view, { branch, base });
   // Somebody closed it while the run worked. Another one would be opened against their will.
   if (before?.state === 'closed')
@@ -124,7 +124,7 @@ async function textOf(tools: ActivityTools, { project, view, branch, commit, ...
   const { repository } = tools;
   const read = (treeish: string, path: string) => repository.readFile(project, treeish, path);
   const planPath = view.artifacts.findLast(({ gitPath }) => gitPath?.startsWith(SPECS))?.gitPath ?? '';
-  const document = (planPath === '' ? given.plan : await read(commit, planPath)) ?? '';
+  const document = (planPath === '' ? given.document : await read(commit, planPath)) ?? '';
   const plan = parseFrontMatter(document);
   // A long request makes a front matter that is not read.
   const [fields, text] = plan.ok ? [plan.fields, plan.body] : [{}, document.replace(/^---\n[\s\S]*?\n---\n+/, '')];

@@ -18,12 +18,12 @@ export type PushInput = RunHeader & {
 };
 
 /**
- * @param planOf Markdown of the plan that a pull request shows, for a workflow whose runs have no specification; `null`: none. By
- *   default it is the run's last specification.
+ * @param documentOf Markdown that a pull request shows as the plan, for a workflow whose runs have no specification; `null`: none.
+ *   By default it is the run's last specification.
  */
 export function pushBranch(
   tools: ActivityTools,
-  planOf: (view: RunView, commit: string) => Promise<string | null> = () => Promise.resolve(null),
+  documentOf: (view: RunView, commit: string) => Promise<string | null> = () => Promise.resolve(null),
 ): Activity<PushInput, Published> {
   return {
     retry: FORGE_TRIES,
@@ -35,8 +35,8 @@ export function pushBranch(
         throw input.isDraft === true ? withoutWays(error) : error;
       });
       if (!view.config.git.createPR) return published;
-      const plan = await planOf(view, published.commit);
-      return withPullRequest(tools, context, { view, published, plan, isDraft: input.isDraft === true });
+      const document = await documentOf(view, published.commit);
+      return withPullRequest(tools, context, { view, published, document, isDraft: input.isDraft === true });
     },
   };
 }
@@ -50,7 +50,7 @@ function withoutWays(error: unknown): unknown {
 async function withPullRequest(
   tools: ActivityTools,
   context: ActivityContext,
-  { view, published, ...rest }: Pick<Branch, 'view' | 'plan' | 'isDraft'> & { readonly published: Published },
+  { view, published, ...rest }: Pick<Branch, 'view' | 'document' | 'isDraft'> & { readonly published: Published },
 ): Promise<Published> {
   const project = await tools.project(view.projectId, view.id);
   const { branch = view.branch, commit } = published;
