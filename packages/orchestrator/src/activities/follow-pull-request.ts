@@ -150,6 +150,8 @@ interface Followable {
 /** Makes a look that returns `null` where nothing happened, and `more` where the next look goes on with the same discussion. */
 function lookAt(tools: ActivityTools, context: ActivityContext, { input, repository, project }: Followable) {
   const { number, commit, seen } = input;
+  // A result is stored without secrets.
+  const keyOf = (failed: FailedCheck) => tools.scrub(keyOfCheck(failed));
   let account: string | null | undefined;
   let changedAt = '';
   let looks = 0;
@@ -188,7 +190,7 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
     const isHead = head.commit === commit && known !== undefined && known.length < MAX_FAILED;
     const failed = isHead ? failedChecks(await repository.checks(commit)) : [];
     // All that failed, once there is one more.
-    const checks = failed.some((each) => known?.includes(keyOfCheck(each)) !== true) ? failed : [];
+    const checks = failed.some((each) => known?.includes(keyOf(each)) !== true) ? failed : [];
     if (remarks.remarks.length === 0 && checks.length === 0) {
       if (isRead && seen.unread === true) return { kind: 'reading', seen: withoutUnread(seen) };
       return reading === null ? null : 'more';
@@ -203,7 +205,7 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
         ? {}
         : {
             checksOf: commit,
-            failed: [...new Set([...(known ?? []), ...checks.map(keyOfCheck)])].slice(0, MAX_FAILED),
+            failed: [...new Set([...(known ?? []), ...checks.map(keyOf)])].slice(0, MAX_FAILED),
           };
     return { kind: 'asked', asked, seen: { ...remarks.seen, ...passedOn } };
   };

@@ -55,6 +55,13 @@ describe('the body of a pull request', () => {
     expect(body).toMatch(/\| the result \| `npm test` \| 0 \|/);
   });
 
+  it('says of a fork without calls of its own that child runs of its source are not counted', () => {
+    const forkedFrom = { runId: 'r-0', at: 9 };
+    const text = (calls: number) => rendered({ forkedFrom, cost: { inputTokens: 0, outputTokens: 0, calls } }).body;
+    expect(text(0)).toContain('It was forked from run `r-0`, whose child runs are not counted here.');
+    expect(text(1)).not.toContain('not counted');
+  });
+
   it('counts what its child runs have spent, and says that they were scripted', () => {
     const child = aView('r-2', {
       cost: { inputTokens: 700, outputTokens: 30, calls: 4, costUsd: 1.5 },

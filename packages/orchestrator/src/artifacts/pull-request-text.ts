@@ -316,7 +316,11 @@ function run({ view: { id, ...view }, childRuns }: PullRequestContent): string {
   const scripted = all.some(({ scriptedModels }) => scriptedModels.length > 0)
     ? ' **Scripted models took part: they play a script and judge nothing.**'
     : '';
-  return `Run ${code(id)}${below} with ${models}: ${tokens} in ${calls} calls${money}. Its record is on the branch \`autonomous/record\`, below \`.autonomous/runs/${id}/\`.${scripted}`;
+  const forked =
+    view.forkedFrom === undefined || view.cost.calls > 0
+      ? ''
+      : ` It was forked from run ${code(view.forkedFrom.runId)}, whose child runs are not counted here.`;
+  return `Run ${code(id)}${below} with ${models}: ${tokens} in ${calls} calls${money}. Its record is on the branch \`autonomous/record\`, below \`.autonomous/runs/${id}/\`.${forked}${scripted}`;
 }
 
 function clipped(text: string, most: number): string {

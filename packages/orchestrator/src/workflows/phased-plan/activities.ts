@@ -12,6 +12,7 @@ import { merge } from '../../activities/merge-into-base.ts';
 import { mergePullRequest } from '../../activities/merge-pull-request.ts';
 import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/push-branch.ts';
+import { startCommitOf } from '../../activities/start-commits.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { readForeignText } from '../../artifacts/foreign-text.ts';
@@ -113,14 +114,18 @@ function planFileOf(events: readonly WorkflowEvent[]): string | null {
 async function planShown(tools: ActivityTools, { id, projectId }: RunView, commit: string): Promise<string | null> {
   const project = await tools.project(projectId, id);
   const events = await tools.events(id);
-  const path = planFileOf(events) ?? `.autonomous/runs/${id}/plan.md`;
-  const text = await tools.repository.readFile(project, commit, path);
-  if (text === null) return null;
+  const file = planFileOf(events);
+  // Agents may have written to the file since the run has read it.
+  const start = file === null ? null : await startCommitOf(tools, id);
+  const path = file ?? `.autonomous/runs/${id}/plan.md`;
+  const stored = await tools.repository.readFile(project, start ?? commit, path);
+  if (stored === null) return null;
+  const text = stored.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n');
   const done = events.flatMap(({ type, payload }) =>
     type === 'PHASE_COMMITTED' ? [`- ${String(payload['message'])} (${String(payload['hash']).slice(0, 10)})`] : [],
   );
-  const [front = ''] = /^---\n[\s\S]*?\n---\n+/.exec(text) ?? [];
-  return [`${front}Done:`, done.join('\n'), text.slice(front.length)].join('\n\n');
+  const [front = ''] = /^---[ \t]*\n[\s\S]*?\n---[ \t]*\n+/.exec(text) ?? [];
+  return tools.scrub([`${front}Done:`, done.join('\n'), text.slice(front.length)].join('\n\n'));
 }
 
 /** Concerns of the whole result that nobody has accepted yet, here or in a phase. */

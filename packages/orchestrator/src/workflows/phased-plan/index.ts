@@ -33,7 +33,7 @@ export const phasedPlan: Workflow = {
       title: 'Result',
       presents: 'changes',
       needs: { reject: 'feedback' },
-      details: { reviewers: 'Asked by reviewers', answer: 'Answer, without a change' },
+      details: { reviewers: 'Asked by reviewers', answer: 'Answer to reviewers' },
     },
   },
   documents: { code: { title: 'Changes', drawnAs: 'changes' } },

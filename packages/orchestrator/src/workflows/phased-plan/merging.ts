@@ -153,8 +153,8 @@ function answeredBy(
       answering: { ...answering, summary, commit: isChanged ? commit : answering.commit },
     });
   }
-  // Another phase does not answer them, so that their threads stay open.
-  if (!isChanged || answering.commit !== null || context.conflicts?.[phase] !== undefined) return {};
+  // Another phase does not answer them; it may also take back what they got.
+  if (!isChanged || context.conflicts?.[phase] !== undefined) return {};
   const summary = `${answering.summary} A person then asked for a change, which is in ${commit.slice(0, 10)}.`.trim();
   return withFollowing(context, { answering: { ...answering, summary } });
 }

@@ -20,6 +20,7 @@ import {
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import { clockActions } from '../parts/stage-clock.ts';
+import { FOR_REVIEWERS, TO_THE_RESULT } from './added-phases.ts';
 import type { PhaseStatus, PlanFact } from './orchestrator-state.ts';
 import type { PhaseOutput } from './phase/types.ts';
 import { MAX_PHASE_NUMBER, type PlanPhase } from './plan-file.ts';
@@ -247,7 +248,7 @@ export const planSetup = withParts.extend({
       const asked = 'All phases are merged. A person looked at the result and asks for this change:';
       const text = `${asked}\n\n${held === undefined || held === '' ? feedback : asksAtGate(held, feedback)}`;
       const askedPhase = held === undefined ? {} : { askedPhase: nextNumber(context) };
-      const change = { ...withPhase(context, 'Changes to the result', text), ...askedPhase };
+      const change = { ...withPhase(context, TO_THE_RESULT, text), ...askedPhase };
       enqueue.assign(change);
       enqueue.emit(planRead(context, change.phases));
       enqueue.emit(progress({ ...context, ...change }));
@@ -258,7 +259,7 @@ export const planSetup = withParts.extend({
      */
     addAskedPhase: enqueueActions(({ enqueue, context }, { asked }: { asked: Asked }) => {
       const text = `All phases are merged.\n\n${askedText(pullRequestOf(context), asked)}`;
-      const change = withPhase(context, 'Changes for reviewers', text);
+      const change = withPhase(context, FOR_REVIEWERS, text);
       enqueue.assign({ ...change, askedPhase: nextNumber(context), iterationLimit: context.iterationLimit });
       enqueue.emit(planRead(context, change.phases));
       enqueue.emit(progress({ ...context, ...change }));

@@ -6,6 +6,9 @@ import { headerOf } from '../parts/run-context.ts';
 import { checkInput, failedAt, phaseOf, planSetup, redCommands, shownResult } from './setup.ts';
 import type { PlanContext } from './types.ts';
 
+/** Characters of remarks that the gate of a result shows. */
+const MOST_SHOWN = 4_000;
+
 /** All phases are merged: the whole is verified as it is and with the base's tests, and looked through for concerns. */
 export const validation = planSetup.createStateConfig({
   meta: { status: 'running', stage: 'validation' },
@@ -121,5 +124,9 @@ function unansweredDetails(context: PlanContext): Readonly<Record<string, string
   const { askedPhase, mergedPhases } = context;
   if (answering === null || answering.commit !== null) return {};
   if (askedPhase === undefined || !mergedPhases.includes(askedPhase)) return {};
-  return { reviewers: phaseOf(context, askedPhase).text.slice(0, 2_000), answer: answering.summary };
+  return { reviewers: clipped(phaseOf(context, askedPhase).text), answer: answering.summary };
+}
+
+function clipped(text: string): string {
+  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN).toWellFormed()} […]`;
 }

@@ -27,6 +27,7 @@ import { ownedPaths } from '../../../artifacts/owned-files.ts';
 import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';
 import { prepare } from '../../../activities/prepare.ts';
+import { FOR_REVIEWERS, TO_THE_RESULT } from '../added-phases.ts';
 import { roles } from '../roles/index.ts';
 import { phaseFixer } from '../roles/phase-fixer.ts';
 import { phaseImplementer } from '../roles/phase-implementer.ts';
@@ -116,8 +117,7 @@ function attempt(tools: ActivityTools): Of<'attempt'> {
         folder: work.folder,
         baseTree: await repository.treeOf(project, head),
         excludePaths: [...excludePaths, ...work.installed],
-        // Quoted are words of reviewers and of checks, who name no file that a run may take.
-        asked: [common.request, common.plan ?? '', common.phase.text.replace(/^>.*$/gm, '')].join('\n'),
+        asked: [common.request, common.plan ?? '', wordsOf(common.phase)].join('\n'),
       });
       await closeFolder(work.folder);
       const { outcome: word, summary } = outcome.result;
@@ -131,6 +131,11 @@ function attempt(tools: ActivityTools): Of<'attempt'> {
       };
     },
   };
+}
+
+/** The text of a phase. In one for reviewers their words and those of checks are quoted; they name no file that a run may take. */
+function wordsOf({ title, text }: PhaseInput['phase']): string {
+  return title === FOR_REVIEWERS || title === TO_THE_RESULT ? text.replace(/^>.*$/gm, '') : text;
 }
 
 function asked(role: string): NeedsHuman {

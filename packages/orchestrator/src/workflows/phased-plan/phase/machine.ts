@@ -58,7 +58,7 @@ export const phaseMachine = phaseSetup.createMachine({
     phase: context.input.number,
     iterations: context.iterations,
     message: phaseName(context),
-    summary: (context.summary.trim().split('\n')[0] ?? '').slice(0, 300),
+    summary: (context.summary.trim().split('\n')[0] ?? '').slice(0, 300).toWellFormed(),
   }),
   on: takenEverywhere('.cancelled'),
   states: {
