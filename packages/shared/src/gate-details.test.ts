@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { detailLines } from './gate-details.ts';
+import { detailLines, firstDecisionAt } from './gate-details.ts';
+import { gateInfoOf } from './workflow-info.ts';
 
 it('shows a text of a gate as it is, and nothing for what is empty or no text', () => {
   expect(detailLines('$ npm test\n  exit code 1')).toEqual(['$ npm test\n  exit code 1']);
@@ -18,4 +19,16 @@ it('shows a list of a gate with a line for each item', () => {
     `fix → Rounded. → ${'x'.repeat(100)} … ${'y'.repeat(200)}`,
     'fix → No idea.',
   ]);
+});
+
+it('offers no merge first while remarks wait, the forge has refused it, or red checks were accepted', () => {
+  const info = gateInfoOf(undefined, 'pull_request');
+  const decisions = ['approve', 'reject', 'accept', 'close'] as const;
+  const first = (details: Readonly<Record<string, string | readonly string[]>>) =>
+    firstDecisionAt(info, { decisions, details });
+  expect(first({ url: 'https://forge.example/pull/1', waiting: [] })).toBe('approve');
+  expect(first({ waiting: ['anna: Rename it.'] })).toBeUndefined();
+  expect(first({ refused: 'a review is missing' })).toBeUndefined();
+  expect(first({ failure: 'The checks fail.' })).toBeUndefined();
+  expect(firstDecisionAt({}, { decisions: ['retry', 'reject'], details: {} })).toBe('retry');
 });

@@ -1,6 +1,6 @@
 /** Details of a gate that its workflow names for people: texts as they are, lists numbered. */
 import type { JsonValue } from './json.ts';
-import type { Gate } from './run.ts';
+import type { Decision, Gate } from './run.ts';
 import { sanitizeText } from './sanitize-text.ts';
 import type { GateInfo } from './workflow-info.ts';
 
@@ -19,6 +19,18 @@ export function gateDetailsOf({ details }: Pick<Gate, 'details'>, info: Pick<Gat
     const lines = detailLines(value);
     return lines.length === 0 ? [] : [{ key, title, lines, isList: Array.isArray(value) }];
   });
+}
+
+/**
+ * The decision that clients offer first at an open gate: an approval or a retry. `undefined` where the gate has neither, and where a
+ * detail speaks against it.
+ */
+export function firstDecisionAt(
+  { against = [] }: Pick<GateInfo, 'against'>,
+  { decisions, details }: Pick<Gate, 'decisions' | 'details'>,
+): Decision | undefined {
+  const isAgainst = against.some((key) => detailLines(details[key]).length > 0);
+  return isAgainst ? undefined : (['approve', 'retry'] as const).find((decision) => decisions.includes(decision));
 }
 
 /** A text as it is; for a list a line each, which of an object has its texts. Empty where there is nothing to show. */

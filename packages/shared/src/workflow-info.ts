@@ -77,6 +77,8 @@ export interface GateInfo {
    * Default: the details of every gate.
    */
   readonly details?: Readonly<Record<string, string>>;
+  /** Keys of details that speak against an approval: while one of them is there, clients offer no decision before the others. */
+  readonly against?: readonly string[];
 }
 
 export interface DecisionLabel {
@@ -161,6 +163,7 @@ export const COMMON_GATES: Readonly<Record<string, GateInfo>> = {
       waiting: 'Remarks and checks that wait',
       newDependencies: 'New dependencies',
     },
+    against: ['refused', 'failure', 'waiting'],
   },
 };
 

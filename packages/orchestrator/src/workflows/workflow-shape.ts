@@ -45,6 +45,7 @@ const SECTIONS: Readonly<Record<string, z.ZodType>> = {
         .partialRecord(z.enum(DECISIONS), z.strictObject({ button: text.min(1), field: text.min(1).optional() }))
         .optional(),
       details: z.record(text, text.min(1)).optional(),
+      against: z.array(z.string()).optional(),
     }),
   ),
   documents: z.record(text, z.strictObject({ title: text, drawnAs: z.unknown() })),

@@ -797,6 +797,7 @@ const gateInfo = answer<GateInfo>('GateInfo', {
     )
     .optional(),
   details: z.record(z.string(), z.string()).optional(),
+  against: z.array(z.string()).optional(),
 });
 
 const workflowInfoShape: Shape<

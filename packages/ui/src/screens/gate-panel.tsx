@@ -17,6 +17,7 @@ import {
   branchConflictOf,
   carriesComments,
   countedComments,
+  firstDecisionAt,
   sanitizeText,
 } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
@@ -216,7 +217,7 @@ function Decisions({
   const isCorrected = approval?.field === 'editedPlan' && approval.isNeeded;
   const elsewhere = isCorrected ? 'approve' : gate.question === undefined ? null : 'answer';
   const choices = gate.decisions.filter((decision) => decision !== elsewhere);
-  const primary = ['approve', 'retry'].find((decision) => choices.includes(decision as Decision));
+  const primary = firstDecisionAt(info, { decisions: choices, details: gate.details });
   const asked = open === null ? undefined : askedAt(info, open);
   // The server sends what was said beside the lines with the words of a decision.
   const carries = (decision: Decision | null): boolean =>

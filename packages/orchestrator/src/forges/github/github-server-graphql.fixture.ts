@@ -18,6 +18,8 @@ type Source = { readonly [field: string]: unknown };
 
 export interface GraphqlWorld {
   readonly repositories: readonly StandInRepository[];
+  /** By `owner/name` of before. */
+  readonly formerNames: ReadonlyMap<string, StandInRepository>;
   readonly login: string;
   /** Permission of the token. */
   readonly may: (repository: StandInRepository, needs: string) => boolean;
@@ -138,7 +140,9 @@ function queries(world: GraphqlWorld): Source {
   return {
     viewer: { login: world.login },
     repository: ({ owner, name }: Variables) => {
-      const found = world.repositories.find(({ fullName }) => fullName === `${String(owner)}/${String(name)}`);
+      const asked = `${String(owner)}/${String(name)}`;
+      // As with GitHub's `followRenames`, which is true where a query does not say otherwise.
+      const found = world.repositories.find(({ fullName }) => fullName === asked) ?? world.formerNames.get(asked);
       if (found === undefined || found.levelOf(world.login) === 'none')
         throw new GraphqlFault(
           'NOT_FOUND',

@@ -285,6 +285,7 @@ class World {
         body: answerGraphql(
           {
             repositories: this.repositories,
+            formerNames: this.formerNames,
             login: token.login,
             may: (_repository, needs) => isAllowed(token, needs),
             places: this.places,

@@ -257,6 +257,7 @@ describe('a repository', () => {
     const { pullRequest } = await repository.openPullRequest(request);
     expect(await repository.openPullRequest(request)).toMatchObject({ isNew: false });
     expect(await repository.findPullRequest(name)).toMatchObject({ number: pullRequest.number });
+    expect((await repository.discussion(pullRequest.number)).comments).toEqual([]);
     expect((await ground.forge.examine(SHOP)).findings).toMatchObject([
       { weight: 'warns', text: 'acme/shop is acme-corp/store now' },
     ]);
