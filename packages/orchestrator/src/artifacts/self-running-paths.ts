@@ -1,6 +1,6 @@
 /**
- * Which paths can run code by themselves: those of the table, whatever their content is, and those of which the content has to be
- * read. Pure.
+ * Paths of files that can run code by themselves. The table names those that can whatever their content is; of others the content
+ * has to be read. Pure.
  */
 import { folded } from './folded-path.ts';
 import { SELF_RUNNING_PATHS } from './self-running-table.ts';
