@@ -37,6 +37,19 @@ const carriedOut = async (shop: ForgeProject): Promise<{ readonly run: ForgeRun;
   return { run, number: published?.pullRequest?.number ?? 0 };
 };
 
+/** Carried out, asked by a reviewer what leads to no change, and at the gate of that result. */
+async function askedWhy(shop: ForgeProject) {
+  const { run, number } = await carriedOut(shop);
+  const { published } = await run.view();
+  await shop.as('anna', 'POST', `/pulls/${number}/reviews`, {
+    event: 'REQUEST_CHANGES',
+    body: '',
+    comments: [{ path: 'feature.sh', line: 1, body: 'Why not louder?' }],
+  });
+  const { gate } = await run.until(({ gate: at }) => at?.kind === 'plan_result');
+  return { run, number, published, gate };
+}
+
 it('does what a reviewer asks in one more phase, answers her thread, and merges at the gate', async () => {
   const shop = await forge.project('reviewed');
   const { run, number } = await carriedOut(shop);
@@ -67,14 +80,7 @@ it('does what a reviewer asks in one more phase, answers her thread, and merges 
 
 it('leaves the thread of a question open where nothing was changed for it', async () => {
   const shop = await forge.project('asked-why');
-  const { run, number } = await carriedOut(shop);
-  const { published } = await run.view();
-  await shop.as('anna', 'POST', `/pulls/${number}/reviews`, {
-    event: 'REQUEST_CHANGES',
-    body: '',
-    comments: [{ path: 'feature.sh', line: 1, body: 'Why not louder?' }],
-  });
-  const { gate } = await run.until(({ gate: at }) => at?.kind === 'plan_result');
+  const { run, number, published, gate } = await askedWhy(shop);
   expect(JSON.stringify(gate)).toContain('no_change');
   expect(JSON.stringify(gate)).toContain('Changes for reviewers: It left everything as it found it');
   await run.decide({ decision: 'approve' });
@@ -86,14 +92,7 @@ it('leaves the thread of a question open where nothing was changed for it', asyn
 
 it('leaves the thread of a question open where a person then asks for something else', async () => {
   const shop = await forge.project('asked-else');
-  const { run, number } = await carriedOut(shop);
-  const { published } = await run.view();
-  await shop.as('anna', 'POST', `/pulls/${number}/reviews`, {
-    event: 'REQUEST_CHANGES',
-    body: '',
-    comments: [{ path: 'feature.sh', line: 1, body: 'Why not louder?' }],
-  });
-  const { gate } = await run.until(({ gate: at }) => at?.kind === 'plan_result');
+  const { run, number, published, gate } = await askedWhy(shop);
   expect(gate?.details).toMatchObject({
     reviewers: expect.stringContaining('Why not louder?'),
     answer: 'It is loud enough.',
