@@ -68,7 +68,7 @@ export async function bundle(options: BundleOptions): Promise<Bundle> {
 }
 
 /** Modules that libraries try to load and do without. */
-const OPTIONAL: readonly string[] = ['bufferutil', 'utf-8-validate', 'canvas', 'elkjs/lib/elk.bundled.js'];
+const OPTIONAL: readonly string[] = ['bufferutil', 'utf-8-validate', 'canvas', 'elkjs/lib/elk.bundled.js', 'chokidar'];
 
 function placeInPackage(source: string): string {
   return source.replace(/^src\//, 'dist/').replace(/\.ts$/, '.js');

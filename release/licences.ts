@@ -29,6 +29,8 @@ const BY_TEXT: Readonly<Record<string, string>> = { khroma: 'MIT' };
 /** Code inside of a package that has a licence of its own. */
 const INSIDE: Readonly<Record<string, string>> = {
   'better-sqlite3': 'The binaries contain SQLite, which is in the public domain (https://sqlite.org/copyright.html).',
+  unpdf:
+    'It contains PDF.js of the Mozilla Foundation under the Apache License 2.0 (https://github.com/mozilla/pdf.js).',
 };
 
 export interface Carried {

@@ -26,13 +26,14 @@ export const SERVER_ENTRIES: readonly string[] = [
   'src/event-store/sqlite/integrity/quick-check-thread.ts',
   'src/event-store/sqlite/writer/sqlite-writer-thread.ts',
   'src/repository/git-launcher-process.ts',
+  'src/web-pages/page-worker.ts',
 ];
 const SQLITE_PLACE = 'vendor/better-sqlite3';
 /** The server runs on Linux and the demo on macOS: binaries for other systems stay behind. */
 const SQLITE_FILES = /^(?:lib|prebuilds)$|^(?:LICENSE|package\.json)$|^lib\/(?!win32)|^prebuilds\/(?!win32)/;
 
-/** Measured: 11.3 MB packed, of which the binaries of better-sqlite3 for six systems are two thirds. */
-const LIMITS = { bytes: 13_000_000, unpackedBytes: 38_000_000 };
+/** Measured: 12.9 MB packed, of which the binaries of better-sqlite3 for six systems are more than half. */
+const LIMITS = { bytes: 14_000_000, unpackedBytes: 40_000_000 };
 
 /**
  * Builds the package and leaves its tarball in a folder. The workspace has to be built before.

@@ -4,8 +4,11 @@ import type { Page } from 'playwright-core';
 
 const GRAVE: ReadonlySet<string> = new Set(['serious', 'critical']);
 
-/** @throws with each serious or critical finding, and where it is */
-export async function checkAccessibility(page: Page, screen: string): Promise<void> {
+/**
+ * @param page or the frame of a web view, which is looked at alone
+ * @throws with each serious or critical finding, and where it is
+ */
+export async function checkAccessibility(page: Pick<Page, 'evaluate'>, screen: string): Promise<void> {
   // By the debugger: the page's own policy lets in no script of ours.
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate<AxeResults>('axe.run()');

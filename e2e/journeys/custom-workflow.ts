@@ -52,7 +52,7 @@ async function playDashboard(stage: Stage, server: Server): Promise<string> {
   await page.getByLabel('Project').selectOption({ label: `notes (${server.place.remote})` });
   await page.getByLabel('Project').selectOption({ label: `notes (${server.place.remote})` });
   await page.getByRole('textbox', { name: 'What is to be done?' }).fill('A bell in the dashboard');
-  await page.getByText('Models, time limits, budgets, base branch').click();
+  await page.getByText('Models, time limits, budgets, base branch, how it ends').click();
   await page.getByLabel('Model or agent: Surveyor').waitFor();
   await page.getByLabel('Time limit in minutes: Survey').waitFor();
   await checkAccessibility(page, 'The form of a custom workflow');

@@ -30,7 +30,7 @@ export const journey: Journey = {
 
     // The first time nothing was chosen yet: the form, with what was typed.
     await steps('Greet by name');
-    await editor.page.getByText('models, budgets and base branch as configured by the project or the server').waitFor();
+    await editor.page.getByText('models, budgets and end as configured by the project or the server').waitFor();
     await stage.picture(editor.page, 'first-time');
     await editor.choose(/Options…/);
     const request = panel.getByRole('textbox', { name: 'What is to be done?' });

@@ -49,6 +49,7 @@ export const journey: Journey = {
     git('add', '--all');
     git('commit', '--quiet', '--message=docs: the plan of the search');
     await editor.actOnMenu(file, 'Run This Plan…');
+    await editor.choose(/^Phased plan/);
     await editor.choose(/^notes/);
     const unpushed = editor.notification(`${PLAN} is not in the branch main of origin.`);
     await unpushed.getByRole('button', { name: 'Change Options…' }).waitFor();
@@ -58,16 +59,18 @@ export const journey: Journey = {
 
     // The form has the path; one retry is less than the third phase needs.
     await editor.actOnMenu(file, 'Run This Plan…');
+    await editor.choose(/^Phased plan/);
     await editor.choose(/^notes.*repository of the file/);
     await editor.accept('What do you want to approve yourself?');
-    await editor.page.getByText('models, budgets and base branch as configured').first().waitFor();
+    await editor.page.getByText('models, budgets and end as configured').first().waitFor();
     await stage.picture(editor.page, 'steps');
     await editor.choose(/Options…/);
     const panel = editor.webView;
     const field = panel.getByRole('textbox', { name: 'Path of the plan' });
     await field.waitFor();
     assert.equal(await field.inputValue(), PLAN);
-    assert.equal(await panel.getByRole('textbox', { name: 'What is to be done?' }).inputValue(), RUN);
+    const request = panel.getByRole('textbox', { name: /^What is to be done\?/ });
+    assert.deepEqual([await request.inputValue(), await request.getAttribute('placeholder')], ['', RUN]);
     await panel.getByRole('spinbutton', { name: 'Retries a phase' }).fill('1');
     await field.scrollIntoViewIfNeeded();
     await stage.picture(editor.page, 'form');
@@ -105,7 +108,9 @@ export const journey: Journey = {
     await stage.picture(editor.page, 'escalation');
     await child.getByRole('button', { name: 'Give guidance', exact: true }).click();
 
-    await editor.line(new RegExp(`^${RUN}, Completed, 4 of 4 · Merged`)).waitFor({ timeout: PHASES_TIMEOUT_MS });
+    await editor
+      .line(new RegExp(`^${RUN}, Completed, 4 of 4 phases merged · Merged`))
+      .waitFor({ timeout: PHASES_TIMEOUT_MS });
     await editor.notification(`“${RUN}” was merged into main.`).waitFor();
     await stage.picture(editor.page, 'merged');
     const { items } = await server.client.listRuns({ limit: 50 });

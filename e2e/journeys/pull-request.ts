@@ -82,6 +82,11 @@ export const journey: Journey = {
     await stage.picture(page, 'answered-and-resolved');
     await page.setViewportSize({ width: 390, height: 844 });
     await stage.picture(page, 'on-a-phone');
+    await page.reload();
+    const tab = page.getByRole('navigation', { name: 'Parts of the run' }).getByRole('link', { name: 'Pull request' });
+    const { x, width } = (await tab.boundingBox()) ?? { x: -1, width: 0 };
+    assert.ok(x >= 0 && x + width <= 390, `the chosen tab is in view, and not at ${x}`);
+    await stage.picture(page, 'on-a-phone-again');
     await page.setViewportSize({ width: 1280, height: 800 });
 
     // Without a token the forge says nothing, and the page says why and what helps.
@@ -105,13 +110,7 @@ export const journey: Journey = {
 /** A run that follows its pull request: at the gate a person closes it, with a reason. */
 async function closeAtTheGate(stage: Stage, server: Server, page: Page, editor: Editor): Promise<void> {
   const { client } = server;
-  const project = (await client.listProjects()).items.find(({ name }) => name === 'shop');
-  const { id } = await client.launchRun({
-    projectId: project?.id ?? '',
-    request: 'A login for guests',
-    config: { trustMode: { planning: 'auto', implementation: 'auto', fixes: 'auto' }, git: { createPR: true } },
-  });
-  await page.goto(`${server.url}/runs/${id}`);
+  const id = await launchInTheForm(page, server);
   const close = page.getByRole('button', { name: 'Close…' });
   await close.waitFor({ timeout: 90_000 });
   await checkAccessibility(page, 'The gate of a pull request');
@@ -120,8 +119,16 @@ async function closeAtTheGate(stage: Stage, server: Server, page: Page, editor: 
     await stage.picture(page, `gate-${colorScheme}`);
   }
   await close.click();
-  await page.getByLabel('Why? It is recorded with the run').fill('Guests are for next year.');
+  const reason = page.getByLabel('Why? It is recorded with the run');
+  await reason.fill('Guests are for next year.');
   await stage.picture(page, 'gate-closing');
+  // Escape leaves the field and what was typed in it.
+  await page.keyboard.press('Escape');
+  await reason.waitFor({ state: 'detached' });
+  await page.keyboard.press('Enter');
+  assert.equal(await reason.inputValue(), 'Guests are for next year.');
+  const address = page.getByRole('region', { name: 'Address' }).getByRole('link');
+  assert.match((await address.getAttribute('href')) ?? '', /\/acme\/shop\/pull\/2$/);
   // The words in the dashboard are not sent. The editor sends the same decision.
   await editor.command('Autonomous: Close the Pull Request…');
   await editor.choose(/A login for guests/);
@@ -133,6 +140,22 @@ async function closeAtTheGate(stage: Stage, server: Server, page: Page, editor: 
   assert.deepEqual([state, published?.pullRequest?.number], ['closed', 2]);
   await page.getByText('Guests are for next year.').first().waitFor();
   await stage.picture(page, 'gate-closed');
+}
+
+/** The form of a new run says how it ends. @returns the run's id */
+async function launchInTheForm(page: Page, server: Server): Promise<string> {
+  await page.goto(`${server.url}/launch`);
+  await page.getByRole('heading', { name: 'New run' }).waitFor();
+  const shop = (await server.client.listProjects()).items.find(({ name }) => name === 'shop');
+  await page.getByLabel('Project').selectOption({ value: shop?.id ?? '' });
+  await page.getByRole('textbox', { name: 'What is to be done?' }).fill('A login for guests');
+  for (const asked of await page.getByRole('group', { name: 'Ask me about' }).getByRole('checkbox').all())
+    await asked.uncheck();
+  await page.getByText('how it ends').click();
+  await page.getByLabel('When the result is approved').selectOption({ label: 'open a pull request' });
+  await page.getByRole('button', { name: 'Start the run' }).click();
+  await page.waitForURL(/\/runs\/[^/]+$/);
+  return new URL(page.url()).pathname.split('/').at(-1) ?? '';
 }
 
 /** The thread that is still open: answered beside the result, resolved beside the checked-out file. */

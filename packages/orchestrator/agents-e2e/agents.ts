@@ -4,6 +4,8 @@ import path from 'node:path';
 export interface AgentUnderTest {
   /** Its entry in the file of `AUTONOMOUS_AGENTS`, without mounts. */
   readonly settings: (modelUrl: string) => object;
+  /** Absent for agents that have no Stop hook. */
+  readonly hook?: HookUnderTest;
   /** Its tools, for what the play needs of them. */
   readonly tools: {
     readonly edit: (file: string, from: string, to: string) => readonly [string, object];
@@ -11,6 +13,13 @@ export interface AgentUnderTest {
     readonly write: (file: string, content: string) => readonly [string, object];
     readonly read: (file: string) => readonly [string, object];
   };
+}
+
+/** The agent outside of a sandbox. */
+export interface HookUnderTest {
+  /** Among the programs of its `node_modules`. */
+  readonly program: string;
+  readonly variables: (modelUrl: string) => Readonly<Record<string, string>>;
 }
 
 /** Where an agent's `node_modules` lie in the sandbox. */
@@ -21,13 +30,12 @@ export const AGENTS: Readonly<Record<string, AgentUnderTest>> = {
   claude: {
     settings: (modelUrl) => ({
       command: bin('claude-agent-acp'),
-      env: {
-        ANTHROPIC_API_KEY: { from: 'E2E_MODEL_KEY' },
-        ANTHROPIC_BASE_URL: modelUrl,
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        DISABLE_AUTOUPDATER: '1',
-      },
+      env: { ANTHROPIC_API_KEY: { from: 'E2E_MODEL_KEY' }, ...claudeVariables(modelUrl) },
     }),
+    hook: {
+      program: 'claude-agent-acp',
+      variables: (modelUrl) => ({ ANTHROPIC_API_KEY: 'sk-e2e', ...claudeVariables(modelUrl) }),
+    },
     tools: {
       read: (file) => ['Read', { file_path: file }],
       edit: (file, from, to) => ['Edit', { file_path: file, old_string: from, new_string: to }],
@@ -65,3 +73,11 @@ export const AGENTS: Readonly<Record<string, AgentUnderTest>> = {
     },
   },
 };
+
+function claudeVariables(modelUrl: string): Readonly<Record<string, string>> {
+  return {
+    ANTHROPIC_BASE_URL: modelUrl,
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+  };
+}

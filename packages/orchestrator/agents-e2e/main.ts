@@ -1,11 +1,13 @@
 /**
- * Plays a run with each of the external agents that are named; one is installed when it is first needed.
+ * Plays a run with each of the external agents that are named, and the Stop hook with those that have it; an agent is installed when it
+ * is first needed.
  *
  * Usage: npm run agents-e2e [-- NAME ...]     names: claude, opencode; claude when absent
  */
 import { AGENTS } from './agents.ts';
 import { installAgent } from './install.ts';
 import { play } from './play.ts';
+import { playStopHook } from './stop-hook.ts';
 
 const names = process.argv.length > 2 ? process.argv.slice(2) : ['claude'];
 const unknown = names.filter((name) => !Object.hasOwn(AGENTS, name));
@@ -21,7 +23,9 @@ for (const name of names) {
   process.stdout.write(`${name}\n`);
   try {
     installAgent(name);
-    await play(name, agent, (text) => process.stdout.write(`  ${text}\n`));
+    const tell = (text: string) => process.stdout.write(`  ${text}\n`);
+    await play(name, agent, tell);
+    if (agent.hook !== undefined) await playStopHook(name, agent.hook, tell);
     process.stdout.write(`  passed in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s\n`);
   } catch (error) {
     failed += 1;

@@ -12,6 +12,8 @@ export interface Conversation {
   readonly prompt: string;
   /** Results of tools since then. */
   readonly toolResults: number;
+  /** The last message of the user in the whole request, whoever wrote it. */
+  readonly last: string;
 }
 
 export interface ScriptedModel {
@@ -58,6 +60,7 @@ function conversationOf({ messages }: ChatCompletionRequest): Conversation {
   return {
     prompt: texts[last] ?? '',
     toolResults: messages.slice(last + 1).filter(({ role }) => role === 'tool').length,
+    last: texts.findLast((text) => text !== '') ?? '',
   };
 }
 

@@ -24,7 +24,7 @@ export async function judgeMoved(
   ]);
   const faults: Fault[] = [
     ...(await brokenPromises(scenario, playback)).filter((fault) => !isOfTheMove(move, fault)),
-    ...lostWork(remote, playback),
+    ...lostWork(scenario, remote, playback),
     ...doubledCommits(remote, playback),
     // Child runs and the merges of them are in the mirror alone.
     ...(scenario.children === undefined ? [] : doubledCommits(mirror, playback)),
@@ -52,7 +52,7 @@ function isOfTheMove(move: OutsideMove | undefined, { what }: Fault): boolean {
 const MEMORY = '.autonomous/memory.md';
 
 /** Faults for files that others committed to the base branch and that are gone or different at the end. */
-function lostWork(remote: RepositoryState, { runs }: Playback): readonly Fault[] {
+function lostWork({ edits = [] }: Scenario, remote: RepositoryState, { runs }: Playback): readonly Fault[] {
   const history = remote.historyOf('main');
   const files = remote.filesOf(history.at(-1)?.tree ?? '');
   // A forge makes a run's merge, and gives it no key.
@@ -61,12 +61,34 @@ function lostWork(remote: RepositoryState, { runs }: Playback): readonly Fault[]
   const brought = new Map(others.flatMap(({ tree }) => [...remote.filesOf(tree)]));
   return [...brought].flatMap(([file, text]): Fault[] => {
     const now = files.get(file);
-    const isThere = file === MEMORY ? now?.includes(REMEMBERED) === true : now === text;
-    return isThere
+    return isKept(file, text, now, edits)
       ? []
       : [{ kind: 'difference', what: `${file}, which others brought to main, is not as they left it` }];
   });
 }
+
+/** A file that the runs themselves edit keeps each of its lines, in their order. Only the status in a line may be another one. */
+function isKept(file: string, text: string, now: string | undefined, edits: readonly string[]): boolean {
+  if (file === MEMORY) return now?.includes(REMEMBERED) === true;
+  if (!edits.includes(file)) return now === text;
+  const left = linesWithoutStatus(now ?? '');
+  let at = 0;
+  return linesWithoutStatus(text).every((line) => {
+    const found = left.indexOf(line, at);
+    at = found + 1;
+    return found >= 0;
+  });
+}
+
+/** Lines with `S` for the status of an item; a line of JSON is the same with and without a comma at its end. */
+function linesWithoutStatus(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.replace(STATUS, 'S').replace(/,$/, ''))
+    .filter((line) => line !== '');
+}
+
+const STATUS = /\b(?:queued|in_progress|blocked|done|not-started|in-progress|completed|on-hold)\b/;
 
 /** Each effect is one commit of each branch, and each run is merged once. */
 function doubledCommits(remote: RepositoryState, { runs }: Playback): readonly Fault[] {

@@ -320,8 +320,10 @@ export async function brokenPromises(scenario: Scenario, { runs, world }: Playba
     readRepository(mirrorOf({ runs, world })),
   ]);
   const has = (branch: string, commit: string): boolean => remote.historyOf(branch).some(({ id }) => id === commit);
-  const promises = runs.flatMap(({ view: { id, projectId, status, published, merged } }) => [
-    { what: `run ${id} ended ${status}`, kept: status === (scenario.ends ?? 'completed') },
+  const endOf = (wanted: string): string =>
+    scenario.children?.find(({ label }) => label === wanted)?.ends ?? scenario.ends ?? 'completed';
+  const promises = runs.flatMap(({ label, view: { id, projectId, status, published, merged } }) => [
+    { what: `run ${id} ended ${status}`, kept: status === endOf(label) },
     { what: `run ${id} pushed nothing`, kept: status !== 'completed' || projectId === '' || published !== undefined },
     {
       what: `run ${id} says that it ${published?.pushed === false ? 'left' : 'pushed'} ${published?.commit ?? ''}, and the ${published?.pushed === false ? "mirror's" : "remote's"} branch is elsewhere`,

@@ -210,6 +210,14 @@ export function wasQuarantined({ runs }: Pick<Playback, 'runs'>): boolean {
   );
 }
 
+/** Gate of a release whose server was killed while it ran. */
+export const CUT_OFF = 'item_release_cut_off';
+
+/** Whether a person had to look how far a release came. */
+export function wasCutOff({ runs }: Pick<Playback, 'runs'>): boolean {
+  return runs.some(({ view }) => view.gates.some(({ kind }) => kind === CUT_OFF));
+}
+
 const LAUNCH_KEY = 'launch';
 /** Crashes during one activity after which its run is quarantined. */
 const MOST_CRASHES = 3;
@@ -305,7 +313,7 @@ class Driver {
   /** The same key under every server, so that what an earlier one has done is not done again. */
   async #launch(): Promise<readonly RunView[]> {
     const { runs, own } = this.#scenario;
-    if (own?.input !== undefined)
+    if (own?.input !== undefined && own.inProject !== true)
       return [await this.#client.launchRun({ workflow: own.workflow, input: own.input }, LAUNCH_KEY)];
     const { id: projectId } = await this.#client.createProject({
       name: 'notes',
@@ -315,7 +323,7 @@ class Driver {
     const variants = runs.map(({ request, config }) => ({ request, config }));
     const [only] = variants;
     return variants.length === 1 && only !== undefined
-      ? [await this.#client.launchRun({ projectId, ...only, ...own }, LAUNCH_KEY)]
+      ? [await this.#client.launchRun({ projectId, ...only, ...launchOf(own) }, LAUNCH_KEY)]
       : (await this.#client.explore({ projectId, variants }, LAUNCH_KEY)).runs;
   }
 
@@ -466,4 +474,11 @@ function aborted(signal: AbortSignal): Promise<never> {
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The workflow and its input, as a launch names them. */
+function launchOf(own: Scenario['own']): Pick<NonNullable<Scenario['own']>, 'workflow' | 'input'> | undefined {
+  if (own === undefined) return undefined;
+  const { workflow, input } = own;
+  return { workflow, ...(input === undefined ? {} : { input }) };
 }

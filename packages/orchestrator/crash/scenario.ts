@@ -12,19 +12,21 @@ export interface Scenario {
   readonly about: string;
   /**
    * A custom workflow; absent: the built-in workflow `build`. With an `input` it needs no project, without one it gets the
-   * project and the request of the scenario's only run.
+   * project and the request of the scenario's only run, and with `inProject` all of them.
    */
-  readonly own?: { readonly workflow: string; readonly input?: JsonObject };
+  readonly own?: { readonly workflow: string; readonly input?: JsonObject; readonly inProject?: true };
   /** One run, or several that are launched together as an exploration. */
   readonly runs: readonly ScenarioRun[];
   /** Child runs that the scenario's only run starts, by their requests. Default: none. */
-  readonly children?: readonly Pick<ScenarioRun, 'label' | 'request'>[];
+  readonly children?: readonly ScenarioChild[];
   /** Several things end at the same time, so that the order of events is a matter of time: they are compared without it. */
   readonly inAnyOrder?: true;
   /** What the models say. */
   readonly roles: Script['roles'];
   /** Files of the project beside those that every one has. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Those of `files` in which the runs themselves change a status or add lines. Default: none. */
+  readonly edits?: readonly string[];
   /** Variables of the server beside those that every one has. */
   readonly env?: Readonly<Record<string, string>>;
   /** The project lies at a forge, for which the server has a token. Absent: on a bare git host. */
@@ -54,6 +56,11 @@ export interface ColleaguesCommit {
   readonly message: string;
   readonly files: Readonly<Record<string, string>>;
 }
+
+export type ScenarioChild = Pick<ScenarioRun, 'label' | 'request'> & {
+  /** Absent: as the runs of the scenario. */
+  readonly ends?: 'cancelled';
+};
 
 export interface ScenarioRun {
   /** How it is called in the names of boundaries; empty where there is only one run. */

@@ -1,8 +1,10 @@
 /** Scenarios of the sweep. A new scenario is one more entry here. */
+import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import type { Script } from '../src/models/script.ts';
 import { countedTest } from '../test/counted-test.fixture.ts';
+import { CUT_OFF } from './play.ts';
 import { ask, call, finish, type Scenario, when, write } from './scenario.ts';
 
 const REQUEST = 'Add the feature';
@@ -54,6 +56,44 @@ export const FILES: Readonly<Record<string, string>> = {
 const COLLEAGUE = { 'other.txt': 'other\n', '.autonomous/specs/001-other.md': '# Other\n' };
 
 const FAMILY = { AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('family-workflows.ts', import.meta.url)) };
+
+const BELL = '# Tech: [A-1] A bell\n\n**Status:** queued | **Priority:** P1\n';
+const BACKLOG = {
+  'ai/backlog.md': `| ID | Title | Status | Priority |
+|---|---|---|---|
+| A-1 | A bell | queued | P1 |
+| A-2 | Nothing | queued | P2 |
+`,
+  'ai/features/A-1.md': BELL,
+};
+const KEPT =
+  'The server keeps the status of the item: change neither the backlog nor the header or the log of the specification.';
+const NOTHING = `A-2: Nothing\n\nDo what this item of ai/backlog.md names.\n\n${KEPT}`;
+const AGAIN = 'An earlier attempt did not finish this item. What is known of it:\nThe attempt changed no file.';
+
+const ROADMAP = {
+  'roadmap/roadmap.json': `${JSON.stringify(
+    {
+      items: [
+        {
+          id: 'bell',
+          title: 'A bell',
+          type: 'feature',
+          moscow: 'must-have',
+          status: 'not-started',
+          health: 'on-track',
+          timeHorizon: 'now',
+        },
+      ],
+    },
+    null,
+    2,
+  )}\n`,
+};
+/** A release leaves a line outside, which must not be there twice. */
+const RELEASE = 'echo released >> "${PWD%%/data/*}/letters"';
+const nothingFound = call([finish({ summary: 'Nothing was found.', bugs: [] })]);
+const RING = `T1: Ring\n\nMake it ring.\n\nThis is one task of 'A bell', an item of the project's roadmap. The documents of the item are in specs/a-bell/; the server writes them and roadmap/roadmap.json: change neither.`;
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -265,6 +305,53 @@ export const SCENARIOS: readonly Scenario[] = [
     ends: 'cancelled',
     holds: ({ role }) => role === 'implementer',
     whileHeld: (client, { id }) => client.cancelRun(id, 'No longer needed'),
+  },
+  {
+    name: 'backlog',
+    about: 'an item with a specification, one that comes to nothing twice, and a person who finishes with what is done',
+    own: { workflow: 'backlog' },
+    files: BACKLOG,
+    edits: Object.keys(BACKLOG),
+    runs: run(),
+    children: [
+      {
+        label: 'bell',
+        request: `A-1: A bell\n\nDo what the specification below asks for, and nothing else. It is ai/features/A-1.md, as it is now.\n\n${KEPT}\n\n${BELL.trimEnd()}`,
+      },
+      { label: 'nothing', request: NOTHING, ends: 'cancelled' },
+      { label: 'again', request: `${NOTHING}\n\n${AGAIN}`, ends: 'cancelled' },
+    ],
+    roles: roles({
+      planner: [planned, planned, planned, planned],
+      implementer: [when('A-2: Nothing', call([finish({ summary: 'It is done.' })])), when('A-1: A bell', wrote(GOOD))],
+    }),
+    decide: (gate) =>
+      gate.kind === 'backlog_stopped' ? { decision: 'accept', reason: 'The bell is enough.', ...shownAt(gate) } : null,
+  },
+  {
+    name: 'roadmap-item',
+    about:
+      'an item of a roadmap through all its phases: documents that are approved, one task, tests, a merge, a release',
+    own: { workflow: 'roadmap-item', input: { item: 'bell' }, inProject: true },
+    files: ROADMAP,
+    edits: Object.keys(ROADMAP),
+    runs: run({ commands: { test: 'sh check.sh', release: RELEASE } }),
+    children: [{ label: 'ring', request: RING }],
+    roles: roles({
+      ideator: [call([finish({ document: '# Problem\n\nNobody hears it.' })])],
+      specifier: [call([finish({ document: '# Overview\n\nIt rings.' })])],
+      decomposer: [
+        call([finish({ tasks: [{ id: 'T1', title: 'Ring', description: 'Make it ring.', dependsOn: [] }] })]),
+      ],
+      // A base that moves meanwhile has a result looked through again.
+      'item-reviewer': [nothingFound, nothingFound, nothingFound],
+    }),
+    async decide(gate, _view, world) {
+      if (gate.kind !== CUT_OFF)
+        return gate.decisions.includes('approve') ? { decision: 'approve', ...shownAt(gate) } : null;
+      const released = await readFile(world.place.letters, 'utf8').catch(() => '');
+      return released === '' ? { decision: 'retry' } : { decision: 'accept', reason: 'It is out.', ...shownAt(gate) };
+    },
   },
   {
     name: 'fan-out',

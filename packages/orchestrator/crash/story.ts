@@ -226,6 +226,10 @@ const HASH = /\b[0-9a-f]{12,64}\b/g;
 /** Ids of the stand-in, which counts over all points. */
 const FORGE_ID = /\b((?:PRRT|PRRC|PRR|PR|IC|E)_|#(?:discussion_r|issuecomment-|pullrequestreview-))\d+\b/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
+/** In the log of a specification. */
+const MINUTE = /\b20\d\d-\d\d-\d\d \d\d:\d\d\b/g;
+/** Sums in a roadmap: a call that was cut off is made again, and costs again. */
+const METRICS = /("metrics": \{\s{1,20}"costUsd": )[\d.]+(,\s{1,20}"inputTokens": )\d+(,\s{1,20}"outputTokens": )\d+/g;
 const DAY = /\b20\d\d-\d\d-\d\d\b/g;
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
 /** How long something took, in the fields that tell it. */
@@ -273,7 +277,9 @@ function namer(
       .replace(FORGE_ID, '$1<id>')
       .replace(UUID, '<uuid>')
       .replace(TIME, '<time>')
+      .replace(MINUTE, '<minute>')
       .replace(DAY, '<day>')
+      .replace(METRICS, '$10$20$30')
       .replace(UNDER_WAY, '')
       .replace(DURATION, '$10')
       .replace(SECONDS, '| 0.0 |')

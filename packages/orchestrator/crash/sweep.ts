@@ -18,7 +18,7 @@ import {
 import { baselinesOf, makeRemote } from './place.ts';
 import { judgeMoved } from './judge-moved.ts';
 import { OUTSIDE_MOVES, type OutsideMove } from './outside-moves.ts';
-import { play, type Playback, Unplayable, wasQuarantined } from './play.ts';
+import { play, type Playback, Unplayable, wasCutOff, wasQuarantined } from './play.ts';
 import type { Scenario } from './scenario.ts';
 import { FILES } from './scenarios.ts';
 
@@ -309,12 +309,12 @@ class Bench {
 }
 
 /**
- * Compares a playback with the undisturbed one. A playback with an outside move or a quarantined run ends differently:
- * it is checked against the rules that hold in every case.
+ * Compares a playback with the undisturbed one. A playback with an outside move, a quarantined run or a release that was cut
+ * off ends differently: it is checked against the rules that hold in every case.
  */
 async function judged({ scenario, move }: Point, reference: Reference, playback: Playback): Promise<Verdict> {
   if (move) return judgeMoved(scenario, move, playback);
-  if (!wasQuarantined(playback)) return judge(scenario, reference, playback);
+  if (!wasQuarantined(playback) && !wasCutOff(playback)) return judge(scenario, reference, playback);
   const verdict = await judgeMoved(scenario, undefined, playback);
   return { ...verdict, faults: [...verdict.faults, ...costFaults(scenario, reference, playback)] };
 }

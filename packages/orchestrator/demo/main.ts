@@ -7,7 +7,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { styleText } from 'node:util';
 import { FINAL_STATUSES, type Gate, type RunView, shownAt, type WorkflowEvent } from '@autonomous/shared';
-import { type Client, createClient } from '@autonomous/shared/client';
+import { type Client, createClient, workflowOf } from '@autonomous/shared/client';
 import { pino } from 'pino';
 import { workflows } from '../src/workflows/index.ts';
 import { knownRolesOf } from '../src/workflows/workflow.ts';
@@ -25,7 +25,10 @@ import { createUnsandboxedProvider } from '../src/sandboxes/unsandboxed.ts';
 import { describeEvent, describeProgress, formatTimeline } from '../src/cli/timeline.ts';
 import { type DemoForge, openDemoForge } from './forge.ts';
 import { type DemoOptions, readOptions } from './options.ts';
+import { phaseRows } from './phase-rows.ts';
+import { type DemoWeb, openDemoWeb } from './research.ts';
 import {
+  addFiles,
   BUNDLED_PROJECT,
   type DemoPlace,
   DemoRefused,
@@ -38,9 +41,22 @@ import {
 const BUNDLED_SCRIPTS = {
   build: fileURLToPath(new URL('./login.script.yaml', import.meta.url)),
   'phased-plan': fileURLToPath(new URL('./notes-plan.script.yaml', import.meta.url)),
+  backlog: fileURLToPath(new URL('./notes-backlog.script.yaml', import.meta.url)),
+  'roadmap-item': fileURLToPath(new URL('./notes-roadmap.script.yaml', import.meta.url)),
+  research: fileURLToPath(new URL('./notes-research.script.yaml', import.meta.url)),
+};
+/** Subject of the heading's sentence. */
+const SUBJECTS: Readonly<Record<DemoOptions['workflow'], string>> = {
+  build: 'A build run',
+  'phased-plan': 'A plan of four phases',
+  backlog: 'A backlog of three items',
+  'roadmap-item': 'An item of a roadmap',
+  research: 'A research run of two rounds',
 };
 /** Further calls of the demo with a pull request. */
 const REVIEW_SCRIPT = fileURLToPath(new URL('./review.script.yaml', import.meta.url));
+const BUNDLED_BACKLOG = fileURLToPath(new URL('./backlog', import.meta.url));
+const BUNDLED_ROADMAP = fileURLToPath(new URL('./roadmap', import.meta.url));
 const BUNDLED_PLAN = fileURLToPath(new URL('./notes-plan.md', import.meta.url));
 /** Exit code for a run that needs a person or failed. */
 const NOT_COMPLETED = 1;
@@ -67,12 +83,17 @@ async function demo(options: DemoOptions): Promise<number> {
   const script = options.script ?? BUNDLED_SCRIPTS[options.workflow];
   parseScript(await readScript(script), script, knownRolesOf(workflows, false));
   const place = await makePlace(options.out, options.project);
+  if (options.workflow === 'backlog') await addFiles(place, BUNDLED_BACKLOG, 'A backlog with three items');
+  if (options.workflow === 'roadmap-item') await addFiles(place, BUNDLED_ROADMAP, 'A roadmap with three items');
   const forge = options.forge ? await openDemoForge(path.join(place.folder, 'github'), BUNDLED_PROJECT) : null;
+  const web = options.workflow === 'research' ? await openDemoWeb() : null;
   try {
     return await runIn({
       place: forge === null ? place : await makePlaceAt(place, forge.remote),
       forge,
-      script: forge === null ? script : await withReview(script, place),
+      web,
+      script:
+        (await web?.scriptIn(place.folder, script)) ?? (forge === null ? script : await withReview(script, place)),
       options,
       startedAt,
     });
@@ -82,6 +103,7 @@ async function demo(options: DemoOptions): Promise<number> {
     throw error;
   } finally {
     await forge?.close();
+    await web?.close();
   }
 }
 
@@ -89,6 +111,8 @@ interface Scene {
   readonly place: DemoPlace;
   /** `null`: a bare repository without pull requests. */
   readonly forge: DemoForge | null;
+  /** `null`: nothing of the web is read. */
+  readonly web: DemoWeb | null;
   /** Absolute path. */
   readonly script: string;
   readonly options: DemoOptions;
@@ -97,13 +121,14 @@ interface Scene {
 }
 
 async function runIn(scene: Scene): Promise<number> {
-  const { place, forge, script, options, startedAt } = scene;
+  const { place, forge, web, script, options, startedAt } = scene;
   const orchestrator = await startOrchestrator({
     config: readServerConfig({
       AUTONOMOUS_DATA: place.data,
       AUTONOMOUS_SCRIPT: script,
       ORCHESTRATOR_PORT: '0',
       ...forge?.env,
+      ...web?.env,
     }),
     log: pino({ level: 'error' }, pino.destination(2)),
     ...(await demoSandbox(options)),
@@ -123,7 +148,7 @@ async function runIn(scene: Scene): Promise<number> {
       return 0;
     }
     const run =
-      options.workflow === 'phased-plan'
+      options.workflow === 'phased-plan' || options.workflow === 'backlog'
         ? (await followFamily({ client, io: terminal(options), runId: launched.id, json: false })).run
         : await follow(client, launched, scene);
     await orchestrator.settled();
@@ -141,7 +166,9 @@ async function runIn(scene: Scene): Promise<number> {
       questions: run.clarifications.length,
       fixes: run.fixAttempts,
       ...(run.published?.pullRequest === undefined ? {} : { pullRequest: run.published.pullRequest.number }),
-      ...(options.workflow === 'phased-plan' ? { phases: await phasesOf(client, run) } : {}),
+      ...(options.workflow === 'phased-plan' ? { phases: await childrenOf(client, run, 'phase') } : {}),
+      ...(options.workflow === 'backlog' ? { items: await childrenOf(client, run, 'item') } : {}),
+      ...(options.workflow === 'roadmap-item' ? { phases: phaseRows(await client.listEvents(run.id, 0, 1_000)) } : {}),
       durationMs: Math.round(performance.now() - startedAt),
     };
     if (options.keep) await waitForSignal(options, orchestrator.server.createSignInLink());
@@ -176,6 +203,29 @@ async function demoSandbox(options: DemoOptions): Promise<{ readonly sandboxes?:
 
 async function launch(client: Client, { place, forge, options: { request, workflow } }: Scene): Promise<RunView> {
   const project = await client.createProject({ name: 'demo', repository: forge?.address ?? place.remote });
+  if (workflow === 'backlog')
+    return client.launchRun({
+      projectId: project.id,
+      workflow,
+      request: 'Work through ai/backlog.md',
+      config: { git: { autoMerge: true } },
+    });
+  if (workflow === 'roadmap-item')
+    return client.launchRun({
+      projectId: project.id,
+      workflow,
+      request: 'Carry out the item reading-time',
+      input: { item: 'reading-time' },
+      config: { git: { autoMerge: true } },
+    });
+  if (workflow === 'research')
+    return client.launchRun({
+      projectId: project.id,
+      workflow,
+      request: 'Which reading time is to be shown beside a note?',
+      input: { topic: 'Reading times', researchers: 2, analysts: 1, maxRounds: 2 },
+      config: { git: { autoMerge: true } },
+    });
   if (workflow === 'phased-plan')
     return client.launchRun({
       projectId: project.id,
@@ -206,15 +256,15 @@ async function withReview(script: string, place: DemoPlace): Promise<string> {
   return file;
 }
 
-/** One row a phase, in the order of their start. */
-async function phasesOf(client: Client, run: RunView) {
+/** One row a child run, in the order of their start. @param name of the row's first field */
+async function childrenOf(client: Client, run: RunView, name: 'phase' | 'item') {
   const { items } = await client.listRuns({ parentId: run.id, limit: 200 });
   const children = items.toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1));
   return Promise.all(
     children.map(async ({ id, originalRequest, status, headCommit, createdAt, completedAt }) => {
       const events = await client.listEvents(id, 0, 1_000);
       return {
-        phase: originalRequest,
+        [name]: firstLine(originalRequest),
         run: id,
         status,
         tries: 1 + events.filter(({ type }) => type === 'VALIDATION_FAILED').length,
@@ -230,6 +280,7 @@ async function follow(client: Client, launched: RunView, { options, forge, start
   const stop = new AbortController();
   const tell = (text: string, tone: Tone): void =>
     say(options, formatTimeline({ atMs: performance.now() - startedAt, text, tone }, { color: usesColor(options) }));
+  const workflow = workflowOf({ workflows: await client.listWorkflows() }, launched.workflow.name);
   const askPerson = personAtTerminal(client, terminal(options));
   let failed: unknown;
   let isReviewed = false;
@@ -255,7 +306,7 @@ async function follow(client: Client, launched: RunView, { options, forge, start
     runIds: [launched.id],
     signal: stop.signal,
     onEvent: (event) => {
-      const line = describeEvent(event, launched);
+      const line = describeEvent(event, launched, workflow);
       if (line) tell(line.text, line.tone);
       if (STOPS.has(event.type)) {
         decided(event).catch((error: unknown) => {
@@ -357,7 +408,7 @@ async function summarize(
 function heading(place: DemoPlace, url: string, options: DemoOptions): string {
   return [
     styleText('bold', 'Autonomous'),
-    `A ${options.workflow === 'build' ? 'build run' : 'plan of four phases'} on ${options.project ?? 'a small web application'}. The models play a script; all else is real.`,
+    `${SUBJECTS[options.workflow]} on ${options.project ?? 'a small web application'}. The models play a script; all else is real.`,
     `Server ${url}, everything below ${place.folder}`,
     '',
   ].join('\n');

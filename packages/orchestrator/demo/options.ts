@@ -24,7 +24,7 @@ export interface DemoOptions {
 }
 
 /** Workflows that there is a bundled script for. */
-const DEMO_WORKFLOWS = ['build', 'phased-plan'] as const;
+const DEMO_WORKFLOWS = ['build', 'phased-plan', 'backlog', 'roadmap-item', 'research'] as const;
 
 const BUNDLED_REQUEST = 'Create login flow with OAuth';
 
@@ -53,7 +53,10 @@ export function readOptions(
     .option('--request <text>', 'what to ask for')
     .option('--script <file>', 'script that the models play')
     .addOption(
-      new Option('--workflow <name>', 'build, or phased-plan: a plan of four phases')
+      new Option(
+        '--workflow <name>',
+        'build, phased-plan: a plan of four phases, backlog: three items of a table, roadmap-item: an item of a roadmap, or research: a report with its sources',
+      )
         .choices(DEMO_WORKFLOWS)
         .default('build'),
     )
@@ -81,7 +84,9 @@ export function readOptions(
     return { exitCode: 64 };
   }
   if (given.workflow !== 'build' && (given.project ?? given.script ?? given.request) !== undefined) {
-    console.error(`--workflow ${given.workflow} plays the bundled plan: leave --project, --request and --script out.`);
+    console.error(
+      `--workflow ${given.workflow} plays the bundled sample: leave --project, --request and --script out.`,
+    );
     return { exitCode: 64 };
   }
   const isOther = given.workflow !== 'build' || (given.project ?? given.script ?? given.request) !== undefined;

@@ -49,6 +49,14 @@ export async function makePlace(out: string | null, own: string | null): Promise
   return place;
 }
 
+/** Commits the files of a folder on top of the project, and pushes them. @param from absolute */
+export async function addFiles({ project }: DemoPlace, from: string, message: string): Promise<void> {
+  await cp(from, project, { recursive: true });
+  await git(project, 'add', '--all');
+  await git(project, 'commit', '--quiet', `--message=${message}`);
+  await git(project, 'push', '--quiet', 'origin', 'HEAD');
+}
+
 /** A place whose remote lies at a forge. @param remote the bare repository, which is there already */
 export async function makePlaceAt(place: DemoPlace, remote: string): Promise<DemoPlace> {
   await rm(place.project, { recursive: true, force: true });

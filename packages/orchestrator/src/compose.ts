@@ -15,6 +15,7 @@ import { describeWorkflow, loadServerWorkflows, type ServerWorkflows } from './c
 import { projectsAtForge } from './composition/forge.ts';
 import { ForgeFindings } from './composition/forge-findings.ts';
 import { createIssueWatcher } from './composition/labelled-issues.ts';
+import { roadmapReader } from './composition/roadmap-reader.ts';
 import { StopList } from './composition/stop-list.ts';
 import { whyNotStorable } from './composition/storage-health.ts';
 import type { ServerConfig } from './config.ts';
@@ -342,6 +343,7 @@ function createService(
     runConfig,
     whyNotStorable: () => whyNotStorable(config, store),
     damage,
+    roadmaps: roadmapReader,
     branches: branchCleaner,
     conflicts: (filter) => mergeRadar.conflicts(filter),
     record: {

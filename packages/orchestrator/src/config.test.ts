@@ -58,6 +58,7 @@ describe('without any variable', () => {
       allowSetupNetwork: true,
       setupTimeoutMs: 40 * 60_000,
       egress: {},
+      web: { hosts: { everyPublic: true, entries: [] }, search: null },
       sandboxLimits: { memoryBytes: 4_096 * 2 ** 20, processes: 512, diskBytes: 10_240 * 2 ** 20 },
       agents: [],
       logLevel: 'info',
@@ -73,6 +74,15 @@ describe('without any variable', () => {
       validator: 'gpt-4o-mini',
       'phase-implementer': 'claude-3-5-sonnet-20241022',
       'phase-reviewer': 'gpt-4o-mini',
+      ideator: 'deepseek-reasoner',
+      specifier: 'deepseek-reasoner',
+      decomposer: 'deepseek-reasoner',
+      'item-reviewer': 'gpt-4o-mini',
+      researcher: 'gpt-4o-mini',
+      'repo-analyst': 'gpt-4o-mini',
+      synthesiser: 'deepseek-reasoner',
+      'novelty-judge': 'gpt-4o-mini',
+      'report-repairer': 'gpt-4o-mini',
     });
     const models = createModels(config.models).list({ ...config.runDefaults.modelRouting });
     const planner = models.find((model) => model.defaultFor.includes('planner'));
@@ -183,6 +193,11 @@ it('takes every variable', () => {
     E2B_API_URL: 'https://api.e2b.acme.test',
     E2B_SANDBOX_URL: 'https://sandbox.e2b.acme.test',
     E2B_TIMEOUT_MINUTES: '30',
+    WEB_ALLOW: '*, internal:wiki.acme.test:8080',
+    EXA_API_KEY: 'exa-canary',
+    // The server searches with one API.
+    BRAVE_API_KEY: '',
+    SEARCH_API_URL: 'https://search.acme.test',
     EGRESS_ALLOW: 'setup=npm.acme.test, internal:10.0.0.5:4873; implementer=api.acme.test:8443',
     SANDBOX_MEMORY_MB: '2048',
     SANDBOX_PROCESSES: '256',
@@ -260,6 +275,15 @@ it('takes every variable', () => {
         validator: 'openai-compatible:llama3:8b',
         'phase-implementer': 'claude-sonnet-4-5',
         'phase-reviewer': 'openai-compatible:llama3:8b',
+        ideator: 'openai:gpt-4o',
+        specifier: 'openai:gpt-4o',
+        decomposer: 'openai:gpt-4o',
+        'item-reviewer': 'openai-compatible:llama3:8b',
+        researcher: 'openai:gpt-4o',
+        'repo-analyst': 'openai-compatible:llama3:8b',
+        synthesiser: 'openai:gpt-4o',
+        'novelty-judge': 'openai-compatible:llama3:8b',
+        'report-repairer': 'openai-compatible:llama3:8b',
       },
       maxClarifications: 0,
       git: { autoMerge: true },
@@ -324,6 +348,10 @@ it('takes every variable', () => {
       },
     },
     egress: { setup: ['npm.acme.test', 'internal:10.0.0.5:4873'], implementer: ['api.acme.test:8443'] },
+    web: {
+      hosts: { everyPublic: true, entries: [{ host: 'wiki.acme.test', ports: [8080], internal: true }] },
+      search: { api: 'exa', key: 'exa-canary', baseUrl: 'https://search.acme.test' },
+    },
     sandboxLimits: { memoryBytes: 2_048 * 2 ** 20, processes: 256, diskBytes: 1_024 * 2 ** 20 },
     dependencyCacheBytes: 512 * 2 ** 20,
     logLevel: 'debug',
@@ -338,6 +366,7 @@ it('takes every variable', () => {
       'compatible-canary',
       'endpoint-canary=',
       'e2b-canary',
+      'exa-canary',
       'deepseek-canary',
       'deepseek-canary',
     ],
@@ -489,6 +518,8 @@ describe('faults', () => {
     expect(faultsOf({ MODEL_ENDPOINTS: 'acp=http://localhost:11434/v1' })).toEqual([
       { path: 'MODEL_ENDPOINTS', message: expect.stringContaining("'acp', which is how external agents are named") },
     ]);
+    expect(faultsOf({ EXA_API_KEY: 'x', BRAVE_API_KEY: 'y' })).toMatchObject([{ path: 'BRAVE_API_KEY' }]);
+    expect(faultsOf({ SEARCH_API_URL: 'https://search.acme.test' })).toMatchObject([{ path: 'SEARCH_API_URL' }]);
     expect(faultsOf({ OPENAI_COMPATIBLE_API_KEY: 'x' })).toMatchObject([{ path: 'OPENAI_COMPATIBLE_BASE_URL' }]);
     expect(faultsOf({ DEFAULT_PLANNER_MODEL: 'a:x', ALLOWED_MODELS: 'a:y' })).toMatchObject([
       { path: 'DEFAULT_PLANNER_MODEL' },
@@ -583,6 +614,15 @@ describe('default models', () => {
     validator: 'gpt-4o-mini',
     'phase-implementer': 'claude-3-5-sonnet-20241022',
     'phase-reviewer': 'gpt-4o-mini',
+    ideator: 'deepseek-reasoner',
+    specifier: 'deepseek-reasoner',
+    decomposer: 'deepseek-reasoner',
+    'item-reviewer': 'gpt-4o-mini',
+    researcher: 'gpt-4o-mini',
+    'repo-analyst': 'gpt-4o-mini',
+    synthesiser: 'deepseek-reasoner',
+    'novelty-judge': 'gpt-4o-mini',
+    'report-repairer': 'gpt-4o-mini',
   };
 
   it('are a current model of the one provider that has a key', () => {
@@ -607,6 +647,15 @@ describe('default models', () => {
       validator: 'scripted:play',
       'phase-implementer': 'scripted:play',
       'phase-reviewer': 'scripted:play',
+      ideator: 'scripted:play',
+      specifier: 'scripted:play',
+      decomposer: 'scripted:play',
+      'item-reviewer': 'scripted:play',
+      researcher: 'scripted:play',
+      'repo-analyst': 'scripted:play',
+      synthesiser: 'scripted:play',
+      'novelty-judge': 'scripted:play',
+      'report-repairer': 'scripted:play',
     });
     expect(modelsOf({ OPENAI_API_KEY: 'x' })['planner']).toBe('openai:gpt-6-sol');
     expect(modelsOf({ OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:1/v1' })).toEqual(documented);
@@ -614,6 +663,11 @@ describe('default models', () => {
       ...documented,
       validator: 'openai:x',
       'phase-reviewer': 'openai:x',
+      'item-reviewer': 'openai:x',
+      researcher: 'openai:x',
+      'repo-analyst': 'openai:x',
+      'novelty-judge': 'openai:x',
+      'report-repairer': 'openai:x',
     });
   });
 
@@ -624,6 +678,15 @@ describe('default models', () => {
       validator: 'gpt-4o-mini',
       'phase-implementer': 'anthropic:claude-x',
       'phase-reviewer': 'gpt-4o-mini',
+      ideator: 'anthropic:claude-x',
+      specifier: 'anthropic:claude-x',
+      decomposer: 'anthropic:claude-x',
+      'item-reviewer': 'gpt-4o-mini',
+      researcher: 'gpt-4o-mini',
+      'repo-analyst': 'gpt-4o-mini',
+      synthesiser: 'anthropic:claude-x',
+      'novelty-judge': 'gpt-4o-mini',
+      'report-repairer': 'gpt-4o-mini',
     });
   });
 

@@ -27,6 +27,8 @@ import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
 import { EGRESS_ENTRY_FORM, parseEgressEntry } from './sandboxes/egress/egress-rules.ts';
 import type { SandboxSettings } from './sandboxes/provider-choice.ts';
+import { type PageHosts, parsePageHosts } from './web-pages/page-address.ts';
+import type { SearchSettings } from './web-pages/search/create-search.ts';
 import type { KnownRoles } from './roles/role.ts';
 import { workflows } from './workflows/index.ts';
 import { declaredModel } from './workflows/workflow-settings.ts';
@@ -111,6 +113,12 @@ export interface ServerConfig {
   readonly sandbox: SandboxSettings;
   /** Entries of each role's allow-list; a role that is absent was not named. */
   readonly egress: Readonly<Record<string, readonly string[]>>;
+  readonly web: {
+    /** Hosts whose pages the server fetches. */
+    readonly hosts: PageHosts;
+    /** The search API; `null`: none is configured. */
+    readonly search: SearchSettings | null;
+  };
   /** Limits of a command in a sandbox: memory and disk in bytes. */
   readonly sandboxLimits: { readonly memoryBytes: number; readonly processes: number; readonly diskBytes: number };
   /** Largest size of the cache of installed dependencies, in bytes. */
@@ -396,6 +404,17 @@ export const SERVER_VARIABLES = {
     egressLists,
     `lists of hosts by role, as role=host,host;role=host or as JSON; a host is ${EGRESS_ENTRY_FORM}`,
   ),
+  WEB_ALLOW: variable(
+    list.pipe(z.array(z.string()).min(1)).transform((hosts, context): PageHosts => {
+      const parsed = parsePageHosts(hosts);
+      if (parsed === null) context.addIssue({ code: 'custom' });
+      return parsed ?? { everyPublic: false, entries: [] };
+    }),
+    `hosts with commas between them: * for all public ones, ${EGRESS_ENTRY_FORM}`,
+  ),
+  EXA_API_KEY: apiKey(),
+  BRAVE_API_KEY: apiKey(),
+  SEARCH_API_URL: baseUrl(),
   SANDBOX_MEMORY_MB: whole(256, 1_048_576),
   SANDBOX_PROCESSES: whole(32, 65_536),
   SANDBOX_DISK_MB: whole(64, 16_777_216),
@@ -528,6 +547,7 @@ export function readServerConfig(
     setupTimeoutMs: (values.SETUP_TIMEOUT_MINUTES ?? 40) * 60_000,
     sandbox: sandboxSettings(values, pathOf),
     egress: values.EGRESS_ALLOW ?? {},
+    web: { hosts: values.WEB_ALLOW ?? EVERY_PUBLIC_PAGE, search: searchSettings(values) },
     sandboxLimits: {
       memoryBytes: (values.SANDBOX_MEMORY_MB ?? 4_096) * MB,
       processes: values.SANDBOX_PROCESSES ?? 512,
@@ -553,6 +573,17 @@ export function readServerConfig(
 }
 
 const MB = 1024 * 1024;
+
+const EVERY_PUBLIC_PAGE: PageHosts = { everyPublic: true, entries: [] };
+
+function searchSettings({
+  EXA_API_KEY: exa,
+  BRAVE_API_KEY: brave,
+  SEARCH_API_URL: url,
+}: Values): SearchSettings | null {
+  if (exa !== undefined) return { api: 'exa', key: exa, baseUrl: url ?? null };
+  return brave === undefined ? null : { api: 'brave', key: brave, baseUrl: url ?? null };
+}
 
 /**
  * Hosts that projects and runs may name at most. Registries that npm names are missing:
@@ -641,6 +672,18 @@ function contradictions(values: Values): readonly Fault[] {
       message: 'SANDBOX_PROVIDER is e2b and E2B_API_KEY is not set; set the key of your E2B team.',
     });
   }
+  if (values.EXA_API_KEY !== undefined && values.BRAVE_API_KEY !== undefined)
+    faults.push({
+      path: 'BRAVE_API_KEY',
+      message:
+        'EXA_API_KEY and BRAVE_API_KEY are both set, and the server searches with one API; leave one of the two out.',
+    });
+  if (values.SEARCH_API_URL !== undefined && values.EXA_API_KEY === undefined && values.BRAVE_API_KEY === undefined)
+    faults.push({
+      path: 'SEARCH_API_URL',
+      message:
+        'SEARCH_API_URL is set and neither EXA_API_KEY nor BRAVE_API_KEY is; set the key of the API that answers there.',
+    });
   if (values.ALLOW_SETUP_NETWORK === false && (values.EGRESS_ALLOW?.[SETUP_ROLE] ?? []).length > 0) {
     faults.push({
       path: 'EGRESS_ALLOW',

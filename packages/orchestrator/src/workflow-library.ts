@@ -29,6 +29,7 @@ export type { Role, ToolName } from './roles/role.ts';
 export { callLine } from './roles/role.ts';
 export type { PromptPart } from './roles/prompt-budget.ts';
 export {
+  allowedFilesPart,
   ASKING_RULES,
   COMMON_RULES,
   type CommonInput,
@@ -163,6 +164,7 @@ export { hashOf } from './artifacts/content-hash.ts';
 // ---- errors and data of runs
 export {
   type ActivityError,
+  type AllowedFiles,
   type Baseline,
   Conflict,
   type DocumentInfo,

@@ -119,7 +119,7 @@ describe('a request that cannot be taken', () => {
 
   it('launches no workflow that only runs of other workflows start', async () => {
     const message =
-      "Workflow 'plan-phase' is started by runs of other workflows alone; launch one of 'build', 'phased-plan'.";
+      "Workflow 'plan-phase' is started by runs of other workflows alone; launch one of 'backlog', 'build', 'phased-plan', 'research', 'roadmap-item'.";
     const fault = { path: 'workflow', message };
     const refused = await launch({ workflow: 'plan-phase' });
     expect([refused.status, refused.faults?.[0]]).toEqual([400, fault]);
@@ -175,7 +175,12 @@ describe('a request that cannot be taken', () => {
       status: 400,
       code: 'invalid_request',
       faults: [
-        { path: 'workflow', message: expect.stringContaining("no workflow 'biuld'; there are 'build', 'phased-plan'") },
+        {
+          path: 'workflow',
+          message: expect.stringContaining(
+            "no workflow 'biuld'; there are 'backlog', 'build', 'phased-plan', 'research', 'roadmap-item'",
+          ),
+        },
       ],
     });
     await expectNothingMade();
@@ -359,6 +364,8 @@ describe('a server that cannot start', () => {
         DEFAULT_AUTO_MERGE: 'true',
         ALLOW_AUTO_MERGE: 'false',
         ANTHROPIC_API_KEY: 'two words',
+        EXA_API_KEY: 'also two words',
+        WEB_ALLOW: '*.example.com',
       }),
     );
     for (const words of [
@@ -367,6 +374,8 @@ describe('a server that cannot start', () => {
       'GITHUB_REPO_NAME is not',
       'DEFAULT_AUTO_MERGE is true and ALLOW_AUTO_MERGE is false',
       'ANTHROPIC_API_KEY',
+      'EXA_API_KEY is set to something else (not shown here)',
+      'WEB_ALLOW is "*.example.com"; allowed is hosts with commas between them: * for all public ones',
     ]) {
       expect(message).toContain(words);
     }

@@ -69,8 +69,15 @@ const completed = (result: ChildResult): string => `${result.runId}: ${JSON.stri
 /**
  * Two child runs beside each other, then an activity `note`. SKIP leaves the children, RETRY_REQUESTED begins anew after a child
  * that failed.
+ * @param asked what else each child is asked for
  */
-export function parentOf(name: string, child: string, children: readonly string[] = ['a', 'b'], version = 1) {
+export function parentOf(
+  name: string,
+  child: string,
+  children: readonly string[] = ['a', 'b'],
+  version = 1,
+  asked: Pick<ChildRequest, 'allowedFiles'> = {},
+) {
   return defineWorkflow({
     name,
     version,
@@ -111,7 +118,7 @@ export function parentOf(name: string, child: string, children: readonly string[
                     invoke: {
                       id: `phase-${id}`,
                       src: 'phase' as const,
-                      input: { request: `Do ${id}`, title: `Phase ${id}` },
+                      input: { request: `Do ${id}`, title: `Phase ${id}`, ...asked },
                       onDone: {
                         target: 'done',
                         actions: 'keepResult' as const,

@@ -63,6 +63,50 @@ describe('a child run', () => {
   });
 });
 
+describe('the files that a child run may change', () => {
+  const asked = { changes: ['src/**'], newFiles: ['test/*.ts'] };
+  const below = { changes: ['src/a.ts'], newFiles: [] };
+
+  it('are those that its parent asks for, as its first event has them; a parent that asks for none gives none', async () => {
+    await open({ workflows: createRegistry([leaf, parentOf('parent', 'leaf', ['a'], 1, { allowedFiles: asked })]) });
+    await family.launch('p');
+    const [child] = await family.childrenOf('p', 1);
+    expect(child?.allowedFiles).toEqual([asked]);
+    expect((await family.store.readRun(child?.id ?? '', 0))[0]?.payload).toMatchObject({ allowedFiles: [asked] });
+    expect(await family.engine.view('p')).not.toHaveProperty('allowedFiles');
+  });
+
+  it('are no others than those of the run above, however deep it lies, and narrower where it asks', async () => {
+    const inner = parentOf('inner', 'leaf', ['a'], 1, { allowedFiles: below });
+    const middle = parentOf('middle', 'inner', ['m']);
+    await open({
+      workflows: createRegistry([leaf, inner, middle, parentOf('top', 'middle', ['t'], 1, { allowedFiles: asked })]),
+    });
+    await family.launch('p', 'top');
+    const lists = [];
+    for (let id = 'p', depth = 0; depth < 3; depth++) {
+      const [child] = await family.childrenOf(id, 1);
+      lists.push(child?.allowedFiles);
+      id = child?.id ?? '';
+    }
+    expect(lists).toEqual([[asked], [asked], [asked, below]]);
+  });
+
+  it.each([
+    [{ changes: ['/etc/passwd'], newFiles: [] }, 'a path is relative to the root of the repository'],
+    [{ changes: [], newFiles: ['a/../b'] }, "it must not lead out of its folder by '.' or '..'"],
+    [
+      { changes: Array.from({ length: 300 }, (_, n) => `a${n}`), newFiles: Array.from({ length: 201 }, () => 'b') },
+      'there are more than 500 paths',
+    ],
+  ])('are refused where a path is none or there are too many, and nothing is made', async (allowedFiles, why) => {
+    await open({ workflows: createRegistry([leaf, parentOf('parent', 'leaf', ['a'], 1, { allowedFiles })]) });
+    await family.launch('p');
+    expect((await family.status('p', 'paused')).gate?.summary).toContain(why);
+    expect(await family.store.listChildren('p')).toEqual([]);
+  });
+});
+
 describe('the end of a parent or of its wait', () => {
   it('cancels the children of a run that is cancelled, and theirs', async () => {
     const middle = parentOf('parent', 'leaf');

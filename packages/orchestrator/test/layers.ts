@@ -53,25 +53,38 @@ const LAYERS: readonly Layer[] = [
   {
     row: 2,
     apart: 'ports only',
-    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository', 'forges'],
+    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository', 'forges', 'web-pages'],
   },
   { row: 1, apart: 'freely', members: ['core', 'run-config', 'roles', 'artifacts'] },
 ];
 
 /** Folders of `workflows` that belong to no workflow. */
 const SHARED_BY_WORKFLOWS = new Set(['parts']);
-/** The list of the workflows, and the command of one. */
-const MAY_IMPORT_WORKFLOWS = new Set(['workflows/index.ts', 'cli/commands/plan.ts']);
+/** The list of the workflows, commands that read a workflow's own files, and the reader of roadmaps that the server is given. */
+const MAY_IMPORT_WORKFLOWS = new Set([
+  'workflows/index.ts',
+  'cli/commands/backlog.ts',
+  'cli/commands/plan.ts',
+  'cli/commands/roadmap-work.ts',
+  'cli/commands/roadmap.ts',
+  'cli/doctor-project.ts',
+  'cli/hooks/roadmap-phases.ts',
+  'cli/hooks/stop-decision.ts',
+  'cli/roadmap-files.ts',
+  'composition/roadmap-reader.ts',
+]);
 
-/** What the folders of row 2 may import of each other: the port files, and the rules that sandboxes share with agents. */
+/** What the folders of row 2 may import of each other: the port files, and what egress shares with agents and web pages. */
 const PORTS = new Set([
   'event-store/event-store.ts',
   'agents/agent.ts',
   'models/model.ts',
   'sandboxes/sandbox.ts',
   'sandboxes/sandbox-files.ts',
+  'sandboxes/egress/checked-connection.ts',
   'sandboxes/egress/egress-rules.ts',
   'repository/repository.ts',
+  'web-pages/web-page.ts',
 ]);
 
 /** The entry for clients of the server. The engine, which is a library of its own, loads none of it. */

@@ -175,6 +175,7 @@ export class ModelServer {
       now: () => this.clock.now(),
       whyNotStorable: async () => null,
       damage: () => null,
+      roadmaps: { path: 'roadmap.json', workflow: 'none', read: () => ({ kind: 'absent' }) },
       branches: { clean: async () => ({ removed: [], kept: [] }) },
       conflicts: () => [],
       record: { notices: () => [], noticesOf: () => [] },

@@ -236,7 +236,7 @@ describe('plan run', () => {
     const planId = open?.id ?? '';
     const [phase] = (await server.client.listRuns({ parentId: planId })).items;
     const shown = await command(server, clone, 'show', planId);
-    expect(shown.stdout).toMatch(/^status +waiting for its child runs, 0 of 2 merged$/m);
+    expect(shown.stdout).toMatch(/^status +waiting for its child runs, 0 of 2 phases merged$/m);
     expect(shown.stdout).toMatch(
       new RegExp(`^child +${phase?.id} +phase blocked .*\n +waits for you: autonomous show ${phase?.id}$`, 'm'),
     );

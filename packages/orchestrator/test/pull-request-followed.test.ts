@@ -201,6 +201,35 @@ it('gives what reviewers ask to the implementer and answers each of them once, w
   await forge.until(({ status }) => status === 'completed');
 });
 
+it('answers in a pull request that was merged meanwhile where the change is', async () => {
+  const forge = await anOpenPullRequest({
+    isResultShown: true,
+    implementer: [
+      writes({ 'feature.sh': 'echo feature\n' }),
+      when('github:anna at feature.sh:1:', writes({ 'feature.sh': 'echo FEATURE\n' }, { summary: 'Louder.' })),
+    ],
+  });
+  await forge.decide({ decision: 'approve' });
+  const { published } = await forge.until(({ gate }) => gate?.kind === 'pull_request');
+  const first = published?.pullRequest?.number ?? 0;
+  await forge.as('anna', 'POST', `/pulls/${first}/reviews`, {
+    event: 'REQUEST_CHANGES',
+    comments: [{ path: 'feature.sh', line: 1, body: 'Say it loudly.' }],
+  });
+  await forge.until(({ gate, published: now }) => gate?.kind === 'implementation' && now?.commit !== undefined);
+  await forge.as('anna', 'PUT', `/pulls/${first}/merge`, { merge_method: 'merge' });
+  await forge.decide({ decision: 'approve' });
+  const second = await forge.until(
+    ({ gate, published: now }) => gate?.kind === 'pull_request' && now?.pullRequest?.number !== first,
+  );
+  const number = second.published?.pullRequest?.number;
+  const { threads } = await forge.repository.discussion(first);
+  expect(threads.flatMap(({ comments }) => comments.map(({ body }) => body.split('\n')[0]))).toEqual([
+    'Say it loudly.',
+    expect.stringMatching(new RegExp(`^Changed in [0-9a-f]{10}, which is in #${number}: Louder\\.$`)),
+  ]);
+});
+
 it('follows people who may write behind a flood of remarks of others', async () => {
   const forge = await anOpenPullRequest({
     implementer: [

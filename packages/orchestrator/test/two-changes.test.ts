@@ -198,7 +198,11 @@ it('refuses what the workflow lacks with every fault at once, and makes nothing'
     (thrown: unknown) => (thrown as ApiError).problem.faults,
   );
   expect(nowhere).toEqual([
-    { path: 'workflow', message: "There is no workflow 'two'; there are 'build', 'phased-plan', 'two-changes'." },
+    {
+      path: 'workflow',
+      message:
+        "There is no workflow 'two'; there are 'backlog', 'build', 'phased-plan', 'research', 'roadmap-item', 'two-changes'.",
+    },
     {
       path: 'config.trustMode.review',
       message: expect.stringContaining("No workflow of this server has the trust mode 'review'; there are ") as string,

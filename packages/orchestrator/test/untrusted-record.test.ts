@@ -58,7 +58,7 @@ describe('a rebuild from a record with forged contents', { timeout: 240_000 }, (
         text
           .replaceAll('"implementation":"manual"', '"implementation":"auto"')
           .replaceAll('"autoMerge":false', '"autoMerge":true')
-          .replaceAll('"commands":{', `"commands":{"setup":${JSON.stringify(evil)},`),
+          .replaceAll('"commands":{', `"commands":{"setup":${JSON.stringify(evil)},"release":"npm publish",`),
       ),
     );
     const folder = await aFolder(server);
@@ -79,6 +79,7 @@ describe('a rebuild from a record with forged contents', { timeout: 240_000 }, (
     );
     expect(applies.get('trust: implementation')).toBe('auto');
     expect(applies.get('project')).toBe(`notes, ${copy}`);
+    expect(applies.get('command: release')).toBe('npm publish');
     expect(applies.get('install command')).toMatch(/^⟨U\+202E⟩x{299}…$/);
     expect(Object.fromEntries(applies)).toMatchObject({
       autoMerge: 'on',

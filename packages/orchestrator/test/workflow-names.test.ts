@@ -20,6 +20,51 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'the command of the workflow phased-plan',
   },
   {
+    path: 'orchestrator/src/cli/commands/backlog.ts',
+    names: ['backlog', 'backlog_stopped'],
+    reason: 'the command of the workflow backlog',
+  },
+  {
+    path: 'shared/src/config.ts',
+    names: ['spec', 'backlog'],
+    reason: "the section of a project's configuration that names its backlog, and a column of its table",
+  },
+  {
+    path: 'orchestrator/src/cli/doctor-project.ts',
+    names: ['backlog'],
+    reason: 'looks at the section of the configuration that names the backlog',
+  },
+  {
+    path: 'orchestrator/src/cli/commands/roadmap-work.ts',
+    names: ['roadmap-item'],
+    reason: 'the command of the workflow roadmap-item',
+  },
+  {
+    path: 'orchestrator/src/cli/commands/research.ts',
+    names: ['research', 'implementation'],
+    reason: 'the command of the workflow research',
+  },
+  {
+    path: 'orchestrator/src/composition/roadmap-reader.ts',
+    names: ['roadmap-item'],
+    reason: 'the reader of roadmaps tells the server which workflow carries out an item',
+  },
+  {
+    path: 'shared/src/api/roadmap.ts',
+    names: ['releasing', 'research'],
+    reason: "a phase of an item's state and a type of items in the file of a roadmap",
+  },
+  {
+    path: 'orchestrator/src/engine/activity-runner.ts',
+    names: ['reporting'],
+    reason: 'an activity whose outcome is being stored, and not the stage of a run',
+  },
+  {
+    path: 'orchestrator/src/workflows/parts/watch-children.ts',
+    names: ['implementation', 'fixes', 'fix'],
+    reason: 'gates and trust modes of the child runs that parents of this kind start',
+  },
+  {
     path: 'orchestrator/src/config.ts',
     names: ['planner', 'implementer', 'validator'],
     reason: 'environment variables of an earlier form name one role each and keep their meaning',

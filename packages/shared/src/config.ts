@@ -60,6 +60,12 @@ const commandsShape = {
   test: z.string().min(1).max(4_000).nullable(),
   /** Used by workflows that look for faults without running the product, such as plans in phases. */
   lint: z.string().min(1).max(4_000).nullable(),
+  /** Checks of a roadmap's item beside the tests, in its phase of testing: of the product in a browser, of its speed, of its documentation. */
+  browserCheck: z.string().min(1).max(4_000).nullable(),
+  performanceCheck: z.string().min(1).max(4_000).nullable(),
+  docsCheck: z.string().min(1).max(4_000).nullable(),
+  /** Releases the published result of a roadmap's item, after a person has decided so. */
+  release: z.string().min(1).max(4_000).nullable(),
   /** Whether packages may run code of their own while the install step installs them. Absent: no. A project cannot allow it. */
   installScripts: z.boolean(),
 };
@@ -114,6 +120,33 @@ export const runConfigRequestSchema = z
   .partial();
 export type RunConfigRequest = z.infer<typeof runConfigRequestSchema>;
 
+const columnName = z.string().trim().min(1).max(100);
+
+/** Where a project has its backlog, and the words of the table. Absent ones are those of `docs/backlogs.md`. */
+const backlogSettings = z
+  .strictObject({
+    /** Path of the table in the repository. */
+    file: z.string().trim().min(1).max(1_000),
+    /** Folder of the specifications. */
+    specs: z.string().trim().min(1).max(500),
+    /** Names of the table's columns, in any case. */
+    columns: z
+      .strictObject({
+        id: columnName,
+        title: columnName,
+        status: columnName,
+        priority: columnName,
+        spec: columnName,
+        dependsOn: columnName,
+      })
+      .partial(),
+    /** Statuses by the words of the table's cells. The first word of a status is the one that is written. */
+    statusWords: z.record(columnName, z.enum(['queued', 'in_progress', 'blocked', 'done'])),
+    /** False: neither the template of the progress log is committed, nor is the log written into clones. */
+    progressLog: z.boolean(),
+  })
+  .partial();
+
 /** `.autonomous/config.json` of a project, read from the base commit when a run starts. */
 export const projectConfigSchema = z
   .strictObject({
@@ -136,6 +169,7 @@ export const projectConfigSchema = z
     excludePaths: z.array(z.string().min(1).max(500)).max(500),
     /** Paths whose changes a person must review before a merge, in addition to the built-in ones. */
     reviewPaths: z.array(z.string().min(1).max(500)).max(500),
+    backlog: backlogSettings,
   })
   .partial();
 export type ProjectConfig = z.infer<typeof projectConfigSchema>;

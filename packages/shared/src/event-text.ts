@@ -18,7 +18,7 @@ interface Told {
  */
 export function ownEventText(event: Told, workflow: Pick<WorkflowInfo, 'events'> | undefined): string | null {
   const declared = eventInfoOf(workflow, event.type);
-  if (declared !== undefined) return filledIn(declared.text, event.payload) || null;
+  if (declared !== undefined) return filledText(declared.text, event.payload) || null;
   const fields = fieldsText(event.payload);
   const name = eventName(event.type);
   return fields === '' ? name : `${name}: ${fields}`;
@@ -59,7 +59,8 @@ const LONGEST_FIELD = 80;
 const LONGEST_LINE = 300;
 const HASH_LENGTH = 10;
 
-function filledIn(text: string, payload: JsonObject): string {
+/** Fills a declared text in with fields of an object. One line of at most 300 characters, without control characters. */
+export function filledText(text: string, payload: JsonObject): string {
   const value = (name: string): string => (Object.hasOwn(payload, name) ? textOf(payload[name]) : '');
   const fill = (part: string): string => part.replaceAll(FIELD, (_all, name: string) => value(name));
   const isEmpty = (part: string): boolean => [...part.matchAll(FIELD)].some(([, name = '']) => isNothing(value(name)));

@@ -8,6 +8,7 @@ import type { AtWork } from './at-work.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { ReviewNote } from './review-notes.ts';
 import type {
+  AllowedFiles,
   Artifact,
   Baseline,
   Decision,
@@ -45,6 +46,11 @@ export interface RunStart {
   readonly input?: JsonObject;
   /** Absent: neither the run nor a run above it has any. */
   readonly ownedFiles?: OwnedFiles;
+  /**
+   * Agents of the run may change only files that each of these allows: what its parent asked for, and what the runs above the parent
+   * were given. Absent: all files.
+   */
+  readonly allowedFiles?: readonly AllowedFiles[];
 }
 
 /** Failure of an activity, with the kind of actor that can resolve it. */

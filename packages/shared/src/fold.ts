@@ -59,6 +59,7 @@ export function viewAtStart(runId: string, start: RunStart, at: string): RunView
     ...(start.parent === undefined ? {} : { parent: start.parent }),
     ...(start.treeId === undefined ? {} : { treeId: start.treeId }),
     ...(start.ownedFiles === undefined ? {} : { ownedFiles: start.ownedFiles }),
+    ...(start.allowedFiles === undefined ? {} : { allowedFiles: start.allowedFiles }),
     originalRequest: start.request,
     status: 'queued',
     currentStage: null,

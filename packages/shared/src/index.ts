@@ -1,6 +1,7 @@
 export * from './api/metrics.ts';
 export type * from './api/orchestrator.ts';
 export * from './api/pull-request.ts';
+export * from './api/roadmap.ts';
 export * from './api/setup.ts';
 export type * from './at-work.ts';
 export * from './budgets.ts';

@@ -9,7 +9,9 @@ export function ownedFilesNotices({ ownedFiles, branch, config }: RunStart): rea
 }
 
 /** @param branch name of the branch that gets the commits */
-export function ownedFilesNotice({ paths, to, why }: OwnedFiles, branch: string): string {
+export function ownedFilesNotice({ paths, to, why, areResult }: OwnedFiles, branch: string): string {
+  if (areResult === true)
+    return `The result is in ${paths.join(', ')}: the server writes these files to the run's branch ${branch}. Changes of agents to them are left out.`;
   const place = to === 'base' ? `the base branch ${branch}` : `the run's branch ${branch}`;
   const reason = why === undefined ? '' : `, because ${why}`;
   return `Engine-owned files (${paths.join(', ')}) are committed to ${place}${reason}. Changes of agents to them are left out.`;

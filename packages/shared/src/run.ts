@@ -405,12 +405,26 @@ export interface OwnedFiles {
   readonly inherited?: readonly string[];
   /** Branch that gets their commits: the base branch, or that of the run. */
   readonly to: 'base' | 'branch';
-  /** Why they are not committed to the base. Absent: they are. */
+  /** Why they are not committed to the base. Absent: they are, or they are the result. */
   readonly why?: string;
+  /** They are the result of the run, which is published with its branch. Absent: they are kept beside the result. */
+  readonly areResult?: true;
   /** The base branch refused a push of this run, or of an earlier run of the project. Absent: neither is known. */
   readonly refused?: true;
   /** The latest commit of them by this run. Absent: none yet. */
   readonly commit?: string;
+}
+
+/**
+ * The only files of a repository that agents of a run may change: those that `changes` or `newFiles` matches and `forbidden` does not. They may be changed, removed or
+ * made. A pattern is a path from the root; `*` stands for any characters of one name, and one name may be `**`, any number of folders.
+ */
+export interface AllowedFiles {
+  readonly changes: readonly string[];
+  /** Those that are expected to be new. Agents are told so. */
+  readonly newFiles: readonly string[];
+  /** Absent: none. */
+  readonly forbidden?: readonly string[];
 }
 
 /** How far a run came, in steps that its workflow counts. */
@@ -431,6 +445,8 @@ export interface RunView {
   readonly parent?: ParentOfRun;
   /** Absent: neither the run nor a run above it has any. */
   readonly ownedFiles?: OwnedFiles;
+  /** Agents of the run may change only files that each of these allows. Absent: all files. */
+  readonly allowedFiles?: readonly AllowedFiles[];
   /** Absent where the workflow does not say how far a run came. */
   readonly progress?: RunProgress;
   /** Source of a fork, and the sequence of the last event that was copied from it. Absent: not a fork. */

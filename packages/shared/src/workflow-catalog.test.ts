@@ -59,5 +59,8 @@ describe('The catalog of workflows', () => {
   it('offers for a launch what a person may start', () => {
     const workflows = [aWorkflow(), aWorkflow({ name: 'phase', isChildOnly: true })];
     expect(launchableOf({ workflows }).map(({ name }) => name)).toEqual(['build']);
+    const earlier = aWorkflow({ name: 'backlog' });
+    const all = [earlier, aWorkflow({ isDefault: true })];
+    expect(launchableOf({ workflows: all }).map(({ name }) => name)).toEqual(['build', 'backlog']);
   });
 });

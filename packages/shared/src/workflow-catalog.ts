@@ -90,7 +90,8 @@ export function workflowOf(
   return workflows.find((workflow) => workflow.name === name);
 }
 
-/** Workflows that a person may start, in the server's order. */
+/** Workflows that a person may start: the default one, then the others in the server's order. */
 export function launchableOf({ workflows }: Pick<WorkflowCatalogState, 'workflows'>): readonly WorkflowSummary[] {
-  return workflows.filter(({ isChildOnly }) => !isChildOnly);
+  const launchable = workflows.filter(({ isChildOnly }) => !isChildOnly);
+  return launchable.toSorted((one, other) => Number(other.isDefault === true) - Number(one.isDefault === true));
 }

@@ -125,7 +125,7 @@ export interface WorkflowInfo {
   readonly documents: Readonly<Record<string, DocumentInfo>>;
   /** By type of the event. Absent, or an event that is not named: it is shown by its name and its fields. */
   readonly events?: Readonly<Record<string, EventInfo>>;
-  /** One word for what the progress of its runs counts: `merged` in `3 of 7 merged`. Default: none. */
+  /** Words for what the progress of its runs counts: `phases merged` in `3 of 7 phases merged`. Default: none. */
   readonly progressWord?: string;
 }
 
@@ -199,13 +199,13 @@ export function fieldOf(
   return offered === undefined ? null : { field: offered, isNeeded: false };
 }
 
-/** How far a run came, as its workflow counts: `3 of 7 merged`. The word is left out where everything is done. */
+/** How far a run came, as its workflow counts: `3 of 7 phases merged`. */
 export function progressOf(
   { done, total }: { readonly done: number; readonly total: number },
   workflow: Pick<WorkflowInfo, 'progressWord'> | undefined,
 ): string {
   const word = workflow?.progressWord;
-  return `${done} of ${total}${word === undefined || done === total ? '' : ` ${word}`}`;
+  return `${done} of ${total}${word === undefined ? '' : ` ${word}`}`;
 }
 
 /** A stage's title; one made from its name where the workflow declares none. */

@@ -45,6 +45,9 @@ function Banner() {
         Autonomous
       </Link>
       <nav aria-label="Screens">
+        <Link to={{ name: 'roadmap' }} current={screen === 'roadmap'}>
+          Roadmap
+        </Link>
         <Link to={{ name: 'metrics' }} current={screen === 'metrics'}>
           Metrics
         </Link>

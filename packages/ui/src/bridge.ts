@@ -29,6 +29,13 @@ export type Screen =
       readonly projectId?: string | undefined;
       /** Name of a workflow. Absent: all. */
       readonly workflow?: string | undefined;
+    }
+  | {
+      readonly name: 'roadmap';
+      /** Absent: the one that was looked at last. */
+      readonly projectId?: string | undefined;
+      /** Id of the item whose details are shown, of the project that is named. Absent: none. */
+      readonly item?: string | undefined;
     };
 
 /** How far back figures go. */
@@ -78,6 +85,7 @@ export const CALLS = [
   'sendMessage',
   'upload',
   'listProjects',
+  'getRoadmap',
   'createProject',
   'listWorkflows',
   'listModels',
@@ -151,6 +159,12 @@ export function pathOf(screen: Screen): string {
       if (projectId !== undefined) return `/metrics/${days}/${encodeURIComponent(projectId)}`;
       return days === DEFAULT_METRICS_DAYS ? '/metrics' : `/metrics/${days}`;
     }
+    case 'roadmap': {
+      const { projectId, item } = screen;
+      if (projectId === undefined) return '/roadmap';
+      const ofItem = item === undefined ? '' : `/${encodeURIComponent(item)}`;
+      return `/roadmap/${encodeURIComponent(projectId)}${ofItem}`;
+    }
     default:
       return screen satisfies never;
   }
@@ -187,6 +201,10 @@ export function screenOf(path: string): Screen {
       ...(isOfAll ? {} : { projectId: third }),
       ...(fourth === '' ? {} : { workflow: fourth }),
     };
+  }
+  if (first === 'roadmap') {
+    if (second === '') return { name: 'roadmap' };
+    return { name: 'roadmap', projectId: second, ...(third === '' ? {} : { item: third }) };
   }
   return { name: 'runs' };
 }

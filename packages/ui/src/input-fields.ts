@@ -126,6 +126,12 @@ export function inputOf(
   return { input: objectIn(whole) ?? {}, faults };
 }
 
+/** The input that the fields make, with what is taken for those that are empty. What cannot be read is left out. */
+export function filledInput(fields: readonly InputField[], texts: InputTexts): JsonObject {
+  const fallbacks = fields.flatMap(({ name, fallback }) => (fallback === undefined ? [] : [[name, fallback] as const]));
+  return { ...Object.fromEntries(fallbacks), ...inputOf(fields, texts).input };
+}
+
 /** The first field that takes the path of a file of the repository with this media type; `undefined` where none does. */
 export function fileFieldOf(schema: JsonObject | null, mediaType: string): InputField | undefined {
   return fieldsOf(schema).find((field) => field.kind === 'text' && field.repositoryFile === mediaType);

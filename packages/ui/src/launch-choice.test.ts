@@ -21,6 +21,7 @@ const CHOICE: Choice = {
   minutes: {},
   budgets: {},
   baseBranch: '',
+  end: '',
   input: {},
 };
 
@@ -52,6 +53,7 @@ it('takes of an earlier choice what the workflow has, for roles, stages and fiel
     minutes: { reading: '4' },
     budgets: {},
     baseBranch: '',
+    end: '',
     input: { topic: 'bees' },
   });
 });
@@ -87,6 +89,7 @@ it('is read back from what a run was asked for with', () => {
     minutes: { implementation: '90' },
     budgets: { maxCostUsd: '2.5', maxTreeCostUsd: '6' },
     baseBranch: 'next',
+    end: 'branch',
   };
   const launch = { workflow: 'build', projectId: 'p-1', config: configOf(choice, true) };
   expect(choiceFor(workflow, 'p-1', choiceOf(launch))).toEqual(choice);
@@ -133,7 +136,7 @@ it('is kept by workflow, without the input', () => {
 
 it('is told in one line', () => {
   expect(choiceLine({ ...CHOICE, models: { planner: ' ' } }, false)).toBe(
-    'models, budgets and base branch as configured by the project or the server',
+    'models, budgets and end as configured by the project or the server',
   );
   const models = { planner: 'openai:gpt-5', validator: ' mistral:large ' };
   const budgets = { maxCostUsd: '5', maxToolCalls: '200' };
@@ -141,6 +144,23 @@ it('is told in one line', () => {
   expect(choiceLine(choice, false)).toBe(
     'planner openai:gpt-5, validator mistral:large, planning 20 min, at most 5 US dollars, at most 200 tool calls, from next',
   );
+});
+
+it('says how the run ends, and nothing where that is left to the project', () => {
+  const ends = {
+    '': undefined,
+    pullRequest: { createPR: true, autoMerge: false },
+    merge: { createPR: false, autoMerge: true },
+    branch: { createPR: false, autoMerge: false },
+  } as const;
+  for (const [end, git] of Object.entries(ends)) {
+    const choice = choiceFor(workflow, 'p-1', { ...CHOICE, end: end as Choice['end'] }); // the names above
+    expect(configOf(choice, false).git).toEqual(git);
+    expect(choiceOf({ projectId: 'p-1', config: configOf(choice, false) }).end).toBe(end);
+  }
+  expect(choiceFor(workflow, 'p-2', { ...CHOICE, end: 'merge' }).end).toBe('');
+  expect(choiceFor(workflow, 'p-1', { end: 'rocket' as Choice['end'] }).end).toBe('');
+  expect(choiceLine({ ...CHOICE, end: 'pullRequest' }, false)).toBe('in the end open a pull request');
 });
 
 it('asks for several runs of the chosen workflow, each with its input', () => {

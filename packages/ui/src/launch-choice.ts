@@ -17,6 +17,23 @@ export type Texts<Name extends string> = { readonly [Key in Name]?: string };
 export type Launchable = Pick<WorkflowSummary, 'name' | 'needsProject' | 'input'> &
   Pick<WorkflowInfo, 'roles' | 'stages' | 'trustModes'>;
 
+/** How a run ends once its result is approved. */
+export const RUN_ENDS = {
+  '': 'as configured by the project or the server',
+  pullRequest: 'open a pull request',
+  merge: 'merge into the base branch',
+  branch: 'leave the branch',
+} as const;
+export type RunEnd = keyof typeof RUN_ENDS;
+
+/** Settings of the configuration for each of them. */
+const END_SETTINGS = {
+  '': {},
+  pullRequest: { createPR: true, autoMerge: false },
+  merge: { createPR: false, autoMerge: true },
+  branch: { createPR: false, autoMerge: false },
+} as const satisfies Record<RunEnd, object>;
+
 export interface Choice {
   readonly workflow: string;
   /** Empty for a workflow that needs no project. */
@@ -29,6 +46,7 @@ export interface Choice {
   readonly minutes: Readonly<Record<string, string>>;
   readonly budgets: Texts<BudgetName>;
   readonly baseBranch: string;
+  readonly end: RunEnd;
   /** The fields of the workflow's own input, as they were filled in. */
   readonly input: InputTexts;
 }
@@ -60,6 +78,8 @@ export function choiceFor(workflow: Launchable, projectId: string, found: Partia
     minutes: picked(found.minutes, stages),
     budgets: found.budgets ?? {},
     baseBranch: found.baseBranch ?? '',
+    // A merge that one project was to end with is nobody's choice for another one.
+    end: found.projectId === undefined || found.projectId === projectId ? endNamed(found.end) : '',
     input: Object.fromEntries(Object.entries(found.input ?? {}).filter(([name]) => names.has(name))),
   };
 }
@@ -71,7 +91,8 @@ export function timedStages({ stages }: Pick<Launchable, 'stages'>): Launchable[
 
 /** Returns the configuration that a choice requests. Empty fields are left to the project and the server. */
 export function configOf(choice: Choice, isExploration: boolean): NonNullable<NewRun['config']> {
-  const { trust, models, minutes, budgets, baseBranch } = choice;
+  const { trust, models, minutes, budgets, baseBranch, end } = choice;
+  const git = { ...(baseBranch.trim() === '' ? {} : { baseBranch: baseBranch.trim() }), ...END_SETTINGS[end] };
   const named = writtenOf(models);
   const limits = writtenOf(minutes).map(([stage, text]) => [stage, Number(text)] as const);
   const numbers = budgetsOf(budgets, isExploration).map(([name, value]) => [name, Number(value)] as const);
@@ -79,7 +100,7 @@ export function configOf(choice: Choice, isExploration: boolean): NonNullable<Ne
     ...(Object.keys(trust).length === 0 ? {} : { trustMode: trust }),
     ...(named.length === 0 ? {} : { modelRouting: Object.fromEntries(named) }),
     ...(limits.length === 0 ? {} : { timeoutMinutes: Object.fromEntries(limits) }),
-    ...(baseBranch.trim() === '' ? {} : { git: { baseBranch: baseBranch.trim() } }),
+    ...(Object.keys(git).length === 0 ? {} : { git }),
     ...Object.fromEntries(numbers),
   };
   // Names of roles, stages and trust modes are those of the workflow: the server checks them.
@@ -130,19 +151,33 @@ export function choiceOf(launch: Pick<NewRun, 'projectId' | 'workflow' | 'config
     minutes: Object.fromEntries(minutes),
     budgets: Object.fromEntries(budgets) as Choice['budgets'], // `fromEntries` loses the names of the keys.
     baseBranch: config.git?.baseBranch ?? '',
+    end: endOf(config.git),
   };
 }
 
-/** `implementer openai:gpt-5, at most 5 US dollars, from next`: models, time limits, budgets and base branch in one line. */
-export function choiceLine({ models, minutes, budgets, baseBranch }: Choice, isExploration: boolean): string {
+function endOf(git: NonNullable<NonNullable<NewRun['config']>['git']> = {}): RunEnd {
+  const { createPR, autoMerge } = git;
+  if (createPR === true) return 'pullRequest';
+  if (autoMerge === true) return 'merge';
+  return createPR === false && autoMerge === false ? 'branch' : '';
+}
+
+/** An earlier choice may be of another version. */
+function endNamed(name: string = ''): RunEnd {
+  return Object.keys(RUN_ENDS).find((end): end is RunEnd => end === name) ?? '';
+}
+
+/** `implementer openai:gpt-5, at most 5 US dollars, from next`: models, time limits, budgets, base branch and end in one line. */
+export function choiceLine({ models, minutes, budgets, baseBranch, end }: Choice, isExploration: boolean): string {
   const written = [
     ...writtenOf(models).map(([role, model]) => `${role} ${model}`),
     ...writtenOf(minutes).map(([stage, text]) => `${stage} ${text} min`),
     ...budgetsOf(budgets, isExploration).map(([name, value]) => `at most ${value} ${UNITS[name] ?? name}`),
     ...(baseBranch.trim() === '' ? [] : [`from ${baseBranch.trim()}`]),
+    ...(end === '' ? [] : [`in the end ${RUN_ENDS[end]}`]),
   ];
   return written.length === 0
-    ? 'models, budgets and base branch as configured by the project or the server'
+    ? 'models, budgets and end as configured by the project or the server'
     : written.join(', ');
 }
 
@@ -183,7 +218,7 @@ export interface KeptChoices extends Partial<Choice> {
   readonly byWorkflow?: Readonly<Record<string, Pick<Choice, 'trust' | 'models' | 'minutes'>>>;
 }
 
-/** Last choice for a workflow, with the project, budgets and base branch of the last choice for any. */
+/** Last choice for a workflow, with the project, budgets, base branch and end of the last choice for any. */
 export function keptFor(kept: KeptChoices, workflow: string): Partial<Choice> {
   const { byWorkflow, trust, models, minutes, input: _input, ...common } = kept;
   const own = byWorkflow?.[workflow];

@@ -29,7 +29,7 @@ export function familyOf(run: RunView, children: ChildrenOf): readonly RunView[]
 }
 
 /**
- * `3 of 7 merged`, as the workflow counts, else `1 of 2 child runs` that are over; `null` for a run without either.
+ * `3 of 7 phases merged`, as the workflow counts, else `1 of 2 child runs` that are over; `null` for a run without either.
  * @param workflow the workflow of the run; absent: what is counted is not named
  */
 export function progressText(

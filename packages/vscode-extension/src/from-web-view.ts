@@ -40,6 +40,7 @@ const ARGUMENTS: Readonly<Record<Call, readonly Kind[]>> = {
   sendMessage: ['string', 'string'],
   upload: ['string', 'bytes'],
   listProjects: ['object?'],
+  getRoadmap: ['string'],
   createProject: ['object'],
   listWorkflows: [],
   listModels: [],
@@ -102,6 +103,11 @@ export function readScreen(value: unknown): Screen | null {
         ...(isId(workflow) ? { workflow } : {}),
       };
     }
+    case 'roadmap': {
+      const { projectId, item } = value;
+      if (!isId(projectId)) return { name: 'roadmap' };
+      return { name: 'roadmap', projectId, ...(isId(item) ? { item } : {}) };
+    }
     default:
       return null;
   }
@@ -117,9 +123,9 @@ export function readKeptScreen(state: unknown): Screen | null {
   );
 }
 
-/** The same screen in the same panel: a run's tabs are one place, and so are figures of whatever time. */
+/** The same screen in the same panel: a run's tabs are one place, and so are figures of whatever time and roadmaps of all projects. */
 export function placeOf(screen: Screen): string {
-  if (screen.name === 'metrics') return pathOf({ name: 'metrics' });
+  if (screen.name === 'metrics' || screen.name === 'roadmap') return pathOf({ name: screen.name });
   return screen.name === 'run' ? pathOf({ name: 'run', runId: screen.runId }) : pathOf(screen);
 }
 

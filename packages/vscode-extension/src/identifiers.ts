@@ -27,6 +27,7 @@ export const COMMANDS = {
   openPlan: 'autonomous.openPlan',
   openStatechart: 'autonomous.openStatechart',
   openExploration: 'autonomous.openExploration',
+  openRoadmap: 'autonomous.openRoadmap',
   openMetrics: 'autonomous.openMetrics',
   // Decisions
   approve: 'autonomous.approve',

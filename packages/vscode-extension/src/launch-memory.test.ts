@@ -10,7 +10,7 @@ function aMemory(kept?: unknown): Memory {
   };
 }
 const build = aWorkflow();
-const nothing = { models: {}, minutes: {}, budgets: {}, baseBranch: '', input: {} };
+const nothing = { models: {}, minutes: {}, budgets: {}, baseBranch: '', end: '', input: {} } as const;
 
 it('begins with the trust modes that the workflow declares and everything else as the project has it', () => {
   expect(createLaunchMemory(aMemory()).last(build, 'p-1')).toEqual({
@@ -31,10 +31,11 @@ it('gives the last choice of a workflow, with the base branch of each project', 
     models: { planner: 'a:b' },
     budgets: { maxCostUsd: '3' },
     baseBranch: 'next',
+    end: 'merge',
   } as const;
   launches.keep(choice);
   expect(launches.last(build)).toEqual(choice);
-  expect(launches.last(build, 'p-2')).toEqual({ ...choice, projectId: 'p-2', baseBranch: '' });
+  expect(launches.last(build, 'p-2')).toEqual({ ...choice, projectId: 'p-2', baseBranch: '', end: '' });
   launches.keep({ ...choice, projectId: 'p-2', baseBranch: 'main' });
   expect(launches.last(build, 'p-1').baseBranch).toBe('next');
   expect(launches.draft(build)).toMatchObject({ requests: [], choice: { projectId: 'p-2', baseBranch: 'main' } });

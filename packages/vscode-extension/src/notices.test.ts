@@ -46,9 +46,10 @@ describe('Worth a word', () => {
       progress: { done: 3, total: 3 },
       published: { branch: 'autonomous/plan', commit: 'c', pushed: true },
     });
-    const over = noticesOf(byId(ended, ...children.slice(0, 2)));
+    const counted = aWorkflow({ progressWord: 'phases merged' });
+    const over = noticesWith(byId(ended, ...children.slice(0, 2)), () => counted);
     expect(over.map(({ text }) => text)).toEqual([
-      '“Carry out the plan” is complete: 3 of 3. Its result is pushed as autonomous/plan.',
+      '“Carry out the plan” is complete: 3 of 3 phases merged. Its result is pushed as autonomous/plan.',
     ]);
     expect(keys(noticesOf(byId({ ...ended, merged }, ...children.slice(0, 2))))).toEqual(['plan/merged']);
   });

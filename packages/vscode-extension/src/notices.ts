@@ -9,6 +9,7 @@ import {
   FINAL_STATUSES,
   type Gate,
   presentedAt,
+  progressOf,
   type RunView,
   type WorkflowSummary,
 } from '@autonomous/shared';
@@ -51,9 +52,8 @@ function noticeOf(run: RunView, workflow: WorkflowSummary | undefined, parent: R
       return { ...about, key: `${run.id}/merged`, kind: 'merged', at, text };
     }
     if (run.status === 'completed' && run.progress !== undefined) {
-      const { done, total } = run.progress;
       const branch = run.published?.pushed === true ? ` Its result is pushed as ${run.published.branch}.` : '';
-      const text = `“${title}” is complete: ${done} of ${total}.${branch}`;
+      const text = `“${title}” is complete: ${progressOf(run.progress, workflow)}.${branch}`;
       return { ...about, key: `${run.id}/completed`, kind: 'completed', at, text };
     }
     if (run.status !== 'failed') return null;

@@ -209,6 +209,8 @@ function titleFor(host: Host, screen: Screen): string {
       return 'Setup';
     case 'metrics':
       return 'Metrics of runs';
+    case 'roadmap':
+      return 'Roadmap';
     default:
       return screen satisfies never;
   }

@@ -212,6 +212,12 @@ it('does what only the editor can', async () => {
   await bridge.receive({ kind: 'shows', screen: { name: 'metrics', days: 90, projectId: 'p-1', more: 1 }, title: '' });
   await bridge.receive({ kind: 'shows', screen: { name: 'metrics', days: 31, projectId: '' }, title: '' });
   await bridge.receive({ kind: 'shows', screen: { name: 'metrics', workflow: 'own-flow' }, title: '' });
+  await bridge.receive({
+    kind: 'shows',
+    screen: { name: 'roadmap', projectId: 'p-1', item: 'a.1', more: 1 },
+    title: '',
+  });
+  await bridge.receive({ kind: 'shows', screen: { name: 'roadmap', projectId: 7, item: 'a' }, title: '' });
   expect(actions.openDiff).toHaveBeenCalledWith('r-1', 'src/a.ts');
   expect(actions.openExternal).toHaveBeenCalledWith('https://example.org/x');
   expect(actions.openScreen).toHaveBeenCalledWith({ name: 'run', runId: 'r-2', tab: 'plan' });
@@ -221,5 +227,7 @@ it('does what only the editor can', async () => {
     [{ name: 'metrics', days: 90, projectId: 'p-1' }, ''],
     [{ name: 'metrics' }, ''],
     [{ name: 'metrics', workflow: 'own-flow' }, ''],
+    [{ name: 'roadmap', projectId: 'p-1', item: 'a.1' }, ''],
+    [{ name: 'roadmap' }, ''],
   ]);
 });

@@ -2,7 +2,7 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
 import { FINAL_STATUSES, type JsonValue, type RunConfig, TerminalFailure } from '@autonomous/shared';
-import type { Agent, AgentNeeds, AgentOutcome } from '../agents/agent.ts';
+import type { Agent, AgentNeeds, AgentOutcome, CallTool } from '../agents/agent.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
 import { MEMORY_PATH } from '../artifacts/memory.ts';
 import type { RemoteProject } from '../repository/repository.ts';
@@ -24,13 +24,15 @@ import type { WorkFolder } from './work-folders.ts';
 export interface AgentCall<Input extends CommonInput, Result> {
   readonly role: Role<Input, Result>;
   /** Without what `facts` say. */
-  readonly input: Omit<Input, 'memory' | 'files' | 'guides' | 'skills' | 'history'>;
+  readonly input: Omit<Input, 'memory' | 'files' | 'guides' | 'skills' | 'history' | 'allowedFiles'>;
   readonly facts: ProjectFacts;
   readonly model: string;
   readonly config: RunConfig;
   readonly work: WorkFolder;
   /** Notes whose uploads are shown to the agent under `/uploads`. */
   readonly notes: readonly Note[];
+  /** Tools of this call beside those of its role. Default: none. */
+  readonly callTools?: readonly CallTool[];
 }
 
 /** Paths of a project that a prompt lists, at most. */
@@ -46,7 +48,7 @@ const MAX_ABOUT = 200_000;
 export async function callAgent<Input extends CommonInput, Result>(
   tools: ActivityTools,
   context: ActivityContext,
-  { role, input, facts, model, config, work, notes }: AgentCall<Input, Result>,
+  { role, input, facts, model, config, work, notes, callTools = [] }: AgentCall<Input, Result>,
 ): Promise<{ readonly outcome: AgentOutcome<Result>; readonly cost: Cost }> {
   const { workflow } = await tools.view(context.runId);
   const undeclared = tools.runConfig.undeclaredRole(workflow.name, role.name);
@@ -55,7 +57,9 @@ export async function callAgent<Input extends CommonInput, Result>(
   const said = (await inbox.poll()).map(({ text }): PromptNote => ({ kind: 'message', text }));
   const { override, notices } = await readOverride(tools, facts.project, facts.guidanceCommit, role);
   const { memory, files, guides, skills, history } = facts;
-  const known = { memory, files, guides, skills, history, notes: [...input.notes, ...said] };
+  const { allowedFiles } = facts.project;
+  const allowed = allowedFiles === undefined ? {} : { allowedFiles };
+  const known = { memory, files, guides, skills, history, ...allowed, notes: [...input.notes, ...said] };
   // The facts that the input lacks are added here; the compiler cannot follow that through a type parameter.
   const given = { ...input, ...known } as unknown as Input;
   const call = composeCall(role, given, override, tools.contextTokens);
@@ -92,6 +96,7 @@ export async function callAgent<Input extends CommonInput, Result>(
       instructions: call.instructions,
       prompt: call.prompt,
       tools: call.tools,
+      ...(callTools.length === 0 ? {} : { callTools }),
       ...(override?.outsideTools ? { outsideTools: override.outsideTools } : {}),
       messages: inbox.poll,
       said: said.map(({ text }) => text),
@@ -102,7 +107,7 @@ export async function callAgent<Input extends CommonInput, Result>(
       meter,
       answers: notes.filter(({ kind }) => kind === 'answer').map(({ text }) => text),
       kept: work.goesOn ? keptByAgent(context) : null,
-      keep: (state) => context.heartbeat({ keptByAgent: state }),
+      keep: (state) => void context.heartbeat({ keptByAgent: state }),
       onProgress: (progress) => context.progress({ ...progress, role: role.name, model }),
     });
     await sandbox.sync(context.signal);

@@ -16,6 +16,8 @@ export type Answering = {
   readonly commit: string | null;
   /** First line of the agent's own summary. */
   readonly summary: string;
+  /** Number of the pull request in which they asked. Absent in older logs. */
+  readonly number?: number;
 };
 
 export type AnswerInput = RunHeader & {
@@ -34,13 +36,19 @@ export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { r
       const { repository } = await placeOf(tools, context, input);
       const summary = tools.scrub(harmlessLine(answering.summary));
       const said = summary === '' ? '.' : `: ${summary}`;
-      const answer = commit === null ? `Nothing was changed${said}` : `Changed in ${commit.slice(0, 10)}${said}`;
+      // Where people have merged it meanwhile, the changes are in another one.
+      const isOther = answering.number !== undefined && answering.number !== number;
+      const answerWith = (place: string): string =>
+        commit === null ? `Nothing was changed${said}` : `Changed in ${commit.slice(0, 10)}${place}${said}`;
       // The same at a repetition, and another one after the next push.
       const marker = `answer-${published.slice(0, 20)}`;
       let answered = 0;
       for (const thread of threads)
         try {
-          await repository.replyToThread(thread, { marker, body: answer });
+          await repository.replyToThread(thread, {
+            marker,
+            body: answerWith(isOther ? `, which is in #${number}` : ''),
+          });
           if (commit !== null) await repository.resolveThread(thread);
           answered += 1;
         } catch (error) {
@@ -51,7 +59,8 @@ export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { r
         }
       if (others.length > 0) {
         const asked = others.map(harmlessLine).join(', ');
-        await repository.putComment(number, { marker, body: `${answer}\n\nAsked for by ${asked}.` });
+        const where = isOther ? ` in #${answering.number}` : '';
+        await repository.putComment(number, { marker, body: `${answerWith('')}\n\nAsked for by ${asked}${where}.` });
         answered += 1;
       }
       return { answered };

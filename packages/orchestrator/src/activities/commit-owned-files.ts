@@ -23,6 +23,8 @@ export type CommitOwnedInput = RunHeader & {
   /** Head of the run's branch. */
   readonly head: string;
   readonly baseBranch: string;
+  /** The files are committed to the base or not at all: the run's branch is in it already. Absent: the branch takes what it refuses. */
+  readonly isMerged?: true;
 };
 
 /** A change of engine-owned files. */
@@ -30,10 +32,12 @@ export interface OwnedUpdate {
   /** First line of the commit message. */
   readonly message: string;
   /**
-   * New text by path, from the latest text; `null` stands for no file. The functions must be pure: they are called again for
-   * each state of the branch. A path must be one that the run's workflow declares.
+   * New text by path, from the latest text and the branch that it is of; `null` stands for no file. The functions must be pure: they
+   * are called again for each state of the branch. A path must be one that the run's workflow declares.
    */
-  readonly files: Readonly<Record<string, (text: string | null) => string | null>>;
+  readonly files: Readonly<Record<string, (text: string | null, to: OwnedFiles['to']) => string | null>>;
+  /** Files that are no text, by path: whole. Default: none. */
+  readonly bytes?: Readonly<Record<string, Uint8Array>>;
 }
 
 export type OwnedCommitted = {
@@ -57,10 +61,12 @@ const WAIT_MS = 50;
 /**
  * An activity that commits engine-owned files. Repeated, it makes no second commit.
  * @param update pure; may throw `NeedsHuman` where a person has to decide
+ * @param place `branch`: the files belong to the run's result, and are committed to its branch alone. Default: the base
  */
 export function commitOwnedFiles<Input extends CommitOwnedInput>(
   tools: ActivityTools,
   update: (input: Input) => OwnedUpdate,
+  place: OwnedFiles['to'] = 'base',
 ): Activity<Input, OwnedCommitted> {
   return {
     retry: THREE_TRIES,
@@ -69,9 +75,10 @@ export function commitOwnedFiles<Input extends CommitOwnedInput>(
       const project = await tools.project(input.projectId, runId);
       const view = await tools.view(runId);
       const wanted = update(input);
-      refuseForeign(view, Object.keys(wanted.files));
+      refuseForeign(view, pathsOf(wanted));
       const effect = { ...context, key: `${runId}/${OWNED}/${context.key.slice(runId.length + 1)}` };
       const commit: OwnedCommit = { tools, context: effect, project, view, input, wanted };
+      if (place === 'branch') return toBranch(commit, {});
       const before = await committedBefore(tools, effect, { project, branch, head });
       const { to = 'base', why = `${input.baseBranch} refused an earlier push`, refused } = view.ownedFiles ?? {};
       if (to === 'branch' || before !== null)
@@ -80,6 +87,11 @@ export function commitOwnedFiles<Input extends CommitOwnedInput>(
     },
   };
 }
+
+const pathsOf = ({ files, bytes = {} }: OwnedUpdate): readonly string[] => [
+  ...Object.keys(files),
+  ...Object.keys(bytes),
+];
 
 interface OwnedCommit {
   readonly tools: ActivityTools;
@@ -119,13 +131,13 @@ async function toBase(commit: OwnedCommit): Promise<OwnedCommitted> {
         'remote_unavailable',
         `The remote has no branch '${baseBranch}' any more. Push it, then retry.`,
       );
-    const done = { to: 'base', branch: baseBranch, paths: Object.keys(wanted.files) } as const;
+    const done = { to: 'base', branch: baseBranch, paths: pathsOf(wanted) } as const;
     const earlier = await repository.branchHead(project, attempts);
     const known = await committedIn(commit, earlier, base);
     if (known !== null) return { ...done, commit: known };
     const asked = await askedForBranch(commit, base);
     if (asked !== null) return toBranch(commit, { why: asked });
-    const { tree, paths } = await updated(commit, base);
+    const { tree, paths } = await updated(commit, base, 'base');
     if (paths.length === 0) return { ...done, commit: null, paths };
     const made = await repository.commit(project, {
       branch: attempts,
@@ -142,6 +154,7 @@ async function toBase(commit: OwnedCommit): Promise<OwnedCommitted> {
       if (pushed.ok) return { ...done, commit: made, paths };
     } catch (error) {
       if (!(error instanceof NeedsHuman) || error.reason !== 'push_rejected') throw error;
+      if (input.isMerged) throw refusedAfterMerge(error, input, Object.keys(wanted.files));
       const why = `${baseBranch} refused a push of run ${view.id} (${error.message.slice(0, 400)})`;
       return toBranch(commit, { why, refused: true });
     }
@@ -150,7 +163,16 @@ async function toBase(commit: OwnedCommit): Promise<OwnedCommitted> {
   }
   throw new NeedsHuman(
     'push_rejected',
-    `${baseBranch} moved ${MAX_TRIES} times while ${Object.keys(wanted.files).join(', ')} was being committed to it. Nothing was pushed; retry when fewer pushes arrive there.`,
+    `${baseBranch} moved ${MAX_TRIES} times while ${pathsOf(wanted).join(', ')} was being committed to it. Nothing was pushed; retry when fewer pushes arrive there.`,
+  );
+}
+
+/** A commit on the run's branch would reach nobody. */
+function refusedAfterMerge(error: NeedsHuman, { baseBranch }: CommitOwnedInput, paths: readonly string[]): NeedsHuman {
+  return new NeedsHuman(
+    'push_rejected',
+    `The result is merged into ${baseBranch}; ${paths.join(', ')} there does not say so yet. ${error.message}. If you cancel the run, the result stays merged.`,
+    { cause: error },
   );
 }
 
@@ -184,7 +206,7 @@ export const OWNED_BY_CONFIGURATION = `git.ownedFiles in ${CONFIG_PATH} is "bran
 async function toBranch(commit: OwnedCommit, reason: Pick<OwnedCommitted, 'why' | 'refused'>): Promise<OwnedCommitted> {
   const { tools, context, project, input } = commit;
   const { branch, head } = input;
-  const { tree, paths } = await updated(commit, head);
+  const { tree, paths } = await updated(commit, head, 'branch');
   const done = { to: 'branch', branch, paths, ...reason } as const;
   if (paths.length === 0) return { ...done, commit: null };
   const made = await commitOnBranch(tools, context, { project, branch, head, tree, message: messageOf(commit) });
@@ -199,9 +221,10 @@ function messageOf({ tools, input, wanted }: OwnedCommit): string {
 async function updated(
   { tools, project, wanted }: OwnedCommit,
   commit: string,
+  to: OwnedFiles['to'],
 ): Promise<{ readonly tree: string; readonly paths: readonly string[] }> {
   const { repository } = tools;
-  const changed: Record<string, string | null> = {};
+  const changed: Record<string, string | Uint8Array | null> = { ...wanted.bytes };
   for (const [path, update] of Object.entries(wanted.files)) {
     const text = await repository.readFile(project, commit, path);
     if (text?.includes('\uFFFD'))
@@ -209,7 +232,7 @@ async function updated(
         'merge_conflict',
         `${path} at commit ${commit} is not UTF-8 text, so that an update would damage it. Convert it, then retry.`,
       );
-    const updatedText: unknown = update(text);
+    const updatedText: unknown = update(text, to);
     if (updatedText !== null && typeof updatedText !== 'string')
       throw new TerminalFailure(
         `The update of ${path} gave ${typeof updatedText}: its function has to return a text or null. Correct the workflow.`,

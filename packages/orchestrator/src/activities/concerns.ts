@@ -50,16 +50,16 @@ const LISTED = 200;
 export async function concernsOf(tools: ActivityTools, result: Result): Promise<readonly Concern[]> {
   const { project, baseCommit, head, view } = result;
   const owned = ownedPaths(project.ownedFiles);
-  const changes = (await tools.repository.changes(project, baseCommit, head)).filter(
-    ({ path }) => !isRecord(path, view.id) && !owned.has(path),
-  );
+  const all = await tools.repository.changes(project, baseCommit, head);
+  const changes = all.filter(({ path }) => !isRecord(path, view.id) && !owned.has(path));
+  const hasResult = view.ownedFiles?.areResult === true && all.some(({ path }) => owned.has(path));
   const evidence = latestEvidence(view, await tools.repository.codeTree(project, head));
   const more = await patternsOf(tools, result);
   const taken = await takenIn(tools, result);
   const running = await codeThatRuns(tools, result, changes, more);
   const known = new Set(running.map(({ path, content }) => hashOfChange(path, content)));
   return [
-    ...noChange(changes, baseCommit),
+    ...(hasResult ? [] : noChange(changes, baseCommit)),
     ...concernOfCode(tools, running),
     ...followedChanged(changes, result.followed ?? null),
     ...(await unreviewed(tools, result, changes, taken)),

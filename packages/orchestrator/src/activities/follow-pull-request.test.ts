@@ -83,15 +83,11 @@ it('follows failed checks of the head of the branch alone', async () => {
   expect((await follow({ checks, shownHead: 'older' })).found.kind).toBe('merged');
 });
 
+function red(name: string, by: string | null = null): CheckResult {
+  return { name, by, state: 'failed', conclusion: 'failure', url: null, summary: 'red' };
+}
+
 it('follows a check that fails after others of the same commit, and none of them twice', async () => {
-  const red = (name: string, by: string | null = null): CheckResult => ({
-    name,
-    by,
-    state: 'failed',
-    conclusion: 'failure',
-    url: null,
-    summary: 'red',
-  });
   const first = (await follow({ checks: [red('ci')] })).found;
   const { seen } = first as { readonly seen: SeenAtForge };
   expect((await follow({ seen, checks: [red('ci')] })).found.kind).toBe('merged');
@@ -107,6 +103,19 @@ it('follows a check that fails after others of the same commit, and none of them
   // Older logs do not name them.
   const { failed: _, ...older } = seen;
   expect((await follow({ seen: older, checks: [red('ci'), red('lint')] })).found.kind).toBe('merged');
+});
+
+it('tells when a failed check passes at last, and that it failed again', async () => {
+  const { seen } = (await follow({ checks: [red('ci'), red('ci', 'app')] })).found as { readonly seen: SeenAtForge };
+  const green: CheckResult = { ...red('ci', 'app'), state: 'passed', conclusion: 'success' };
+  const running: CheckResult = { ...green, state: 'pending', conclusion: null };
+  expect((await follow({ seen, checks: [red('ci'), running] })).found.kind).toBe('merged');
+  expect((await follow({ seen, checks: [red('ci'), red('ci', 'app'), green] })).found.kind).toBe('merged');
+  const { found } = await follow({ seen, checks: [red('ci'), green] });
+  expect(found).toMatchObject({ kind: 'reading', seen: { checksOf: 'c', failed: ['/ci'] } });
+  const after = (found as { readonly seen: SeenAtForge }).seen;
+  expect((await follow({ seen: after, checks: [red('ci'), green] })).found.kind).toBe('merged');
+  expect((await follow({ seen: after, checks: [red('ci'), red('ci', 'app')] })).found.kind).toBe('asked');
 });
 
 it('goes on with a discussion that one look does not read to its end', async () => {

@@ -11,7 +11,9 @@ import {
   failedChecks,
   gathered,
   type Gathered,
+  keyOfCheck,
   NOTHING_GATHERED,
+  passedChecks,
   remarksIn,
   type SeenAtForge,
 } from './review-remarks.ts';
@@ -45,7 +47,7 @@ export type Followed =
   | { readonly kind: 'closed' }
   /** Others have pushed to the branch. */
   | { readonly kind: 'moved'; readonly head: string; readonly seen: SeenAtForge }
-  /** There is more than could be read so far, or all is read again: `seen.unread` says which. */
+  /** There is more than could be read so far, or all is read again: `seen.unread` says which. Or a failed check has passed since: `seen.failed`. */
   | { readonly kind: 'reading'; readonly seen: SeenAtForge }
   | { readonly kind: 'asked'; readonly asked: Asked; readonly seen: SeenAtForge };
 
@@ -151,7 +153,7 @@ interface Followable {
 function lookAt(tools: ActivityTools, context: ActivityContext, { input, repository, project }: Followable) {
   const { number, commit, seen } = input;
   // A result is stored without secrets.
-  const keyOf = (failed: FailedCheck) => tools.scrub(keyOfCheck(failed));
+  const keyOf = (check: Pick<FailedCheck, 'name' | 'by'>) => tools.scrub(keyOfCheck(check));
   let account: string | null | undefined;
   let changedAt = '';
   let looks = 0;
@@ -187,11 +189,17 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
     }
     // Checks of a commit that is not the head of the branch any more ask for nothing.
     const known = seen.checksOf === commit ? seen.failed : [];
-    const isHead = head.commit === commit && known !== undefined && known.length < MAX_FAILED;
-    const failed = isHead ? failedChecks(await repository.checks(commit)) : [];
+    const results = head.commit === commit && known !== undefined ? await repository.checks(commit) : [];
+    const failed = failedChecks(results);
+    const failedKeys = new Set(failed.map(keyOf));
+    const passedKeys = new Set(passedChecks(results).map(keyOf));
+    const stillFailed = known?.filter((key) => failedKeys.has(key) || !passedKeys.has(key));
     // All that failed, once there is one more.
-    const checks = failed.some((each) => known?.includes(keyOf(each)) !== true) ? failed : [];
+    const isOneMore = failed.some((each) => known?.includes(keyOf(each)) !== true);
+    const checks = isOneMore && known !== undefined && known.length < MAX_FAILED ? failed : [];
     if (remarks.remarks.length === 0 && checks.length === 0) {
+      if (stillFailed !== undefined && stillFailed.length !== known?.length)
+        return { kind: 'reading', seen: { ...(isRead ? withoutUnread(seen) : seen), failed: stillFailed } };
       if (isRead && seen.unread === true) return { kind: 'reading', seen: withoutUnread(seen) };
       return reading === null ? null : 'more';
     }
@@ -201,19 +209,14 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
       checks: checks.map((each) => ({ ...each, name: tools.scrub(each.name), summary: tools.scrub(each.summary) })),
     };
     const passedOn =
-      checks.length === 0
+      checks.length === 0 && stillFailed?.length === known?.length
         ? {}
         : {
             checksOf: commit,
-            failed: [...new Set([...(known ?? []), ...checks.map(keyOf)])].slice(0, MAX_FAILED),
+            failed: [...new Set([...(stillFailed ?? []), ...checks.map(keyOf)])].slice(0, MAX_FAILED),
           };
     return { kind: 'asked', asked, seen: { ...remarks.seen, ...passedOn } };
   };
-}
-
-/** Two Apps may give their checks the same name. */
-function keyOfCheck({ by, name }: FailedCheck): string {
-  return `${by ?? ''}/${name}`;
 }
 
 function withoutUnread({ unread: _, ...seen }: SeenAtForge): SeenAtForge {

@@ -9,13 +9,15 @@ interface Reader {
   readonly runId: string;
   readonly head: string;
   readonly excludePaths: readonly string[];
+  /** Name of the folder within the run: one for each reader that reads at the same time. Default: `reading`. */
+  readonly name?: string;
 }
 
 /** Gives a fresh checkout of the reader's head to `read`, and removes it afterwards. */
 export async function withReadOnlyCheckout<Result>(
   tools: ActivityTools,
   context: ActivityContext,
-  { projectId, runId, head, excludePaths }: Reader,
+  { projectId, runId, head, excludePaths, name = 'reading' }: Reader,
   read: (project: RemoteProject, work: WorkFolder) => Promise<Result>,
 ): Promise<Result> {
   const project = await tools.project(projectId, context.runId);
@@ -23,7 +25,7 @@ export async function withReadOnlyCheckout<Result>(
   const work = await openFolder(tools, {
     project,
     runId,
-    name: 'reading',
+    name,
     treeish: head,
     excludePaths,
     setup: null,

@@ -33,7 +33,7 @@ export type SeenAtForge = {
   readonly since: string | null;
   /** Commit whose failed checks were passed on; `null`: none. */
   readonly checksOf: string | null;
-  /** Those of its failed checks that were passed on. Absent: none, or nobody knows which, as in older logs. */
+  /** Those of its failed checks that were passed on and have not passed since: {@link keyOfCheck}. Absent: none, or nobody knows which, as in older logs. */
   readonly failed?: readonly string[];
   /** Commit of others on the branch that was told of; `null`: none. */
   readonly head: string | null;
@@ -213,16 +213,33 @@ export function failedChecks(checks: readonly CheckResult[]): readonly FailedChe
   return checks
     .filter(({ state }) => state === 'failed')
     .slice(0, MAX_CHECKS)
-    .map(({ name, by, conclusion, summary }) => {
-      const said = room <= 0 ? '' : clip(inLines(summary.trim()), Math.min(MAX_SUMMARY, room));
+    .map((check) => {
+      const said = room <= 0 ? '' : clip(inLines(check.summary.trim()), Math.min(MAX_SUMMARY, room));
       room -= said.length;
       return {
-        name: clip(inLine(showHiddenInLine(name)), MAX_NAME),
-        conclusion: clip(inLine(showHiddenInLine(conclusion ?? 'failed')), MAX_NAME),
+        ...nameOfCheck(check),
+        conclusion: clip(inLine(showHiddenInLine(check.conclusion ?? 'failed')), MAX_NAME),
         summary: said,
-        by: clip(inLine(showHiddenInLine(by ?? '')), MAX_NAME),
       };
     });
+}
+
+/** Checks of a commit that did not fail, once all of them have ended; empty before. */
+export function passedChecks(checks: readonly CheckResult[]): readonly Pick<FailedCheck, 'name' | 'by'>[] {
+  if (checks.some(({ state }) => state === 'pending')) return [];
+  return checks.filter(({ state }) => state !== 'failed').map(nameOfCheck);
+}
+
+function nameOfCheck({ name, by }: CheckResult): Required<Pick<FailedCheck, 'name' | 'by'>> {
+  return {
+    name: clip(inLine(showHiddenInLine(name)), MAX_NAME),
+    by: clip(inLine(showHiddenInLine(by ?? '')), MAX_NAME),
+  };
+}
+
+/** How {@link SeenAtForge} names a failed check: two Apps may give their checks the same name. */
+export function keyOfCheck({ by, name }: Pick<FailedCheck, 'name' | 'by'>): string {
+  return `${by ?? ''}/${name}`;
 }
 
 /**

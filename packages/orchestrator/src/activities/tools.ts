@@ -9,6 +9,7 @@ import type { Prices } from '../models/model.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
+import type { WebPages } from '../web-pages/web-page.ts';
 import type { BaselineCache } from './baseline-cache.ts';
 import type { CheckedTrees } from './checked-trees.ts';
 import type { DependencyCache } from './dependency-cache.ts';
@@ -26,6 +27,8 @@ export interface ActivityTools {
   readonly agent: Agent;
   readonly prices: Prices;
   readonly sandboxes: SandboxProvider;
+  /** Pages of the web as text, and the server's search API. */
+  readonly webPages: WebPages;
   readonly parser: MermaidParser;
   /** Absolute folder under which each run has its plain-file work folders. */
   readonly workFolder: string;
@@ -49,7 +52,7 @@ export interface ActivityTools {
   readonly reviewPaths: readonly string[];
   /** False: every failed validation asks a person. */
   readonly autoRetry: boolean;
-  /** The project for a run: with the engine-owned files of that run, which the repository then treats as such. */
+  /** The project for a run: with its engine-owned files and the files that its agents may change, which the repository then treats as such. */
   project(id: string, runId: string): Promise<RemoteProject & { readonly name: string }>;
   view(runId: string): Promise<RunView>;
   /** All runs below a run, of all generations. */

@@ -68,3 +68,11 @@ export interface Published {
   readonly branch?: string;
   readonly pullRequest?: { readonly number: number; readonly url: string };
 }
+
+/** The record of a run as it was committed. */
+export interface Recorded {
+  readonly commit: string;
+  readonly codeTree: string;
+  /** Notices for people about the project's memory. */
+  readonly notices: readonly string[];
+}

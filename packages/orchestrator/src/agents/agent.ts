@@ -32,6 +32,16 @@ export interface ReservedCall {
   settle(usage: CallUsage, toolCalls?: number): Promise<void>;
 }
 
+/** A tool outside of the sandbox that a model may call. */
+export interface CallTool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON schema. */
+  readonly inputSchema: object;
+  /** Calls the tool. Throws when `signal` is aborted, and for what a person must do; other failures are returned for the model. */
+  call(input: unknown, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly text: string }>;
+}
+
 export interface AgentRequest<Result> {
   readonly runId: string;
   /** Activity key; also names the transcript. */
@@ -44,6 +54,8 @@ export interface AgentRequest<Result> {
   readonly tools: readonly ToolName[];
   /** Allowed MCP tools, `server__tool` or `server__*`. Absent: all that the role has. */
   readonly outsideTools?: readonly string[];
+  /** Tools of this call beside `tools`. External agents cannot have them. Default: none. */
+  readonly callTools?: readonly CallTool[];
   readonly resultSchema: z.ZodType<Result>;
   readonly sandbox: Sandbox;
   readonly maxSteps: number;

@@ -1,15 +1,11 @@
-/**
- * Paths of engine-owned files: files of a repository that the server writes for a run and no agent changes. A pattern is a path
- * from the root of the repository; `*` stands for any characters of one name, and one name may be `**`, any number of folders.
- * Pure.
- */
+/** Paths of engine-owned files: files of a repository that the server writes for a run and no agent changes. Pure. */
 import { folded } from './folded-path.ts';
+import { EVERY, matches, matchesAbove, namesOf } from './path-patterns.ts';
 import { partlyRunningFormat, reasonsBy } from './self-running-paths.ts';
 
 /** Most patterns of one workflow, and most characters of one. */
 const MAX_PATTERNS = 50;
 const MAX_LENGTH = 500;
-const EVERY = '**';
 const listedReason = reasonsBy([]);
 
 /** Windows opens a device under these names, whatever their ending. */
@@ -28,14 +24,14 @@ const NOTHING: OwnedPaths = { has: () => false, isAbove: () => false };
 /** @param patterns without faults (`ownedPathFaults`) */
 export function ownedPaths(patterns: readonly string[] = []): OwnedPaths {
   if (patterns.length === 0) return NOTHING;
-  const known = patterns.map((pattern) => folded(pattern).split('/'));
+  const known = patterns.map(namesOf);
   return {
     has: (path) => {
-      const names = folded(path).split('/');
+      const names = namesOf(path);
       return known.some((pattern) => matches(pattern, names));
     },
     isAbove: (path) => {
-      const names = folded(path).split('/');
+      const names = namesOf(path);
       return known.some((pattern) => matchesAbove(pattern, names));
     },
   };
@@ -86,43 +82,6 @@ function nameFault(name: string): string | null {
   if (/^ |[. ]$/.test(name)) return 'a name begins with no space and ends in neither a space nor a dot';
   if (DEVICE.test(name)) return 'Windows opens a device under this name';
   return null;
-}
-
-/** Does the pattern match the names, or the beginning of them: what lies under an owned file's name is owned as well. */
-function matches(pattern: readonly string[], names: readonly string[]): boolean {
-  const every = pattern.indexOf(EVERY);
-  if (every === -1)
-    return names.length >= pattern.length && pattern.every((name, index) => isName(name, names[index] ?? ''));
-  const [before, after] = [pattern.slice(0, every), pattern.slice(every + 1)];
-  if (names.length < before.length || !before.every((name, index) => isName(name, names[index] ?? ''))) return false;
-  const rest = names.slice(before.length);
-  if (after.length === 0) return rest.length > 0;
-  for (let from = 0; from + after.length <= rest.length; from++)
-    if (after.every((name, index) => isName(name, rest[from + index] ?? ''))) return true;
-  return false;
-}
-
-/** Do the names lead to a folder in which the pattern finds files? Below a `**` only names that it has before it are known. */
-function matchesAbove(pattern: readonly string[], names: readonly string[]): boolean {
-  const every = pattern.indexOf(EVERY);
-  const folders = every === -1 ? pattern.slice(0, -1) : pattern.slice(0, every);
-  return names.length <= folders.length && names.every((name, index) => isName(folders[index] ?? '', name));
-}
-
-/** One name, in which each `*` of the pattern stands for any characters. */
-function isName(pattern: string, name: string): boolean {
-  const [first = '', ...more] = pattern.split('*');
-  const last = more.pop();
-  if (last === undefined) return name === pattern;
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false;
-  let at = first.length;
-  const end = name.length - last.length;
-  for (const part of more) {
-    const found = name.indexOf(part, at);
-    if (found === -1 || found + part.length > end) return false;
-    at = found + part.length;
-  }
-  return true;
 }
 
 function quoted(value: unknown): string {

@@ -3,21 +3,28 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { roadmapJsonSchema } from '../workflows/roadmap-item/roadmap-file.ts';
 import { extendMemory } from './memory.ts';
 import { jsonSchemaOf, memoryFrontMatterSchema, RECORD_SCHEMAS } from './record-schemas.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../../docs/schemas/', import.meta.url));
 
+/** Those of the record, and those of files that a workflow reads. */
+const SCHEMAS: Readonly<Record<string, object>> = {
+  ...Object.fromEntries(Object.keys(RECORD_SCHEMAS).map((name) => [name, jsonSchemaOf(name)])),
+  roadmap: roadmapJsonSchema(),
+};
+
 // UPDATE_SCHEMAS=1 writes them anew, for the formatter to put in order.
-it.each(Object.keys(RECORD_SCHEMAS))('docs/schemas/%s.schema.json is what the code reads and writes', (name) => {
+it.each(Object.entries(SCHEMAS))('docs/schemas/%s.schema.json is what the code reads and writes', (name, schema) => {
   const file = `${FOLDER}${name}.schema.json`;
-  if (process.env['UPDATE_SCHEMAS'] === '1') writeFileSync(file, `${JSON.stringify(jsonSchemaOf(name), null, 2)}\n`);
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(jsonSchemaOf(name));
+  if (process.env['UPDATE_SCHEMAS'] === '1') writeFileSync(file, `${JSON.stringify(schema, null, 2)}\n`);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(schema);
 });
 
 it('there is no other file beside them', () => {
   expect(readdirSync(FOLDER).sort()).toEqual(
-    Object.keys(RECORD_SCHEMAS)
+    Object.keys(SCHEMAS)
       .map((name) => `${name}.schema.json`)
       .sort(),
   );

@@ -53,6 +53,39 @@ describe.skipIf(!bubblewrap.ok)('doctor PROJECT', () => {
     expect(check('network')).toEqual([]);
   });
 
+  it('reads the table that the configuration names, and says what is wrong with either', async () => {
+    const backlog = { file: 'todo.md', columns: { id: 'Nr' } };
+    const table = '| Nr | Status |\n|---|---|\n| A-1 | done |\n| A-2 | queued |\n';
+    const folder = aRepository({ 'todo.md': table, '.autonomous/config.json': JSON.stringify({ backlog }) });
+    const { check } = await examine(folder);
+    expect(check('backlog')).toMatchObject([{ status: 'ok', detail: 'todo.md, 1 of 2 items done' }]);
+    writeFileSync(join(folder, 'todo.md'), '| ID | Status |\n|---|---|\n| A-1 | done |\n');
+    execFileSync('git', [
+      '-C',
+      folder,
+      '-c',
+      'user.name=A',
+      '-c',
+      'user.email=a@example.com',
+      'commit',
+      '-qam',
+      'Other',
+    ]);
+    const { check: other } = await examine(folder);
+    expect(other('backlog')).toMatchObject([
+      {
+        status: 'optional',
+        detail: expect.stringContaining("todo.md cannot be worked through: No table of the file has the columns 'Nr'"),
+      },
+    ]);
+    writeFileSync(join(folder, '.autonomous/config.json'), '{"backlog":{"columns":{"id":7}}}');
+    execFileSync('git', ['-C', folder, '-c', 'user.name=A', '-c', 'user.email=a@example.com', 'commit', '-qam', 'Bad']);
+    const { check: bad } = await examine(folder);
+    expect(bad('configuration')).toMatchObject([
+      { status: 'optional', detail: expect.stringContaining('is not valid and is ignored: backlog.columns.id') },
+    ]);
+  });
+
   it('lists all that is missing at once and ends with 1', async () => {
     const folder = aRepository({
       'package.json': '{\n  "name": x\n}\n',

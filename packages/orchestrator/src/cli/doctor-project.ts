@@ -3,8 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  type Fault,
   InvalidRequest,
   NeedsHuman,
+  type ProjectConfig,
   type RunConfigRequest,
   SETUP_ROLE,
   showHiddenInLine,
@@ -21,6 +23,8 @@ import type { RemoteProject, Repository } from '../repository/repository.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import { packageRegistries } from '../sandboxes/package-registries.ts';
 import { createSandboxProvider } from '../sandboxes/provider-choice.ts';
+import { columnsOf, readBacklog } from '../workflows/backlog/backlog-table.ts';
+import { DEFAULT_BACKLOG } from '../workflows/backlog/types.ts';
 import type { Check } from './doctor-check.ts';
 import { checksOfForge, FORGE_TIMEOUT_MS } from './doctor-forge.ts';
 
@@ -70,7 +74,9 @@ async function examineIn(scratch: string, { config, repository, branch }: Reposi
     present('repository', `${repository}, branch ${project.baseBranch} at ${commit.slice(0, 8)}`),
     ...inspected.notices.map((detail) => optional('repository', detail)),
     ...(await examineAtForge(forge, repository, config)),
-    ...(parsed !== null && !parsed.ok ? [optional('configuration', `${CONFIG_PATH} is not valid and is ignored`)] : []),
+    ...(parsed !== null && !parsed.ok
+      ? [optional('configuration', `${CONFIG_PATH} is not valid and is ignored: ${faultsText(parsed.faults)}`)]
+      : []),
     ...(parsed?.ok === true ? parsed.notices : []).map((text) =>
       checkOf({ about: 'configuration', weight: 'warns', text }),
     ),
@@ -78,6 +84,7 @@ async function examineIn(scratch: string, { config, repository, branch }: Reposi
       ? present('install step', 'none is needed')
       : present('install step', `${setup.command} (from ${setup.source})`),
     ...(test === null || test.command === '' ? [] : [present('tests', `${test.command} (from ${test.source})`)]),
+    ...(await examineBacklog(git, project, commit, parsed?.ok === true ? parsed.config : null)),
     ...(await filesLeftOut(git, project, commit)),
     ...findings.map(checkOf),
   ];
@@ -99,6 +106,35 @@ async function examineAtForge(
 ): Promise<readonly Check[]> {
   const name = forge?.repositoryAt(repository) ?? null;
   return forge === null || name === null ? [] : checksOfForge(forge, name, github);
+}
+
+/** The table that the project's configuration names, or the usual one; no check where it has neither. */
+async function examineBacklog(
+  git: Repository,
+  project: RemoteProject,
+  commit: string,
+  config: ProjectConfig | null,
+): Promise<readonly Check[]> {
+  const file = config?.backlog?.file ?? DEFAULT_BACKLOG;
+  const text = await git.readFile(project, commit, file);
+  if (text === null)
+    return config?.backlog === undefined
+      ? []
+      : [
+          {
+            ...optional('backlog', `there is no file ${file}`),
+            way: `commit it, or name another one as backlog.file in ${CONFIG_PATH}`,
+          },
+        ];
+  const read = readBacklog(text, columnsOf(config));
+  // A file of this name may be none of this product's.
+  if (!read.ok) return [optional('backlog', `${file} cannot be worked through: ${read.faults.join(' ')}`)];
+  const done = read.backlog.items.filter(({ status }) => status === 'done').length;
+  return [present('backlog', `${file}, ${done} of ${read.backlog.items.length} items done`)];
+}
+
+function faultsText(faults: readonly Fault[]): string {
+  return faults.map(({ path, message }) => showHiddenInLine(`${path} ${message}`.trim())).join('; ');
 }
 
 /** One check a kind: what sandbox and checks do not have as git would. */

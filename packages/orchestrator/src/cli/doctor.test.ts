@@ -38,6 +38,7 @@ describe('doctor', () => {
         'address',
         'models',
         'GitHub',
+        'web search',
       ]),
     );
     expect(existsSync(place.data)).toBe(false);
@@ -47,6 +48,14 @@ describe('doctor', () => {
     const { exitCode, check } = await examine({});
     expect(exitCode).toBe(1);
     expect(check('models')).toMatchObject({ status: 'missing', way: expect.stringContaining('ANTHROPIC_API_KEY') });
+  });
+
+  it('names the search API, and the variables where there is none', async () => {
+    const { check } = await examine({ AUTONOMOUS_SCRIPT: SCRIPT });
+    expect(check('web search')).toMatchObject({ status: 'optional', detail: expect.stringContaining('EXA_API_KEY') });
+    const brave = await examine({ AUTONOMOUS_SCRIPT: SCRIPT, BRAVE_API_KEY: 'brave-canary' });
+    expect(brave.check('web search')).toMatchObject({ status: 'ok', detail: expect.stringContaining('Brave') });
+    expect(brave.stdout).not.toContain('brave-canary');
   });
 
   it('says which roles lack a model when a chosen one has no key, and never shows a key', async () => {

@@ -56,7 +56,10 @@ async function examine(io: CliIo): Promise<{ readonly config: ServerConfig; read
   ]);
   const here = [checkNode(), git, sandbox, ...faults, dataFolder, disk, checkDatabase(config), address];
   const record = await checkRecord(config);
-  return { config, checks: [...here, ...record, await checkModels(config), ...(await checkForge(config))] };
+  return {
+    config,
+    checks: [...here, ...record, await checkModels(config), ...(await checkForge(config)), checkSearch(config)],
+  };
 }
 
 /** The repository of a project of the running server, else what was given. */
@@ -234,6 +237,14 @@ async function checkModels(config: ServerConfig): Promise<Check> {
     if (!(error instanceof Unavailable)) throw error;
     return missing('models', error.message, 'fix the file, then call doctor again');
   }
+}
+
+/** The API is not asked: each search costs something. */
+function checkSearch({ web: { search } }: ServerConfig): Check {
+  const name = 'web search';
+  if (search !== null) return present(name, `the key of ${search.api === 'exa' ? 'Exa' : 'Brave'} is set`);
+  const detail = 'neither EXA_API_KEY nor BRAVE_API_KEY is set';
+  return { name, status: 'optional', detail, way: 'set one for research on the web; repositories need none' };
 }
 
 async function nearestFolder(folder: string): Promise<string> {

@@ -19,6 +19,8 @@ export interface FamilyOptions {
   readonly json: boolean;
   /** Events up to this position of the feed are not printed. Default: all are printed. */
   readonly toldUpTo?: number;
+  /** Called with each event of the run and its children, in their order; once more with all that was before where they are followed again. */
+  readonly onEvent?: ((event: WorkflowEvent) => void) | undefined;
 }
 
 export interface FollowedFamily {
@@ -31,7 +33,7 @@ export interface FollowedFamily {
 
 /** @throws {ApiError} when there is no such run, or the server refuses */
 export async function followFamily(options: FamilyOptions): Promise<FollowedFamily> {
-  const { client, io, runId, json, toldUpTo = 0 } = options;
+  const { client, io, runId, json, toldUpTo = 0, onEvent } = options;
   const [first] = await client.listEvents(runId, 0, 1);
   if (first === undefined) throw new Error(`run ${runId} has no events`);
   const workflows = json ? [] : await client.listWorkflows();
@@ -53,6 +55,7 @@ export async function followFamily(options: FamilyOptions): Promise<FollowedFami
     const view = foldRun(before, event);
     if (view === null) return;
     views.set(event.workflowRunId, view);
+    onEvent?.(event);
     if (event.position > toldUpTo) tell(io, json, { event, before, view, since: first.timestamp, workflows });
     look();
   };

@@ -1,10 +1,10 @@
 /** Prepares a clone for runs: its configuration, with the commands that are found in its files, and what comes next. */
-import { constants } from 'node:fs';
-import { lstat, mkdir, open, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { CONFIG_PATH } from '../activities/prepare.ts';
 import { type Examination, examineProject } from '../activities/project-examination.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
+import { linkIn, MAX_FILE, textOf } from './clone-files.ts';
 import { CommandFailure, EXIT, UsageError } from './exit.ts';
 import { type CliIo, note, say } from './io.ts';
 import { askGit } from './local-git.ts';
@@ -13,9 +13,6 @@ interface InitOptions {
   readonly test?: string;
   readonly setup?: string;
 }
-
-/** Bytes of a file of the project that are read. */
-const MAX_FILE = 2_000_000;
 
 /**
  * @throws {UsageError} outside a clone with a commit
@@ -103,35 +100,4 @@ async function knownConfig(folder: string): Promise<string | null> {
       `${CONFIG_PATH} is there and is no file of at most ${MAX_FILE / 1_000_000} MB. Remove it and call init again.`,
     );
   return text;
-}
-
-/** @returns the first part of a path of the clone that is a symbolic link; `null` where none is */
-async function linkIn(folder: string, path: string): Promise<string | null> {
-  const parts = path.split('/');
-  for (let length = 1; length <= parts.length; length += 1) {
-    const part = parts.slice(0, length).join('/');
-    const found = await lstat(join(folder, part)).catch(() => null);
-    if (found === null) return null;
-    if (found.isSymbolicLink()) return part;
-  }
-  return null;
-}
-
-/** @returns `null` for what is not there, is no regular file, or is too large */
-async function textOf(file: string): Promise<string | null> {
-  try {
-    // A pipe without a writer would be waited for.
-    const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    try {
-      const found = await handle.stat();
-      return found.isFile() && found.size <= MAX_FILE ? await handle.readFile('utf8') : null;
-    } finally {
-      await handle.close();
-    }
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR' || code === 'ELOOP' || code === 'ENXIO')
-      return null;
-    throw new CommandFailure(`${file} cannot be read (${code ?? 'unknown'}). Make it readable for this user.`);
-  }
 }

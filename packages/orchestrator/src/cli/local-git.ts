@@ -17,3 +17,9 @@ export async function askGit(folder: string, ...args: readonly string[]): Promis
     return { ok: false, message: message.split('\n')[0] ?? '' };
   }
 }
+
+/** Folder of the repository in which a folder lies; `null`: it lies in none. */
+export async function topOf(folder: string): Promise<string | null> {
+  const answer = await askGit(folder, 'rev-parse', '--show-toplevel');
+  return answer.ok ? answer.output : null;
+}

@@ -7,7 +7,7 @@ import type { findCheckCommands } from '../artifacts/check-commands.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import { EXIT } from './exit.ts';
 import { type CliIo, note, say, sayJson } from './io.ts';
-import { askGit } from './local-git.ts';
+import { askGit, topOf } from './local-git.ts';
 
 /** Place of a plan's file. */
 export interface PlanPlace {
@@ -101,9 +101,4 @@ function commandsOfProject(io: CliIo, text: string | null): Commands {
 async function filesOf(top: string): Promise<readonly string[]> {
   const answer = await askGit(top, 'ls-files', '-z');
   return answer.ok ? answer.output.split('\0').filter((name) => name !== '') : [];
-}
-
-async function topOf(folder: string): Promise<string | null> {
-  const answer = await askGit(folder, 'rev-parse', '--show-toplevel');
-  return answer.ok ? answer.output : null;
 }

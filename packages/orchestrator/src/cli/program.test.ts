@@ -135,7 +135,8 @@ describe('the command line', () => {
     expect(await command('approve', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
     expect(await command('run', 'x', '--workflow', 'dance')).toMatchObject({
       exitCode: 1,
-      stderr: "There is no workflow 'dance'; name one of 'build', 'phased-plan' with --workflow.\n",
+      stderr:
+        "There is no workflow 'dance'; name one of 'build', 'backlog', 'phased-plan', 'research', 'roadmap-item' with --workflow.\n",
     });
     expect(await command('run', 'x', '--model', 'cook=x')).toMatchObject({
       exitCode: 1,

@@ -15,16 +15,20 @@ import { addExtend } from './commands/extend.ts';
 import { addFork } from './commands/fork.ts';
 import { addGates } from './commands/gates.ts';
 import { addHistory } from './commands/history.ts';
+import { addHook } from './commands/hook.ts';
 import { addIgnore } from './commands/ignore.ts';
 import { addInit } from './commands/init.ts';
 import { addKeys } from './commands/keys.ts';
 import { addList } from './commands/list.ts';
 import { addMessage } from './commands/message.ts';
 import { addMigrate } from './commands/migrate.ts';
+import { addBacklog } from './commands/backlog.ts';
 import { addPlan } from './commands/plan.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addReject } from './commands/reject.ts';
 import { addRetry } from './commands/retry.ts';
+import { addResearch } from './commands/research.ts';
+import { addRoadmap } from './commands/roadmap.ts';
 import { addRun } from './commands/run.ts';
 import { addServe } from './commands/serve.ts';
 import { addShow } from './commands/show.ts';
@@ -45,6 +49,10 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addKeys,
   addRun,
   addPlan,
+  addBacklog,
+  addRoadmap,
+  addResearch,
+  addHook,
   addWatch,
   addApprove,
   addReject,

@@ -266,7 +266,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   NOTICE: ({ message }) => plain(message),
   BASE_INTEGRATED: ({ baseBranch, baseCommit, commit }) =>
     plain(
-      `${baseBranch} moved to ${short(baseCommit)}: taken in with commit ${short(commit)}, everything is checked again`,
+      `${baseBranch} moved to ${short(baseCommit)}: taken in with commit ${short(commit)}; where that changes the code, it is checked again`,
     ),
   OWNED_FILES_COMMITTED: ({ branch, commit, paths, why }) =>
     plain(lines(`${paths.join(', ')} committed to ${branch}: commit ${short(commit)}`, ...string(why))),

@@ -28,7 +28,8 @@ const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_0
 
 export function createActivityTools(options: ActivityToolsOptions): ActivityTools {
   const { config, log, adapters, workflows, assertRecordKnown } = options;
-  const { store, repository, forge, forgeNews, agent, prices, sandboxes, parser, uploads, models, scrubber } = adapters;
+  const { store, repository, forge, forgeNews, agent, prices, sandboxes, parser, uploads, models, scrubber, webPages } =
+    adapters;
   return {
     roleNames: [...new Set(workflows.all.flatMap(({ roles }) => roles.map(({ role }) => role.name)))],
     repository,
@@ -38,6 +39,7 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
     agent,
     prices,
     sandboxes,
+    webPages,
     parser,
     workFolder: path.join(config.dataFolder, 'work'),
     limits: { ...LIMITS, ...config.sandboxLimits },
@@ -60,8 +62,13 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
     project: async (id, runId) => {
       const project = await store.getProject(id);
       if (!project) throw new Error(`project ${id} is not in the database`);
-      const ownedFiles = allOwnedPaths((await store.loadView(runId))?.ownedFiles);
-      return ownedFiles.length === 0 ? project : { ...project, ownedFiles };
+      const { ownedFiles: owned, allowedFiles } = (await store.loadView(runId)) ?? {};
+      const ownedFiles = allOwnedPaths(owned);
+      return {
+        ...project,
+        ...(ownedFiles.length === 0 ? {} : { ownedFiles }),
+        ...(allowedFiles === undefined ? {} : { allowedFiles }),
+      };
     },
     view: async (runId) => {
       const view = await store.loadView(runId);

@@ -21,6 +21,8 @@ import { createGitRepository } from '../repository/git-repository.ts';
 import type { Repository } from '../repository/repository.ts';
 import { createSandboxProvider } from '../sandboxes/provider-choice.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
+import { type OpenedWebPages, openWebPages } from '../web-pages/checked-web-pages.ts';
+import { createSearch } from '../web-pages/search/create-search.ts';
 import { openServerSetup, type ServerSetup } from '../server-setup/server-setup.ts';
 import { openToken } from '../server/token.ts';
 import { openUploads, type Uploads } from '../server/uploads.ts';
@@ -60,6 +62,7 @@ export interface Adapters {
   readonly parser: MermaidParser;
   readonly uploads: Uploads;
   readonly sandboxes: SandboxProvider;
+  readonly webPages: OpenedWebPages;
 }
 
 /** @throws {AutonomousError} when one of them cannot be opened; those before it are in `stops` */
@@ -86,6 +89,12 @@ export async function openAdapters(options: AdapterOptions): Promise<Adapters> {
   const parser = createMermaidParser();
   stops.add(() => parser.close());
   const uploads = await openUploads(path.join(config.dataFolder, 'uploads'));
+  const webPages = await openWebPages({
+    folder: path.join(config.dataFolder, 'pages'),
+    hosts: config.web.hosts,
+    search: createSearch(config.web.search),
+  });
+  stops.add(() => webPages.close());
   const sandboxes =
     options.sandboxes ?? createSandboxProvider(config.sandbox, { server: store.feedId, dataFolder: config.dataFolder });
   stops.add(async () => sandboxes.close?.());
@@ -112,6 +121,7 @@ export async function openAdapters(options: AdapterOptions): Promise<Adapters> {
     parser,
     uploads,
     sandboxes,
+    webPages,
   };
 }
 

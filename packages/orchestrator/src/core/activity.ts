@@ -63,8 +63,9 @@ export interface ActivityContext {
   /**
    * Reports that the attempt is alive, and its progress.
    * @param details stored for the next attempt, also after a crash; the newest replaces older ones
+   * @returns whether they are stored. An effect that must not be repeated waits for it; others need not. Never rejects
    */
-  readonly heartbeat: (details?: JsonValue) => void;
+  readonly heartbeat: (details?: JsonValue) => Promise<boolean>;
   /** Details of the last `heartbeat` of an earlier attempt; `null` if there were none. */
   readonly lastHeartbeat: JsonValue;
   /**

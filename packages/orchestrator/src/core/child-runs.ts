@@ -2,7 +2,7 @@
  * Child runs as a machine declares them: actors that the engine carries out by starting a run of another workflow and waiting
  * for its end.
  */
-import type { JsonObject, JsonValue, RunConfigRequest, RunStatus } from '@autonomous/shared';
+import type { AllowedFiles, JsonObject, JsonValue, RunConfigRequest, RunStatus } from '@autonomous/shared';
 import { type AnyStateMachine, fromPromise } from 'xstate';
 
 /** Request of a parent for a child run. */
@@ -15,6 +15,11 @@ export interface ChildRequest {
   readonly input?: JsonObject;
   /** Narrows the configuration that the child inherits of its parent; it cannot widen it. */
   readonly config?: RunConfigRequest;
+  /**
+   * The only files that agents of the child and of the runs below it may change, beside the rule that the parent has itself: a path has
+   * to be allowed by both. At most 500 patterns of 500 characters. Default: the parent's rule alone.
+   */
+  readonly allowedFiles?: AllowedFiles;
 }
 
 /** The result of a child run that completed. */
@@ -52,6 +57,15 @@ export function childWorkflowOf(logic: unknown): string | undefined {
   return typeof logic === 'object' && logic !== null ? workflows.get(logic) : undefined;
 }
 
+/** Logic of activities that only look at child runs. */
+const watchers = new WeakSet<object>();
+
+/** Marks an activity that only waits for what child runs come to: beside them alone, its run still waits for its child runs. */
+export function watching<Logic extends object>(logic: Logic): Logic {
+  watchers.add(logic);
+  return logic;
+}
+
 /** The child runs that a machine declares: name of the actor → workflow. */
 export function childrenOf({ machine }: { readonly machine: AnyStateMachine }): ReadonlyMap<string, string> {
   let known = declared.get(machine);
@@ -79,7 +93,7 @@ interface OpenWork {
 }
 
 /**
- * Ids of the open activities that are child runs.
+ * Ids of the open activities that are child runs, with those that only watch them.
  * @param before ids of those before the step
  * @returns `undefined` where there is none, so that the states of other machines stay as they are
  */
@@ -91,9 +105,14 @@ export function openChildren(
   const declaredHere = childrenOf({ machine });
   if (declaredHere.size === 0) return undefined;
   const sources = new Map(started.map(({ activity, src, key }) => [activity, { src, key }]));
+  const actors = machine.implementations.actors as Readonly<Record<string, unknown>>;
+  const isWatcher = (src: string): boolean => {
+    const logic = actors[src];
+    return typeof logic === 'object' && logic !== null && watchers.has(logic);
+  };
   const open = [...activities].filter(([id, key]) => {
     const begun = sources.get(id);
-    return begun?.key === key ? declaredHere.has(begun.src) : before?.includes(id) === true;
+    return begun?.key === key ? declaredHere.has(begun.src) || isWatcher(begun.src) : before?.includes(id) === true;
   });
   return open.length === 0 ? undefined : open.map(([id]) => id);
 }

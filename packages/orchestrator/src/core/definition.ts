@@ -9,9 +9,11 @@ import {
   type GateOpening,
   type JsonObject,
   type JsonValue,
+  type ProjectConfig,
   type RunStatus,
   type Stage,
 } from '@autonomous/shared';
+import { eventTextFault } from '@autonomous/shared/presentation';
 import { type AnyStateMachine, fromPromise } from 'xstate';
 import { z } from 'zod';
 import { ownedPathFaults } from '../artifacts/owned-files.ts';
@@ -61,6 +63,22 @@ export interface WorkflowDefinition {
   /** Schema of a run's `input`, which the machine gets as `input.input`. Absent: the workflow has no input. */
   readonly input?: z.ZodType<object>;
   /**
+   * Fields of the input that a project's configuration gives to runs that are launched without them. Pure. Requires `input` and
+   * `needsProject`. Default: none.
+   */
+  readonly configuredInput?: (config: ProjectConfig) => JsonObject;
+  /**
+   * Request of a run that is launched without one, with fields of its input in braces: `Work through {file}[: {item}]`. A part in
+   * brackets is left out where one of its fields is empty. Absent: a run that needs a project needs a request.
+   */
+  readonly defaultRequest?: string;
+  /**
+   * Fields of the input that tell apart the work of unfinished runs: a launch is refused while a run of the same workflow and
+   * project has the same values of all of them. Texts are compared as paths. Requires `input` and `needsProject`. Default: none,
+   * and any number of runs may have the same input.
+   */
+  readonly exclusiveInput?: readonly string[];
+  /**
    * Activities of one run that are performed at the same time, from 1; further ones wait for one of them. A run that is
    * started with a limit of its own keeps that. Default: the engine's, which is 4.
    */
@@ -73,6 +91,8 @@ export interface WorkflowDefinition {
    * Requires `needsProject`. Default: none.
    */
   readonly ownedFiles?: readonly string[] | ((input: JsonObject) => readonly string[]);
+  /** The engine-owned files are the result of a run: they are committed to its branch and published with it. Requires `ownedFiles`. */
+  readonly ownedFilesAre?: 'result';
   /** Returns the head of the run's branch for a context, or `null` if it is unknown. A fork's branch starts there. */
   readonly workspace?: (context: never) => string | null;
   /**
@@ -110,9 +130,9 @@ export function activity<Input, Output>() {
  * @throws {InvalidRequest} naming every part of the machine that cannot be made durable
  */
 export function defineWorkflow(definition: Omit<WorkflowDefinition, 'fingerprint' | 'declared'>): WorkflowDefinition {
-  const owned = ownedFilesFaults(definition);
-  if (owned.length > 0)
-    throw new InvalidRequest(`Workflow '${definition.name}' cannot be started: ${owned.join('; ')}.`);
+  const unfit = [...ownedFilesFaults(definition), ...launchFaults(definition)];
+  if (unfit.length > 0)
+    throw new InvalidRequest(`Workflow '${definition.name}' cannot be started: ${unfit.join('; ')}.`);
   const faults = durabilityFaults(
     definition,
     (logic) =>
@@ -131,6 +151,27 @@ function ownedFilesFaults({ ownedFiles, needsProject }: Omit<WorkflowDefinition,
   if (ownedFiles === undefined) return [];
   if (needsProject !== true) return ['it has ownedFiles and needs no project; set needsProject to true'];
   return typeof ownedFiles === 'function' ? [] : ownedPathFaults(ownedFiles);
+}
+
+/** @returns faults of fields that name fields of the input */
+function launchFaults({
+  input,
+  needsProject,
+  defaultRequest,
+  exclusiveInput,
+}: Omit<WorkflowDefinition, 'fingerprint'>): readonly string[] {
+  const fault = defaultRequest === undefined ? null : eventTextFault(defaultRequest);
+  const faults = fault === null ? [] : [`its defaultRequest ${fault}; write fields as {name} and optional parts in []`];
+  if (exclusiveInput === undefined) return faults;
+  if (needsProject !== true) faults.push('it has exclusiveInput and needs no project; set needsProject to true');
+  const { properties = {} } = input === undefined ? {} : jsonSchemaOf(input);
+  const known = Object.keys(properties as JsonObject); // those of an object, by JSON Schema
+  return [
+    ...faults,
+    ...exclusiveInput
+      .filter((name) => !known.includes(name))
+      .map((name) => `its exclusiveInput names '${name}', which is no field of its input; it has ${known.join(', ')}`),
+  ];
 }
 
 /**

@@ -392,7 +392,7 @@ export class ActivityRunner {
       lastHeartbeat: heartbeats.last,
       heartbeat: (details) => {
         limits?.alive();
-        if (details !== undefined && !ending.aborted) heartbeats.keep(attempt, details);
+        return details === undefined || ending.aborted ? Promise.resolve(false) : heartbeats.keep(attempt, details);
       },
       spend: (write) => this.#options.spend(job, write),
       progress: this.#progressOf(running),

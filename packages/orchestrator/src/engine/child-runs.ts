@@ -17,6 +17,7 @@ import {
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { allowedPathFault, MAX_ALLOWED_PATTERNS } from '../artifacts/allowed-files.ts';
 import { slugOf } from '../artifacts/slug.ts';
 import type { Activity, ActivityContext } from '../core/activity.ts';
 import { isFinal } from '../core/advance.ts';
@@ -67,11 +68,30 @@ const CANCEL_AGAIN_MS = 2_000;
 /** Events that are read to find why a child was cancelled. */
 const LAST_EVENTS = 20;
 
+const allowedPattern = z.string().superRefine((pattern, context) => {
+  const fault = allowedPathFault(pattern);
+  if (fault !== null) context.addIssue(`'${pattern.slice(0, 100)}' is invalid: ${fault}`);
+});
+
 const childRequest = z.strictObject({
   request: z.string().trim().min(1),
   title: z.string().optional(),
   input: z.record(z.string(), z.json()).optional(),
   config: runConfigRequestSchema.optional(),
+  allowedFiles: z
+    .strictObject({
+      changes: z.array(allowedPattern),
+      newFiles: z.array(allowedPattern),
+      forbidden: z.array(allowedPattern).optional(),
+    })
+    .refine(
+      ({ changes, newFiles, forbidden = [] }) =>
+        changes.length + newFiles.length + forbidden.length <= MAX_ALLOWED_PATTERNS,
+      {
+        message: `there are more than ${MAX_ALLOWED_PATTERNS} paths; use patterns such as 'src/*.ts'`,
+      },
+    )
+    .optional(),
 });
 
 export class ChildRuns {
@@ -184,6 +204,7 @@ export class ChildRuns {
       treeId: treeOf(parent),
       ...(asked.input === undefined ? {} : { input: asked.input }),
       ...ownedFilesOfChild(definition, parent, asked.input),
+      ...allowedFilesOfChild(parent, asked),
     };
   }
 
@@ -310,6 +331,15 @@ function ownedFilesOfChild(
       ...(refused === undefined ? {} : { refused }),
     },
   };
+}
+
+/** A child changes no file that a run above it may not change. */
+function allowedFilesOfChild(
+  { allowedFiles: above = [] }: RunView,
+  { allowedFiles: asked }: ChildRequest,
+): Pick<RunStart, 'allowedFiles'> {
+  const allowedFiles = asked === undefined ? above : [...above, asked];
+  return allowedFiles.length === 0 ? {} : { allowedFiles };
 }
 
 function ownPaths(definition: WorkflowDefinition, input: JsonObject | undefined): readonly string[] {

@@ -16,7 +16,7 @@ export class Heartbeats {
   readonly #options: HeartbeatsOptions;
   readonly #key: string;
   #next: { readonly attempt: number; readonly details: JsonValue } | null = null;
-  #writing = false;
+  #writing: Promise<boolean> | null = null;
 
   constructor(options: HeartbeatsOptions, { key, heartbeat }: Pick<StoredActivity, 'key' | 'heartbeat'>) {
     this.#options = options;
@@ -24,24 +24,28 @@ export class Heartbeats {
     this.last = heartbeat;
   }
 
-  keep(attempt: number, details: JsonValue): void {
+  /** @returns whether the details, or newer ones, are stored. Never rejects */
+  keep(attempt: number, details: JsonValue): Promise<boolean> {
     this.last = details;
     this.#next = { attempt, details };
-    if (!this.#writing) void this.#write();
+    return (this.#writing ??= this.#write());
   }
 
-  async #write(): Promise<void> {
-    this.#writing = true;
+  async #write(): Promise<boolean> {
+    let isStored = false;
     while (this.#next !== null) {
       const { attempt, details } = this.#next;
       this.#next = null;
       try {
         await this.#options.store.heartbeat(this.#key, attempt, this.#options.scrub(details));
+        isStored = true;
       } catch (error) {
+        isStored = false;
         // Progress may be lost, as with a crash: the next attempt begins further back.
         this.#options.log.warn({ err: error, key: this.#key }, 'the progress of an activity could not be stored');
       }
     }
-    this.#writing = false;
+    this.#writing = null;
+    return isStored;
   }
 }

@@ -48,6 +48,7 @@ function applying(view: RunView, project: Project | null): JsonObject[] {
     ['install scripts', onOff(commands?.installScripts)],
     ['check command', commandOf(commands?.test)],
     ['lint command', commandOf(commands?.lint)],
+    ...each('command', otherCommands(commands)),
     ...(config.egress === undefined
       ? [['network', 'all hosts that the server allows'] as const]
       : each('network', config.egress)),
@@ -74,6 +75,12 @@ function decidedIn({ gates }: RunView): JsonObject[] {
   if (newest.length === 0) return [{ what: 'The record has no decisions of people' }];
   const before = gates.length - newest.length;
   return before === 0 ? newest : [{ what: `${before} decisions before these` }, ...newest];
+}
+
+/** Commands of single workflows, such as a release. A record of others may name any. */
+function otherCommands(commands: Partial<RunConfig>['commands']): Readonly<Record<string, unknown>> {
+  const { setup: _setup, installScripts: _scripts, test: _test, lint: _lint, ...others } = { ...commands };
+  return others;
 }
 
 function whatIsPushed({ branch, config }: RunView): string {

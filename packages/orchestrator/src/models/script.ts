@@ -2,10 +2,10 @@
 import { InvalidRequest } from '@autonomous/shared';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { type KnownRoles, roleNameFault, TOOL_NAMES } from '../roles/role.ts';
+import { CALL_TOOL_NAMES, type KnownRoles, roleNameFault, TOOL_NAMES } from '../roles/role.ts';
 
 const toolCallSchema = z.strictObject({
-  name: z.enum([...TOOL_NAMES, 'finish']),
+  name: z.enum([...TOOL_NAMES, ...CALL_TOOL_NAMES, 'finish']),
   input: z.record(z.string(), z.json()),
 });
 

@@ -20,7 +20,7 @@ import {
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InvalidRequest, NeedsHuman } from '@autonomous/shared';
+import { type AllowedFiles, InvalidRequest, NeedsHuman } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MAX_FILE_BYTES, MAX_NEW_ENTRIES } from './folder-import.ts';
 import {
@@ -62,8 +62,10 @@ async function checkOut(
 async function takeBack(
   excludePaths: readonly string[] = [],
   ownedFiles: readonly string[] = [],
+  allowedFiles?: readonly AllowedFiles[],
 ): Promise<ImportResult & { readonly changes: readonly string[] }> {
-  const project = { ...fixture.project, ownedFiles };
+  const allowed = allowedFiles === undefined ? {} : { allowedFiles };
+  const project = { ...fixture.project, ownedFiles, ...allowed };
   const result = await fixture.repository.importFolder(project, { folder: work, baseTree: base, excludePaths });
   return { ...result, changes: result.files.map(({ path, status }) => `${status} ${path}`) };
 }
@@ -251,6 +253,121 @@ describe('Taking files back', () => {
   it('says nothing about engine-owned files that are as they were', async () => {
     await checkOut({ 'ai/backlog.md': 'rows', '.gitignore': 'ai/\n' });
     expect(await takeBack([], ['ai/backlog.md', 'ai/diary.md'])).toMatchObject({ changes: [], refused: [] });
+  });
+
+  describe('of a run that may change some files alone', () => {
+    const reason = 'it is not among the files that this run may change; change only those, or ask for it';
+    const only = (...changes: readonly string[]): readonly AllowedFiles[] => [{ changes, newFiles: ['made/*.ts'] }];
+
+    it('takes changes, removals, new files and links of those alone, and names the rest', async () => {
+      await checkOut({
+        'src/a.ts': 'a',
+        'src/b.ts': 'b',
+        'src/old.ts': 'old',
+        'src/kept.ts': 'kept',
+        'tool.sh': 'echo',
+        'made/earlier.ts': 'made by an earlier call',
+        '.gitignore': '*.log\n',
+      });
+      write(work, {
+        'src/a.ts': 'changed',
+        'src/b.ts': 'changed',
+        'made/earlier.ts': 'changed',
+        'made/new.ts': 'new',
+        'made/new.js': 'new',
+        'src/c.ts': 'new',
+        'debug.log': 'ignored',
+        'node_modules/x/index.js': 'a by-product',
+      });
+      rmSync(join(work, 'src/old.ts'));
+      rmSync(join(work, 'src/kept.ts'));
+      chmodSync(join(work, 'tool.sh'), 0o755);
+      symlinkSync('../src/a.ts', join(work, 'made/link.ts'));
+      symlinkSync('src/a.ts', join(work, 'link.ts'));
+      const { tree, changes, refused } = await takeBack([], [], only('src/a.ts', 'SRC/old.ts', 'src/c.ts'));
+      expect(refused.filter((each) => each.reason === reason).map(({ path }) => path)).toEqual([
+        'link.ts',
+        'made/new.js',
+        'src/b.ts',
+        'src/kept.ts',
+        'tool.sh',
+      ]);
+      expect(changes).toEqual([
+        'modified made/earlier.ts',
+        'added made/link.ts',
+        'added made/new.ts',
+        'modified src/a.ts',
+        'added src/c.ts',
+        'deleted src/old.ts',
+      ]);
+      expect(await read(tree, 'src/kept.ts')).toBe('kept');
+    });
+
+    it('takes a rename as a removal and a new file, each by its own name', async () => {
+      await checkOut({ 'src/a.ts': 'a', 'src/b.ts': 'b' });
+      renameSync(join(work, 'src/a.ts'), join(work, 'src/c.ts'));
+      renameSync(join(work, 'src/b.ts'), join(work, 'made.ts'));
+      const { changes, refused } = await takeBack([], [], only('src/a.ts', 'made.ts'));
+      expect(refused.map(({ path }) => path)).toEqual(['src/b.ts', 'src/c.ts']);
+      expect(changes).toEqual(['added made.ts', 'deleted src/a.ts']);
+    });
+
+    it('takes nothing where each list has to allow a file and one does not, or where a list is empty', async () => {
+      await checkOut({ 'src/a.ts': 'a', 'src/b.ts': 'b' });
+      write(work, { 'src/a.ts': 'changed', 'src/b.ts': 'changed' });
+      expect((await takeBack([], [], [...only('src/*'), ...only('src/b.ts')])).changes).toEqual(['modified src/b.ts']);
+      expect((await takeBack([], [], [{ changes: [], newFiles: [] }])).changes).toEqual([]);
+      expect((await takeBack()).changes).toEqual(['modified src/a.ts', 'modified src/b.ts']);
+    });
+
+    it('says nothing about other files that are as they were', async () => {
+      await checkOut({ 'src/a.ts': 'a' });
+      expect(await takeBack([], [], only('none.ts'))).toMatchObject({ changes: [], refused: [] });
+    });
+
+    it("keeps a file's place, and a folder's, from files that may be made", async () => {
+      await checkOut({ 'src/file': 'kept', 'src/folder/kept.ts': 'kept' });
+      rmSync(join(work, 'src/file'));
+      rmSync(join(work, 'src/folder'), { recursive: true });
+      write(work, { 'src/file/new.ts': 'new', 'src/folder': 'new' });
+      const { tree, changes, refused } = await takeBack([], [], only('src/file/new.ts', 'src/folder/new.ts'));
+      expect(refused).toEqual([
+        { path: 'src/file', reason },
+        { path: 'src/file/new.ts', reason: 'the project has a file in the place of its folder, which stays' },
+        { path: 'src/folder', reason },
+      ]);
+      expect(changes).toEqual([]);
+      expect(tree).toBe(base);
+    });
+
+    it('keeps a link whose replacement is not taken, and takes no link that leads out through it', async () => {
+      const { repository, project } = fixture;
+      await checkOut();
+      symlinkSync('.', join(work, 'here'));
+      base = (await repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] })).tree;
+      rmSync(work, { recursive: true });
+      await repository.checkout(project, base, work, []);
+      rmSync(join(work, 'here'));
+      write(work, { here: 'a file' });
+      symlinkSync('here/../outside', join(work, 'leak'));
+      const { changes, refused } = await takeBack([], [], only('leak'));
+      expect(refused).toMatchObject([
+        { path: 'here', reason },
+        { path: 'leak', reason: expect.stringContaining('the symlink is not imported') as string },
+      ]);
+      expect(changes).toEqual([]);
+    });
+
+    it('names an engine-owned file as such, and takes none of another spelling of a file that stays', async () => {
+      await checkOut({ 'ai/status.md': 's', 'src/a.ts': 'a' });
+      write(work, { 'ai/status.md': 'done', 'Src/a.ts': 'new', 'src/b.ts': 'new' });
+      const { changes, refused } = await takeBack([], ['ai/status.md'], only('ai/*', 'src/b.ts'));
+      expect(refused).toEqual([
+        { path: 'Src/a.ts', reason },
+        { path: 'ai/status.md', reason: 'it is engine-owned: the server alone writes it' },
+      ]);
+      expect(changes).toEqual(['added src/b.ts']);
+    });
   });
 
   it('B10: keeps what agents write under .autonomous out and reports it', async () => {

@@ -9,6 +9,7 @@ import { type FileHandle, lstat, mkdir, open, readFile, readlink, realpath, writ
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { NeedsHuman, NotFound, showHidden } from '@autonomous/shared';
+import type { AllowedPaths } from '../artifacts/allowed-files.ts';
 import type { OwnedPaths } from '../artifacts/owned-files.ts';
 import { type GitPlace, gitText } from './git.ts';
 import {
@@ -55,6 +56,7 @@ const MAX_RULES_BYTES = 1024 * 1024;
 
 /** Reason for a refused change, to be read after the path. */
 const ENGINE_OWNED = 'it is engine-owned: the server alone writes it';
+const NOT_ALLOWED = 'it is not among the files that this run may change; change only those, or ask for it';
 
 /** The server fetches from the addresses in it, wherever they lead and whatever they tell there. */
 const OF_SUBMODULES = 'it names where the submodules are fetched from, and changes of it are not taken';
@@ -62,6 +64,12 @@ const OF_SUBMODULES = 'it names where the submodules are fetched from, and chang
 const CHANGED_IN_LFS = 'the project keeps it in Git LFS, and changes of such files are not taken';
 
 type Refusal = ImportResult['refused'][number];
+
+/** Rules of the run about what its agents may change. */
+export interface ImportRules {
+  readonly owned: OwnedPaths;
+  readonly allowed: AllowedPaths;
+}
 
 /**
  * @param entries all of the base tree
@@ -71,7 +79,7 @@ export async function importFolderTree(
   place: GitPlace,
   request: ImportRequest,
   entries: readonly TreeEntry[],
-  owned: OwnedPaths,
+  rules: ImportRules,
 ): Promise<ImportResult> {
   const base = await readBase(place, request, entries);
   return withScratch(place, async (scratch) => {
@@ -81,15 +89,17 @@ export async function importFolderTree(
     };
     const root = await resolveRoot(request.folder);
     const byProducts = createByProducts(base.byPath.keys(), request.asked ?? '');
-    const walk = await walkFolder(root, base, { ...matchers, byProducts }, owned);
+    const walk = await walkFolder(root, base, { ...matchers, byProducts }, rules.owned);
     await refuseSubmoduleChanges(root, base, walk);
-    const deleted = await findDeletedFiles(base, walk, matchers, owned);
-    refuseCollisions(base, walk, deleted, owned);
+    const deleted = await findDeletedFiles(base, walk, matchers, rules);
+    refuseCollisions(base, walk, deleted, rules);
     const staged = join(scratch, 'changed');
     await mkdir(staged);
     const known = await readKnownStats(request.folder);
-    const files = await stageChangedFiles({ place, root, base, walk, staged, owned, known });
-    const links = takeChangedLinks(base, walk, deleted, owned);
+    const placeFault = faultOfPlace(base, deleted, rules);
+    const files = await stageChangedFiles({ place, root, base, walk, staged, placeFault, known });
+    const replaced = [...deleted, ...files].map(({ path }) => path);
+    const links = takeChangedLinks(base, walk, replaced, placeFault);
     const changed = [...files, ...(await stageLinks(links, staged))];
     const oids = await writeBlobsFrom(
       place,
@@ -426,12 +436,13 @@ interface Staging {
   readonly walk: Walk;
   /** Folder of the server for what is taken. */
   readonly staged: string;
-  readonly owned: OwnedPaths;
+  readonly placeFault: PlaceFault;
   readonly known: KnownContent;
 }
 
 /** Copies the files that differ from the base out of the folder; what was compared is what is stored. */
-async function stageChangedFiles({ place, root, base, walk, staged, owned, known }: Staging): Promise<ChangedFile[]> {
+async function stageChangedFiles(staging: Staging): Promise<ChangedFile[]> {
+  const { place, root, base, walk, staged, placeFault, known } = staging;
   const changed: ChangedFile[] = [];
   const queue: string[] = [];
   for (const [index, path] of walk.candidates.toSorted().entries()) {
@@ -439,7 +450,6 @@ async function stageChangedFiles({ place, root, base, walk, staged, owned, known
     if (isUnchanged(join(root, path), base.byPath.get(path), (found) => known(path, found))) keep(walk, path);
     else queue.push(path);
   }
-  const placeFault = faultOfPlace(base, owned);
   let bytes = 0;
   const compare = async (path: string): Promise<void> => {
     const before = base.byPath.get(path);
@@ -502,15 +512,28 @@ function statOf(file: string): Stats | null {
   }
 }
 
-/** Why no file or link of an agent is taken at a path. */
-function faultOfPlace(base: Base, owned: OwnedPaths): (path: string) => string | null {
+/** Why no file or link of an agent is taken at a path; `null` where it may be. */
+type PlaceFault = (path: string) => string | null;
+
+/** @param deleted entries of the base that are gone */
+function faultOfPlace(base: Base, deleted: readonly TreeEntry[], { owned, allowed }: ImportRules): PlaceFault {
+  const gone = new Set(deleted.map(({ path }) => path));
+  /** Whether a file or link of the base that stays is on the way to this path. */
+  const isBelowEntry = onEachFolder<boolean>(
+    (above, path) => above === true || (base.byPath.has(path) && !gone.has(path)),
+  );
   const foldersOfOwned = foldersOf(base.entries.filter(({ path }) => owned.has(path)));
+  const foldersOfOthers = foldersOf(base.entries.filter(({ path }) => !allowed.has(path)));
   const hasSubmodules = base.entries.some(({ mode }) => mode === SUBMODULE_MODE);
   return (path) => {
     if (isOwnPath(path)) return `agents do not write under ${OWN_FOLDER}/`;
     if (owned.has(path)) return ENGINE_OWNED;
     if (hasSubmodules && path === '.gitmodules') return OF_SUBMODULES;
     if (owned.isAbove(path) || foldersOfOwned.has(path)) return 'an engine-owned file needs a folder of this name';
+    // A file in the place of a folder would take away what is in there.
+    if (!allowed.has(path) || foldersOfOthers.has(path)) return NOT_ALLOWED;
+    const folder = dirname(path);
+    if (folder !== '.' && isBelowEntry(folder)) return 'the project has a file in the place of its folder, which stays';
     return null;
   };
 }
@@ -518,17 +541,16 @@ function faultOfPlace(base: Base, owned: OwnedPaths): (path: string) => string |
 /**
  * Links that differ from the base and stay within the tree as it will be. One that is refused leaves the base's entry in its
  * place, through which others may lead elsewhere, so all are looked at again.
- * @param deleted entries of the base that are gone
+ * @param replaced paths of entries that are gone, and of files that are taken
  */
 function takeChangedLinks(
   base: Base,
   walk: Walk,
-  deleted: readonly TreeEntry[],
-  owned: OwnedPaths,
+  replaced: readonly string[],
+  placeFault: PlaceFault,
 ): ReadonlyMap<string, Buffer> {
-  const placeFault = faultOfPlace(base, owned);
   const links = new Map(base.links);
-  for (const path of [...deleted.map((entry) => entry.path), ...walk.candidates]) links.delete(path);
+  for (const path of replaced) links.delete(path);
   const taken = new Map<string, Buffer>();
   for (const [path, target] of walk.links) {
     const before = base.byPath.get(path);
@@ -670,7 +692,12 @@ function blobId(content: Buffer): string {
 }
 
 /** Files and links that the checkout wrote and that are gone, unless something stands in their place that was not taken. */
-async function findDeletedFiles(base: Base, walk: Walk, matchers: Matchers, owned: OwnedPaths): Promise<TreeEntry[]> {
+async function findDeletedFiles(
+  base: Base,
+  walk: Walk,
+  matchers: Matchers,
+  { owned, allowed }: ImportRules,
+): Promise<TreeEntry[]> {
   const present = new Set([...walk.present, ...walk.candidates, ...walk.links.keys()]);
   /** Whether this path, or something on the way to it, was found in the folder. */
   const isPresent = onEachFolder<boolean>((above, path) => above === true || present.has(path));
@@ -684,8 +711,9 @@ async function findDeletedFiles(base: Base, walk: Walk, matchers: Matchers, owne
       refuse(walk, path, `agents do not remove anything under ${OWN_FOLDER}/`);
       return false;
     }
-    if (owned.has(path)) {
-      refuse(walk, path, ENGINE_OWNED);
+    const fault = owned.has(path) ? ENGINE_OWNED : allowed.has(path) ? null : NOT_ALLOWED;
+    if (fault !== null) {
+      refuse(walk, path, fault);
       return false;
     }
     return true;
@@ -693,12 +721,17 @@ async function findDeletedFiles(base: Base, walk: Walk, matchers: Matchers, owne
 }
 
 /** Refuses new names that some file system takes for another of the result. A name in another case instead of the old one is taken. */
-function refuseCollisions(base: Base, walk: Walk, deleted: readonly TreeEntry[], owned: OwnedPaths): void {
+function refuseCollisions(
+  base: Base,
+  walk: Walk,
+  deleted: readonly TreeEntry[],
+  { owned, allowed }: ImportRules,
+): void {
   const gone = new Set(deleted.map(({ path }) => path));
   const left = base.entries.map(({ path }) => path).filter((path) => !gone.has(path));
   const isKnown = (path: string): boolean => base.byPath.has(path) || base.folders.has(path);
-  // The orchestrator's own folder and owned files are refused under every spelling, in words of their own.
-  const found = [...walk.candidates, ...walk.links.keys()];
+  // The orchestrator's own folder, owned files and files that the run may not make are refused in words of their own.
+  const found = [...walk.candidates, ...walk.links.keys()].filter((path) => isKnown(path) || allowed.has(path));
   const added = found.filter((path) => !isKnown(path) && !isOwnPath(path) && !owned.has(path));
   if (added.length === 0) return;
   const colliding = collidingPaths(new Set([...left, ...found]), added, isKnown);

@@ -62,7 +62,7 @@ export async function readTextFiles(
 export async function writeTextFiles(
   place: GitPlace,
   tree: string,
-  files: Readonly<Record<string, string | null>>,
+  files: Readonly<Record<string, string | Uint8Array | null>>,
 ): Promise<string> {
   const paths = Object.keys(files).map(assertFilePath);
   const written = paths.filter((path) => files[path] !== null);

@@ -4,6 +4,7 @@
  * `git-refs`, `git-commits`, `git-files`, `git-outgoing` or `git-trees`.
  */
 import { rm } from 'node:fs/promises';
+import { allowedPaths } from '../artifacts/allowed-files.ts';
 import { ownedPaths } from '../artifacts/owned-files.ts';
 import { checkoutTree, type LfsFile, linksLeftOut } from './folder-checkout.ts';
 import { importFolderTree } from './folder-import.ts';
@@ -357,7 +358,10 @@ function folderMethods(mirrors: GitMirrors, trees: KnownTrees): FolderMethods {
       const place = await mirrors.of(project);
       const baseTree = await trees.treeOf(place, request.baseTree);
       const entries = await trees.entries(place, baseTree);
-      return importFolderTree(place, { ...request, baseTree }, entries, ownedPaths(project.ownedFiles));
+      return importFolderTree(place, { ...request, baseTree }, entries, {
+        owned: ownedPaths(project.ownedFiles),
+        allowed: allowedPaths(project.allowedFiles),
+      });
     },
   };
 }

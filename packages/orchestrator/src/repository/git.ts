@@ -264,6 +264,13 @@ function localFailure(args: readonly string[], answer: GitAnswer): Error {
       `The project's branch contains the path '${showHiddenInLine(refused)}', which git never writes: it leads out of the project or stands for git's own files. Remove it from the branch, then start a new run`,
       { cause: failure },
     );
+  // A checkout does not say why.
+  if (/^error: unable to write file /m.test(answer.stderr))
+    return new NeedsHuman(
+      'storage_full',
+      'The disk with the working folders takes no more files; most likely it is full. Free some space, then retry',
+      { cause: failure },
+    );
   if (!isStorageFull(answer.stderr)) return failure;
   return new NeedsHuman('storage_full', 'The disk with the project mirrors is full. Free some space, then retry', {
     cause: failure,

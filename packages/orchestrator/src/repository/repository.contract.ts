@@ -1,5 +1,5 @@
 /** Contract suite that every adapter of the repository port must pass, for every kind of remote. */
-import { readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/shared';
 import { reviewDiff } from '@autonomous/shared/presentation';
@@ -685,6 +685,39 @@ export function describeRepository(
       expect(files).toEqual([{ path: 'src/user.js', status: 'added', additions: 1, deletions: 0 }]);
       expect(tree).toBe(await repository.writeFiles(project, baseTree, { 'src/user.js': 'export {};\n' }));
       await expect(repository.checkout(project, baseTree, work, [])).rejects.toThrow(/is not empty/);
+    });
+
+    it('takes only changes that each list of allowed files has, and any without a list', async () => {
+      const { repository, project, root } = fixture;
+      const baseTree = await repository.treeOf(project, await mainHead(fixture));
+      const work = join(root, 'work');
+      await repository.checkout(project, baseTree, work, []);
+      write(work, { 'README.md': 'mine\n', 'src/cart.js': 'mine\n', 'src/new.js': 'new\n', 'other.js': 'new\n' });
+      const request = { folder: work, baseTree, excludePaths: [] };
+      const allowedFiles = [
+        { changes: ['src/*'], newFiles: ['other.js'] },
+        { changes: ['README.md', 'src/cart.js'], newFiles: ['src/new.js'] },
+      ];
+      const { tree, refused } = await repository.importFolder({ ...project, allowedFiles }, request);
+      expect(tree).toBe(
+        await repository.writeFiles(project, baseTree, { 'src/cart.js': 'mine\n', 'src/new.js': 'new\n' }),
+      );
+      expect(refused.map(({ path }) => path)).toEqual(['README.md', 'other.js']);
+      expect((await repository.importFolder(project, request)).files).toHaveLength(4);
+    });
+
+    it('takes no file in the place of a folder with files that the run may not change', async () => {
+      const { repository, project, root } = fixture;
+      const baseTree = await repository.treeOf(project, await mainHead(fixture));
+      const work = join(root, 'work');
+      await repository.checkout(project, baseTree, work, []);
+      rmSync(join(work, 'src'), { recursive: true });
+      write(work, { src: 'a file\n' });
+      const allowedFiles = [{ changes: ['src'], newFiles: [], forbidden: ['src/cart.js'] }];
+      const request = { folder: work, baseTree, excludePaths: [] };
+      const { tree, refused } = await repository.importFolder({ ...project, allowedFiles }, request);
+      expect(refused.map(({ path }) => path)).toContain('src');
+      expect(await repository.listFiles(project, tree)).toContain('src/cart.js');
     });
 
     it('records onto a branch of its own, keeps what is not named and commits nothing twice', async () => {

@@ -2,7 +2,7 @@
  * Port to git: one bare mirror per project, changed by plumbing commands only. A run's folder contains plain files without
  * `.git`. Repeated writes are recognised: commits carry their effect key, refs move by compare-and-swap.
  */
-import type { FileChange, RunDiff } from '@autonomous/shared';
+import type { AllowedFiles, FileChange, RunDiff } from '@autonomous/shared';
 
 /** The branch of a project's mirror and remote on which its open runs are recorded. */
 export const RECORD_BRANCH = 'autonomous/record';
@@ -24,6 +24,8 @@ export interface RemoteProject {
   readonly baseBranch: string;
   /** Paths and patterns of engine-owned files of the run for which the project is used. Absent: none. */
   readonly ownedFiles?: readonly string[];
+  /** Files that agents of this run may change: each of the lists has to allow a path. Absent: all files. */
+  readonly allowedFiles?: readonly AllowedFiles[];
 }
 
 export interface CommitRequest {
@@ -68,7 +70,7 @@ export interface ImportResult {
   readonly files: readonly FileChange[];
   /**
    * Files that were not imported, with reasons: by-products of tools (one of each tool, which names the others), symlinks that lead out of the folder, special files, oversized files, files under
-   * `.autonomous/`, engine-owned files, nested `.git`.
+   * `.autonomous/`, engine-owned files, files that the run may not change, nested `.git`.
    */
   readonly refused: readonly { readonly path: string; readonly reason: string }[];
 }
@@ -208,7 +210,11 @@ export interface Repository {
     maxTotalBytes?: number,
   ): Promise<ReadonlyMap<string, string>>;
   /** Makes a new tree with these files written (`null` removes one) and returns its id. */
-  writeFiles(project: RemoteProject, tree: string, files: Readonly<Record<string, string | null>>): Promise<string>;
+  writeFiles(
+    project: RemoteProject,
+    tree: string,
+    files: Readonly<Record<string, string | Uint8Array | null>>,
+  ): Promise<string>;
   /** Makes a new tree whose `paths` are as in `from`, also if they are absent there, and returns its id. */
   restorePaths(project: RemoteProject, tree: string, from: string, paths: readonly string[]): Promise<string>;
 

@@ -1,5 +1,5 @@
 /** Parts that the prompts of several roles share: common input, rules, and fences around foreign text. Pure. */
-import type { JsonValue } from '@autonomous/shared';
+import type { AllowedFiles, JsonValue } from '@autonomous/shared';
 import { z } from 'zod';
 import { parseFrontMatter } from '../artifacts/front-matter.ts';
 import type { PromptPart } from './prompt-budget.ts';
@@ -28,6 +28,8 @@ export interface CommonInput {
   readonly skills?: readonly Skill[];
   /** Events of the run so far, oldest first, one line each. */
   readonly history?: readonly string[];
+  /** The only files that the run may change: each of the lists has to allow a path. Absent: all files. */
+  readonly allowedFiles?: readonly AllowedFiles[];
 }
 
 export interface Guide {
@@ -84,15 +86,16 @@ export function fence(label: string, text: string, limit = 40_000): string {
 const PRIORITY = {
   always: 0,
   lastNote: 1,
-  plan: 2,
-  result: 3,
-  guide: 4,
-  constraints: 5,
-  memory: 6,
-  skills: 7,
-  earlierNote: 8,
-  files: 9,
-  history: 10,
+  allowedFiles: 2,
+  plan: 3,
+  result: 4,
+  guide: 5,
+  constraints: 6,
+  memory: 7,
+  skills: 8,
+  earlierNote: 9,
+  files: 10,
+  history: 11,
 } as const;
 
 /** A part that is always there as it is. */
@@ -184,6 +187,26 @@ export function filesPart(input: CommonInput): PromptPart | null {
     most: 20_000,
     keep: 'first',
   });
+}
+
+/** The files that the run may change, for roles that write files or plan to; `null` where it may change all. */
+export function allowedFilesPart({ allowedFiles = [] }: CommonInput): PromptPart | null {
+  if (allowedFiles.length === 0) return null;
+  const isOne = allowedFiles.length === 1;
+  const each = isOne ? '' : ` A file has to be in each of the ${allowedFiles.length} lists.`;
+  return linesPart({
+    name: 'allowed files',
+    priority: PRIORITY.allowedFiles,
+    title: `The only files that this run may change, remove or make; "*" stands for any characters of one name, and "**" for any folders.${each} A change of any other file is not taken. Where the work needs one, ask for it if you can ask, or say so in your result:`,
+    lines: allowedFiles.flatMap((list, index) => [...(isOne ? [] : [`List ${index + 1}:`]), ...linesOfAllowed(list)]),
+    most: 20_000,
+    keep: 'first',
+  });
+}
+
+function linesOfAllowed({ changes, newFiles, forbidden = [] }: AllowedFiles): readonly string[] {
+  const lines = [...changes.map((path) => `- ${path}`), ...newFiles.map((path) => `- new: ${path}`)];
+  return [...(lines.length === 0 ? ['- none'] : lines), ...forbidden.map((path) => `- but not: ${path}`)];
 }
 
 export function guideParts(input: CommonInput): PromptPart[] {

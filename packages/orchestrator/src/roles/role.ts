@@ -20,6 +20,9 @@ export function roleNameFault(name: string, { results, hasOthers }: KnownRoles):
 export const TOOL_NAMES = ['read', 'write', 'edit', 'list', 'search', 'run', 'ask'] as const;
 export type ToolName = (typeof TOOL_NAMES)[number];
 
+/** Tools of the server that an activity gives an agent for one call. */
+export const CALL_TOOL_NAMES = ['fetch', 'web_search'] as const;
+
 export interface Role<Input, Result> {
   /** Lower-case letters and dashes. */
   readonly name: string;

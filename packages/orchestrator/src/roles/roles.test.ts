@@ -1,3 +1,4 @@
+import type { AllowedFiles } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { type ImplementerInput, implementer } from '../workflows/build/roles/implementer.ts';
 import { planReply } from '../workflows/build/roles/plan-reply.ts';
@@ -53,6 +54,21 @@ describe('roles', () => {
     expect(prompt).toContain(
       'From the Mermaid parser, about the last plan. Correct it:\n===== BEGIN note 2, parser =====',
     );
+  });
+
+  it('tell those who write or plan which files may be changed, and nothing where all may', () => {
+    const own = { changes: ['src/*.ts'], newFiles: ['test/a.test.ts'] };
+    const prompts = (allowedFiles: readonly AllowedFiles[]): readonly string[] => [
+      promptOf(planner, { ...common, allowedFiles }),
+      promptOf(implementer, { ...implementing, allowedFiles }),
+    ];
+    for (const prompt of prompts([own]))
+      expect(prompt).toContain('BEGIN allowed files =====\n- src/*.ts\n- new: test/a.test.ts\n===== END');
+    for (const prompt of prompts([own, { changes: [], newFiles: [] }])) {
+      expect(prompt).toContain('A file has to be in each of the 2 lists.');
+      expect(prompt).toContain('\nList 1:\n- src/*.ts\n- new: test/a.test.ts\nList 2:\n- none\n');
+    }
+    for (const prompt of prompts([])) expect(prompt).not.toContain('allowed files');
   });
 
   it('show the validator what was run and how it ended', () => {

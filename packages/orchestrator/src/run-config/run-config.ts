@@ -69,6 +69,9 @@ export const BUILT_IN_RUN_CONFIG: RunConfig = {
   commands: {},
 };
 
+/** Commands of a roadmap's item, none of which is derived from the project's files. */
+const ITEM_COMMANDS = ['browserCheck', 'performanceCheck', 'docsCheck', 'release'] as const;
+
 export interface RunConfigSources {
   /** Names that the run's workflow has, with their defaults. Default: none. */
   readonly settings?: WorkflowSettings;
@@ -146,6 +149,10 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
   const setup = choose((layer) => layer.commands?.setup);
   const test = choose((layer) => layer.commands?.test);
   const lint = choose((layer) => layer.commands?.lint);
+  const ofItems = ITEM_COMMANDS.flatMap((name) => {
+    const command = choose((layer) => layer.commands?.[name]);
+    return command === undefined ? [] : [[name, command] as const];
+  });
   const installScripts = choose((layer) => layer.commands?.installScripts);
   if (ofProject.commands?.installScripts === true && ofRun.commands?.installScripts === undefined && !installScripts)
     notices.push(INSTALL_SCRIPTS_NOTICE);
@@ -172,6 +179,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
       ...(setup === undefined ? {} : { setup }),
       ...(test === undefined ? {} : { test }),
       ...(lint === undefined ? {} : { lint }),
+      ...Object.fromEntries(ofItems),
       ...(installScripts === undefined ? {} : { installScripts }),
     },
     ...narrowedEgress(layers, names.egress),

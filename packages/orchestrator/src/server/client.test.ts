@@ -41,6 +41,7 @@ describe('the client', () => {
     await client.createProject({ name: 'demo', repository: '/srv/demo' });
     await client.listProjects({ limit: 10 });
     await client.getProject('p-1');
+    await client.getRoadmap('p-1');
     await client.launchRun({ projectId: 'p-1', request: 'x', workflow: 'build' }, 'my-key');
     await client.explore(exploration, 'other-key');
     await client.listRuns({ status: 'paused', cursor: 'c' });
@@ -86,6 +87,7 @@ describe('the client', () => {
       ['createProject', local, { name: 'demo', repository: '/srv/demo' }],
       ['listProjects', { limit: 10 }],
       ['getProject', 'p-1'],
+      ['getRoadmap', 'p-1'],
       ['launchRun', local, { projectId: 'p-1', request: 'x', workflow: 'build' }, 'my-key'],
       ['explore', local, exploration, 'other-key'],
       ['listRuns', { status: 'paused', cursor: 'c' }],

@@ -20,11 +20,11 @@ export function dashboardPolicy(nonce: string): string {
 }
 
 /**
- * Addresses of the page and of its files, as a request line may write them: no dots but the one in a gate's id, no encodings,
- * nothing that a router could take for another path.
+ * Addresses of the page and of its files, as a request line may write them: no dots but the one in a gate's id and those in the id
+ * of an item of a roadmap, no encodings, nothing that a router could take for another path.
  */
 const PAGE =
-  /^\/(?:launch|setup|metrics(?:\/\d{1,2}(?:\/[\w-]+(?:\/[\w-]+)?)?)?|runs\/[\w-]+(?:\/[\w-]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
+  /^\/(?:launch|setup|metrics(?:\/\d{1,2}(?:\/[\w-]+(?:\/[\w-]+)?)?)?|roadmap(?:\/[\w-]+(?:\/[\w-]+(?:\.[\w-]+){0,9})?)?|runs\/[\w-]+(?:\/[\w-]+(?:\/[\w-]+(?:\.\d+)?)?)?|explorations\/[\w-]+)?$/;
 /** The same for the router. */
 export const DASHBOARD_PAGES = [
   '/',
@@ -34,6 +34,9 @@ export const DASHBOARD_PAGES = [
   '/metrics/:days',
   '/metrics/:days/:project',
   '/metrics/:days/:project/:workflow',
+  '/roadmap',
+  '/roadmap/:project',
+  '/roadmap/:project/:item',
   '/runs/:id',
   '/runs/:id/:tab',
   '/runs/:id/:tab/:entry',

@@ -25,6 +25,7 @@ import { metricsOf, metricsRange } from './metrics.ts';
 import { Projects } from './projects.ts';
 import { readinessOf } from './readiness.ts';
 import { createReviewComments } from './review-comments.ts';
+import { RoadmapBoards, type RoadmapReader } from './roadmap-boards.ts';
 import { RunLauncher } from './run-launcher.ts';
 import { RunPullRequests } from './run-pull-requests.ts';
 import { RunResults } from './run-results.ts';
@@ -70,6 +71,8 @@ export interface ServiceOptions {
     /** Of one project, which is compared in the background when it is new. */
     readonly noticesOf: (project: Project) => readonly string[];
   };
+  /** Reads roadmaps of projects. */
+  readonly roadmaps: RoadmapReader;
   readonly branches: Pick<BranchCleaner, 'clean'>;
   /** Conflicts that live runs would have when they were merged now. */
   readonly conflicts: (filter: ForeseenConflictFilter) => readonly ForeseenConflict[];
@@ -102,12 +105,14 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   const decisions = new GateDecisions({ ...options, projects });
   const timeTravel = new TimeTravel({ ...options, projects, launcher, decisions });
   const results = new RunResults({ ...options, projects });
+  const roadmaps = new RoadmapBoards({ ...options, projects, reader: options.roadmaps });
   const pullRequests = new RunPullRequests({ ...options, projects });
 
   return {
     createProject: (_caller, project) => projects.create(project),
     listProjects: ({ cursor, limit }) => projects.list(cursor, limit ?? DEFAULT_PAGE),
     getProject: (id) => projects.get(id),
+    getRoadmap: (projectId) => roadmaps.read(projectId),
     cleanBranches: async (id, request) => options.branches.clean(await projects.of(id), request),
     launchRun: (caller, run, key) => launcher.launch(caller, run, key),
     explore: (caller, exploration, key) => launcher.explore(caller, exploration, key),

@@ -14,16 +14,20 @@ export async function ownedFilesAtLaunch(
   store: Pick<EventStore, 'listRuns'>,
   paths: readonly string[],
   {
+    areResult,
     projectId,
     baseBranch,
     config,
   }: {
+    /** They are the result of the run, and not beside it. */
+    readonly areResult: boolean;
     readonly projectId: string;
     readonly baseBranch: string;
     readonly config: ProjectConfig | null;
   },
 ): Promise<OwnedFiles | undefined> {
   if (paths.length === 0) return undefined;
+  if (areResult) return { paths, to: 'branch', areResult };
   const configured = config?.git?.ownedFiles;
   if (configured === 'base') return { paths, to: 'base' };
   if (configured === 'branch') return { paths, to: 'branch', why: OWNED_BY_CONFIGURATION };

@@ -20,7 +20,7 @@ export function checkRunInput(
   const needed = definition.needsProject
     ? [
         ...(projectId === undefined && project === undefined ? [missing('projectId', name)] : []),
-        ...(request === undefined ? [missing('request', name)] : []),
+        ...(request === undefined && definition.defaultRequest === undefined ? [missing('request', name)] : []),
       ]
     : [];
   if (definition.input === undefined) {

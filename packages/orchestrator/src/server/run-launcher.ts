@@ -17,6 +17,7 @@ import {
   Unprocessable,
   type WorkflowSummary,
 } from '@autonomous/shared';
+import { filledText } from '@autonomous/shared/presentation';
 import { slugOf } from '../artifacts/slug.ts';
 import { ownedFilesOf, type WorkflowDefinition } from '../core/definition.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
@@ -30,12 +31,13 @@ import { parseProjectConfig } from '../run-config/run-config.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { NamedProject, Projects } from './projects.ts';
 import { ownedFilesAtLaunch } from './owned-files.ts';
+import { exclusiveInputOf, exclusiveKey, refuseSharedInput, refuseTakenInput } from './exclusive-input.ts';
 import { newRunId } from './run-ids.ts';
 import { checkRunInput } from './run-input.ts';
 
 export interface RunLauncherOptions {
   readonly engine: Pick<Engine, 'launch' | 'withPosition'>;
-  readonly store: Pick<EventStore, 'listRuns' | 'loadView'>;
+  readonly store: Pick<EventStore, 'listRuns' | 'loadView' | 'readHistory'>;
   readonly repository: Pick<Repository, 'fetch' | 'inspectRemote' | 'readFile' | 'remoteHead' | 'removeMirror'>;
   readonly workflows: WorkflowRegistry;
   readonly describeWorkflow: (name: string) => Pick<WorkflowSummary, 'isChildOnly'>;
@@ -122,7 +124,7 @@ export class RunLauncher {
     runId: string,
     { explorationId, added }: { readonly explorationId?: string; readonly added?: Project } = {},
   ): Promise<RunStart> {
-    const { definition, input } = this.#checkRequest(wanted);
+    const { definition, input: asked } = this.#checkRequest(wanted);
     const { name } = definition;
     const requested = wanted.config ?? {};
     const known = wanted.projectId === undefined ? null : await this.#options.projects.of(wanted.projectId);
@@ -132,17 +134,19 @@ export class RunLauncher {
         ? { ...this.#options.runConfig.resolve(name, null, requested), projectConfig: null }
         : await this.#configOf(project, requested, definition);
     const { baseBranch } = config.git;
+    const input = withConfigured(definition, wanted, projectConfig) ?? asked;
     const ownedFiles =
       project === null
         ? undefined
         : await ownedFilesAtLaunch(this.#options.store, ownedFilesOf(definition, input), {
+            areResult: definition.ownedFilesAre === 'result',
             projectId: project.id,
             baseBranch,
             config: projectConfig,
           });
     if (project !== null) await this.refuseRecorded(project, runId);
     // The branch is named after the request, so what must not be kept goes first.
-    const request = this.#options.scrub((wanted.request ?? '').trim());
+    const request = this.#options.scrub(requestOf(definition, wanted, input));
     return {
       projectId: project?.id ?? '',
       userId: caller.userId,
@@ -240,7 +244,7 @@ export class RunLauncher {
     const existing = await this.#options.store.loadView(runId);
     if (existing) return existing;
     if (wanted.project === undefined)
-      return this.#options.engine.launch(runId, await this.#startOf(caller, wanted, runId), caller.request);
+      return this.#begin(runId, await this.#startOf(caller, wanted, runId), caller.request);
     this.#checkRequest(wanted);
     for (;;) {
       const named = await this.#options.projects.named(wanted.project);
@@ -259,14 +263,14 @@ export class RunLauncher {
     runId: string,
     { project, isKnown }: NamedProject,
   ): Promise<RunView | null> {
-    const { engine, projects, repository } = this.#options;
+    const { projects, repository } = this.#options;
     try {
       const start = await this.#startOf(caller, wanted, runId, { added: project });
       // A launch that has found a project begins its run before or after the project is removed again, and not meanwhile.
       return await this.#turns.take(JSON.stringify([project.repository, project.name]), async () => {
         if (!(isKnown ? await projects.isStored(project.id) : await projects.add(project))) return null;
         try {
-          return await engine.launch(runId, start, caller.request);
+          return await this.#begin(runId, start, caller.request);
         } finally {
           // The run may be that of another request with the same idempotency key, or there may be none.
           if (!isKnown) await projects.remove(project.id);
@@ -275,6 +279,18 @@ export class RunLauncher {
     } finally {
       if (!isKnown && !(await projects.isStored(project.id))) await repository.removeMirror(project);
     }
+  }
+
+  /** Starts a run. Launches with the same exclusive input come one after the other. @throws {Conflict} while a run has that input */
+  async #begin(runId: string, start: RunStart, request?: Caller['request']): Promise<RunView> {
+    const { engine, store, workflows } = this.#options;
+    const definition = workflows.latest(start.workflow.name);
+    const exclusive = definition === undefined ? null : exclusiveInputOf(definition, start.input);
+    if (definition === undefined || exclusive === null) return engine.launch(runId, start, request);
+    return this.#turns.take(exclusiveKey(start, exclusive), async () => {
+      await refuseTakenInput(store, definition, runId, start);
+      return engine.launch(runId, start, request);
+    });
   }
 
   /** Starts several runs of the same work side by side. @throws {InvalidRequest} @throws {Unprocessable} */
@@ -297,7 +313,13 @@ export class RunLauncher {
       starts.push({ runId, start: await this.#startOf(caller, run, runId, { explorationId: id }) });
     }
     refuseDifferentTrees(starts.map(({ start }) => start.config));
-    for (const { runId, start } of starts) begun.set(runId, await this.#options.engine.launch(runId, start));
+    for (const { runId, start } of starts) {
+      const definition = this.#options.workflows.latest(start.workflow.name);
+      if (definition === undefined) continue;
+      refuseSharedInput(definition, start, starts);
+      await refuseTakenInput(this.#options.store, definition, runId, start);
+    }
+    for (const { runId, start } of starts) begun.set(runId, await this.#begin(runId, start));
     return { id, runs: runIds.flatMap((runId) => begun.get(runId) ?? []) };
   }
 }
@@ -306,6 +328,32 @@ export class RunLauncher {
 function noModel(roles: readonly string[]): Unprocessable {
   const message = `${NO_MODEL} Roles without a model: ${roles.join(', ')}.`;
   return new Unprocessable(message, { faults: [{ path: 'config.modelRouting', message }] });
+}
+
+/**
+ * The input with what the project's configuration gives for fields that the request leaves out.
+ * @returns `undefined` where it gives nothing
+ * @throws {Unprocessable} when the workflow cannot take that
+ */
+function withConfigured(
+  definition: WorkflowDefinition,
+  wanted: NewRun,
+  config: ProjectConfig | null,
+): JsonObject | undefined {
+  const configured = config === null ? undefined : definition.configuredInput?.(config);
+  if (configured === undefined || Object.keys(configured).length === 0) return undefined;
+  const { input, faults } = checkRunInput(definition, { ...wanted, input: { ...configured, ...wanted.input } });
+  if (faults.length === 0) return input;
+  const messages = faults.map(({ path, message }) => `${path}: ${message}`).join(' ');
+  throw new Unprocessable(`The project's configuration does not fit workflow '${definition.name}': ${messages}`, {
+    faults,
+  });
+}
+
+/** The words of a request without blanks around them; without words those that the workflow makes of its input. */
+function requestOf({ defaultRequest }: WorkflowDefinition, { request = '' }: NewRun, input: JsonObject = {}): string {
+  const words = request.trim();
+  return words === '' && defaultRequest !== undefined ? filledText(defaultRequest, input) : words;
 }
 
 /** The budgets of a tree are its own: all its runs begin with the same. @throws {InvalidRequest} */

@@ -59,6 +59,16 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     createProject: async (_caller, { name, repository }) => ({ ...project, name, repository }),
     listProjects: async () => ({ items: [project], nextCursor: null }),
     getProject: async () => project,
+    getRoadmap: async (projectId) => ({
+      projectId,
+      path: 'roadmap/roadmap.json',
+      branch: 'main',
+      commit: 'a'.repeat(40),
+      notFetched: null,
+      workflow: 'roadmap-item',
+      content: { kind: 'absent' },
+      runs: [],
+    }),
     cleanBranches: async () => ({ removed: [], kept: [] }),
     launchRun: async (caller, { request }) => {
       runs += 1;

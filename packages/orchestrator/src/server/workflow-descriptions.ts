@@ -18,6 +18,7 @@ export function summaryOf(definition: WorkflowDefinition, info: DescribedWorkflo
     description: definition.description,
     needsProject: definition.needsProject ?? false,
     input: definition.input === undefined ? null : jsonSchemaOf(definition.input),
+    ...(definition.defaultRequest === undefined ? {} : { defaultRequest: definition.defaultRequest }),
     signals: Object.keys(definition.signals),
     mermaid: diagramOf(definition),
   };

@@ -45,7 +45,7 @@ export interface Workflow {
   readonly documents: Readonly<Record<string, DocumentInfo>>;
   /** Texts of events that its machines emit, by type. Default: an event is shown by its name and its fields. */
   readonly events?: Readonly<Record<string, EventInfo>>;
-  /** One word for what the progress of its runs counts: `merged` in `3 of 7 merged`. Default: none. */
+  /** Words for what the progress of its runs counts: `phases merged` in `3 of 7 phases merged`. Default: none. */
   readonly progressWord?: string;
   /**
    * Workflows that runs of this one start as children and nobody launches by itself: a phase of a plan. They are registered with

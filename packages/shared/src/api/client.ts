@@ -38,6 +38,7 @@ import type {
   WorkflowSummary,
 } from './orchestrator.ts';
 import type { ResolvedThread, RunPullRequest, ThreadReply } from './pull-request.ts';
+import type { ProjectRoadmap } from './roadmap.ts';
 import type { Api } from './routes.ts';
 import type { AgentSetup, NewKey, ProviderSetup, Setup } from './setup.ts';
 
@@ -65,6 +66,8 @@ export interface Client {
   createProject(project: NewProject): Promise<Project>;
   listProjects(page?: PageRequest): Promise<Page<Project>>;
   getProject(id: string): Promise<Project>;
+  /** The roadmap on the project's base branch, with the choice of its next item and the live runs of items. */
+  getRoadmap(projectId: string): Promise<ProjectRoadmap>;
   cleanBranches(id: string, request: CleaningRequest): Promise<CleanedBranches>;
 
   launchRun(run: NewRun, key?: string): Promise<RunView>;
@@ -170,6 +173,7 @@ export function createClient(options: ClientOptions): Client {
     listProjects: async (page = {}) => read(await api.projects.$get({ query: query(page) })),
     cleanBranches: async (id, request) =>
       read(await api.projects[':id']['clean-branches'].$post({ ...path(id), json: request })),
+    getRoadmap: async (projectId) => read(await api.projects[':id'].roadmap.$get(path(projectId))),
     getProject: async (id) => read(await api.projects[':id'].$get(path(id))),
 
     launchRun: async (run, key) => read(await api.runs.$post({ json: run }, keyed(key))),

@@ -9,6 +9,7 @@ import type { BudgetChange } from '../budgets.ts';
 import type { WorkflowInfo } from '../workflow-info.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
 import type { ResolvedThread, RunPullRequest, ThreadReply } from './pull-request.ts';
+import type { ProjectRoadmap } from './roadmap.ts';
 import type { AgentSetup, NewKey, ProviderSetup, Setup } from './setup.ts';
 
 /** The user who makes a request. The owner of the local token is `local`. */
@@ -52,7 +53,7 @@ export interface NewRun {
    */
   readonly project?: NewProject | undefined;
   readonly workflow?: string | undefined;
-  /** Needed where a project is. */
+  /** Needed where a project is, unless the workflow has a `defaultRequest`, which an empty one gets. */
   readonly request?: string | undefined;
   readonly config?: RunConfigRequest | undefined;
   /** Input by the workflow's own schema. */
@@ -246,6 +247,11 @@ export interface WorkflowSummary extends WorkflowInfo {
   readonly needsProject: boolean;
   /** JSON schema of the `input` of a run; `null` where it takes none. */
   readonly input: JsonObject | null;
+  /**
+   * Request of a run that is launched without one, with fields of its input in braces: `Work through {file}`. Filled in by
+   * `filledText`. Absent: a workflow that needs a project needs a request, too.
+   */
+  readonly defaultRequest?: string;
   /** True: only runs of other workflows start it, as their child. Launch forms leave it out. */
   readonly isChildOnly: boolean;
   /** True: a launch that names no workflow starts this one. Default: false. */
@@ -313,6 +319,11 @@ export interface Orchestrator {
   createProject(caller: Caller, project: NewProject): Promise<Project>;
   listProjects(page: PageRequest): Promise<Page<Project>>;
   getProject(id: string): Promise<Project>;
+  /**
+   * The roadmap on the project's base branch, with the choice of its next item and the live runs of items.
+   * @throws {NotFound} @throws {Unprocessable} when the repository cannot be read
+   */
+  getRoadmap(projectId: string): Promise<ProjectRoadmap>;
   /** Removes branches of runs that ended long ago and that only repeat what the base branch or the record has. */
   cleanBranches(id: string, request: CleaningRequest): Promise<CleanedBranches>;
 

@@ -133,6 +133,7 @@ function projectRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
     })
     .openapi(routes.listProjects, async (c) => c.json(await orchestrator.listProjects(c.req.valid('query')), 200))
     .openapi(routes.getProject, async (c) => c.json(await orchestrator.getProject(c.req.valid('param').id), 200))
+    .openapi(routes.getRoadmap, async (c) => c.json(await orchestrator.getRoadmap(c.req.valid('param').id), 200))
     .openapi(routes.cleanBranches, async (c) =>
       c.json(await orchestrator.cleanBranches(c.req.valid('param').id, c.req.valid('json')), 200),
     );
@@ -480,6 +481,13 @@ const routes = {
     summary: 'One project',
     request: { params },
     responses: { 200: gives(schemas.project, 'The project') },
+  }),
+  getRoadmap: route({
+    method: 'get',
+    path: '/api/projects/{id}/roadmap',
+    summary: 'The roadmap on the base branch: its items, the next one with reasons, and the live runs of items',
+    request: { params },
+    responses: { 200: gives(schemas.projectRoadmap, 'The roadmap, its faults, or that there is none') },
   }),
   cleanBranches: route({
     method: 'post',

@@ -179,6 +179,7 @@ const run: Required<RunView> = {
     refused: true,
     commit: 'c0ffee',
   },
+  allowedFiles: [{ changes: ['src/*.ts'], newFiles: ['test/**'] }],
   progress: { done: 3, total: 7 },
   forkedFrom: { runId: 'r-0', at: 7, spent: { inputTokens: 1, outputTokens: 2, toolCalls: 3, costUsd: 0.25 } },
   treeId: 'x-0',

@@ -52,6 +52,20 @@ import {
   type WorkflowInfo,
 } from '../workflow-info.ts';
 import {
+  ROADMAP_HEALTHS,
+  ROADMAP_HORIZONS,
+  ROADMAP_ITEM_TYPES,
+  ROADMAP_MOSCOW,
+  ROADMAP_PHASES,
+  ROADMAP_STATUSES,
+  type ProjectRoadmap,
+  type RoadmapBoardItem,
+  type RoadmapChoice,
+  type RoadmapReason,
+  type RoadmapRun,
+  type RoadmapWorkflowState,
+} from './roadmap.ts';
+import {
   type DurationFigures,
   type GateWaiting,
   type Metrics,
@@ -340,6 +354,62 @@ export const project = answer<Project>('Project', {
   notices: strings.optional(),
 });
 
+const roadmapReason = { id: z.string(), title: z.string(), rationale: z.string() } satisfies Shape<RoadmapReason>;
+const roadmapReasons = z.array(answer<RoadmapReason>('RoadmapReason', roadmapReason));
+const roadmapItem = answer<RoadmapBoardItem>('RoadmapItem', {
+  id: z.string(),
+  title: z.string(),
+  description: z.string().optional(),
+  type: z.enum(ROADMAP_ITEM_TYPES),
+  moscow: z.enum(ROADMAP_MOSCOW),
+  timeHorizon: z.enum(ROADMAP_HORIZONS),
+  health: z.enum(ROADMAP_HEALTHS),
+  status: z.enum(ROADMAP_STATUSES),
+  dependencies: strings,
+  workflowState: answer<RoadmapWorkflowState>('RoadmapWorkflowState', {
+    phase: z.enum(ROADMAP_PHASES).optional(),
+    specSlug: z.string().optional(),
+    tasksTotal: z.number().int().optional(),
+    tasksCompleted: z.number().int().optional(),
+    lastSession: z.iso.datetime({ offset: true }).optional(),
+    attempts: z.number().int().optional(),
+    blockers: strings.optional(),
+    metrics: z
+      .object({ costUsd: z.number().optional(), inputTokens: count.optional(), outputTokens: count.optional() })
+      .optional(),
+  }).optional(),
+  canStart: z.boolean(),
+});
+const roadmapChoice = answer<RoadmapChoice>('RoadmapChoice', {
+  selected: z.object(roadmapReason).nullable(),
+  inProgress: roadmapReasons,
+  eligible: roadmapReasons,
+  others: roadmapReasons,
+  circles: z.array(strings),
+  unknownDependencies: z.array(z.object({ item: z.string(), dependency: z.string() })),
+  pullIns: z.array(z.object({ ...roadmapReason, unblocks: z.string() })),
+});
+export const projectRoadmap = answer<ProjectRoadmap>('Roadmap', {
+  projectId: z.string(),
+  path: z.string(),
+  branch: z.string(),
+  commit: z.string(),
+  notFetched: z.string().nullable(),
+  workflow: z.string(),
+  content: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('absent') }),
+    z.object({
+      kind: z.literal('faulty'),
+      faults: z.array(z.object({ line: count.nullable(), message: z.string() })),
+      total: count,
+    }),
+    z.object({ kind: z.literal('items'), items: z.array(roadmapItem), choice: roadmapChoice }),
+  ]),
+  runs: z.array(
+    answer<RoadmapRun>('RoadmapRun', { item: z.string(), runId: z.string(), status: z.enum(RUN_STATUSES) }),
+  ),
+});
+
 const questionShape: Shape<Question> = {
   question: z.string(),
   context: z.string(),
@@ -557,6 +627,7 @@ export const runView = answer<RunView>('Run', {
       commit: z.string().optional(),
     })
     .optional(),
+  allowedFiles: z.array(z.object({ changes: strings, newFiles: strings, forbidden: strings.optional() })).optional(),
   progress: z.object({ done: count, total: count }).optional(),
   forkedFrom: z.object({ runId: z.string(), at: count, spent: z.object(shareShape).optional() }).optional(),
   treeId: z.string().optional(),
@@ -801,12 +872,13 @@ const gateInfo = answer<GateInfo>('GateInfo', {
 });
 
 const workflowInfoShape: Shape<
-  Omit<WorkflowInfo, 'name'> & Pick<WorkflowSummary, 'input' | 'isChildOnly' | 'isDefault'>
+  Omit<WorkflowInfo, 'name'> & Pick<WorkflowSummary, 'input' | 'defaultRequest' | 'isChildOnly' | 'isDefault'>
 > = {
   title: z.string(),
   isChildOnly: z.boolean(),
   isDefault: z.boolean().optional(),
   input: z.union([jsonObject, z.null()]),
+  defaultRequest: z.string().optional(),
   roles: z.array(
     answer<RoleInfo>('RoleInfo', { name: z.string(), title: z.string(), configuredAs: z.string().optional() }),
   ),

@@ -17,14 +17,16 @@ const FIELDS = 'input, textarea, vscode-textarea, vscode-textfield';
 
 /**
  * Moves the keyboard focus into a field that a button has opened: a `ref` of that field. A widget has nothing that takes the focus
- * before it has drawn itself.
+ * before it has drawn itself. A key that opened it must not be typed into it: the focus moves once the event of that key is over.
  * @param field `null` when the field is closed
  */
 export function focusOpened(field: HTMLElement | null): void {
   if (field === null) return;
-  void Promise.resolve((field as Partial<Drawn>).updateComplete).then(() => {
-    if (field.isConnected) field.focus();
-  });
+  void Promise.resolve((field as Partial<Drawn>).updateComplete).then(() =>
+    setTimeout(() => {
+      if (field.isConnected) field.focus();
+    }),
+  );
 }
 
 /** The part of the editor's widgets that tells when they have drawn themselves. */

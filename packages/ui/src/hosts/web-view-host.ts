@@ -122,7 +122,7 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
     go(screen) {
       const shown = place.getSnapshot().context.screen;
       const isSame =
-        (screen.name === 'metrics' && shown.name === 'metrics') ||
+        (screen.name === shown.name && (screen.name === 'metrics' || screen.name === 'roadmap')) ||
         pathOf(screen).split('/')[2] === pathOf(shown).split('/')[2];
       // Another run has a panel of its own.
       if (!isSame) return act('openScreen', screen);

@@ -21,7 +21,7 @@ import {
   sanitizeText,
 } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
-import { type ReactNode, useEffect, useId, useState } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { BUDGET_LABELS, stageTitle } from '../labels.ts';
@@ -73,7 +73,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
           <span className={info.isFailure === true ? 'kind failed' : 'kind'}>
             {info.isFailure === true && <Icon name="warning" />} {waitingWordsOf(info)}
           </span>{' '}
-          {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage, workflow)} waits for you`},{' '}
+          {gate.stage === null ? 'Waiting for you' : `${stageTitle(gate.stage, workflow)}: waiting for you`},{' '}
           <Ago at={gate.openedAt} /> <CopyLink to={{ name: 'run', runId: gate.runId, gate: gate.id }} what="gate" />
         </p>
       </header>
@@ -180,7 +180,8 @@ function askedAt(info: GateInfo, decision: Decision): AskedField | undefined {
   const declared = fieldOf(info, decision);
   if (declared === null || declared.field === 'editedPlan' || declared.field === 'response') return undefined;
   const { field, isNeeded } = declared;
-  return { field, isNeeded, label: `${FIELD_LABELS[field]}${isNeeded ? '' : ' (may stay empty)'}` };
+  const words = info.labels?.[decision]?.field ?? FIELD_LABELS[field];
+  return { field, isNeeded, label: `${words}${isNeeded ? '' : ' (may stay empty)'}` };
 }
 const LABELS: Readonly<Record<Decision, string>> = {
   approve: 'Approve',
@@ -207,6 +208,7 @@ function Decisions({
   readonly onDecide: OnDecide;
 }) {
   const [open, setOpen] = useState<Decision | null>(null);
+  const buttons = useRef<HTMLDivElement>(null);
   const [words, keepWords] = useState('');
   const setWords = (text: string): void => {
     keepWords(text);
@@ -237,13 +239,19 @@ function Decisions({
     void onDecide({ decision: open, ...(value === '' ? {} : { [asked.field]: value }) });
   };
 
+  // The field has the same words when it opens again.
+  const leave = (): void => {
+    buttons.current?.querySelector<HTMLElement>('[aria-expanded="true"]')?.focus();
+    setOpen(null);
+  };
+
   const nameOf = (decision: Decision): string => info.labels?.[decision]?.button ?? LABELS[decision].replace('…', '');
   const labelOf = (decision: Decision): string =>
     askedAt(info, decision) === undefined ? nameOf(decision) : `${nameOf(decision)}…`;
 
   return (
     <>
-      <div className="actions">
+      <div className="actions" ref={buttons}>
         {choices.map((decision) => (
           <vscode-button
             key={decision}
@@ -257,7 +265,7 @@ function Decisions({
       </div>
       {isBudget && <MoreBudget gate={gate} onDecide={onDecide} />}
       {asked !== undefined && open !== null && !isBudget && (
-        <Labelled label={asked.label}>
+        <Labelled label={asked.label} onEscape={leave}>
           {(id) => (
             <>
               {asked.field === 'minutes' ? (
@@ -283,9 +291,14 @@ function Decisions({
                 />
               )}
               {carries(open) && <p className="quiet">{countedComments(comments)} will be sent with it.</p>}
-              <vscode-button disabled={isEmpty} onClick={send}>
-                {nameOf(open)}
-              </vscode-button>
+              <div className="actions">
+                <vscode-button disabled={isEmpty} onClick={send}>
+                  {nameOf(open)}
+                </vscode-button>
+                <vscode-button secondary onClick={leave}>
+                  Not now
+                </vscode-button>
+              </div>
             </>
           )}
         </Labelled>
@@ -436,10 +449,25 @@ function Answer({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: On
   );
 }
 
-function Labelled({ label, children }: { readonly label: string; readonly children: (id: string) => ReactNode }) {
+function Labelled({
+  label,
+  onEscape,
+  children,
+}: {
+  readonly label: string;
+  readonly onEscape?: () => void;
+  readonly children: (id: string) => ReactNode;
+}) {
   const id = useId();
   return (
-    <div className="field">
+    <div
+      className="field"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || onEscape === undefined || event.nativeEvent.isComposing) return;
+        event.preventDefault();
+        onEscape();
+      }}
+    >
       <label htmlFor={id}>{label}</label>
       {children(id)}
     </div>

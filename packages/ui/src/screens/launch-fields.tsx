@@ -97,11 +97,13 @@ export interface RequestFieldsProps {
   /** One for each approach. */
   readonly requests: readonly string[];
   readonly isOptional: boolean;
+  /** Taken where the field stays empty. Absent: nothing is. */
+  readonly fallback?: string;
   readonly faults: readonly Fault[];
   readonly onRequests: (requests: readonly string[]) => void;
 }
 
-export function RequestFields({ requests, isOptional, faults, onRequests }: RequestFieldsProps) {
+export function RequestFields({ requests, isOptional, fallback, faults, onRequests }: RequestFieldsProps) {
   return requests.map((request, index) => {
     const label = requests.length === 1 ? 'What is to be done?' : `Approach ${index + 1}`;
     const fault = index === 0 ? faultAt(faults, 'request') : null;
@@ -111,8 +113,9 @@ export function RequestFields({ requests, isOptional, faults, onRequests }: Requ
           <vscode-textarea
             {...field}
             label={label}
-            rows={5}
+            rows={isOptional ? 2 : 5}
             resize="vertical"
+            {...(fallback === undefined ? {} : { placeholder: fallback })}
             value={request}
             oninput={(event) => onRequests(requests.with(index, valueOf(event)))}
           />

@@ -1,9 +1,9 @@
-/** Options of a new run besides its request: approvals, models, budgets and base branch. */
+/** Options of a new run besides its request: approvals, models, budgets, base branch and how it ends. */
 import { type BudgetName, configuredRoles, type Fault } from '@autonomous/shared';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { BUDGET_LABELS } from '../labels.ts';
-import { type Choice, FORM_BUDGETS, type Launchable, timedStages } from '../launch-choice.ts';
+import { type Choice, FORM_BUDGETS, type Launchable, RUN_ENDS, type RunEnd, timedStages } from '../launch-choice.ts';
 import { faultAt } from '../launch-faults.ts';
 import { useLoaded } from '../components/loading.tsx';
 import { FormField } from './form-field.tsx';
@@ -16,7 +16,7 @@ export function optionPaths(workflow: Launchable): readonly string[] {
     ...configuredRoles(workflow).map(({ name }) => `config.modelRouting.${name}`),
     ...timedStages(workflow).map(({ name }) => `config.timeoutMinutes.${name}`),
     ...FORM_BUDGETS.map((name) => `config.${name}`),
-    ...(workflow.needsProject ? ['config.git.baseBranch'] : []),
+    ...(workflow.needsProject ? ['config.git.baseBranch', 'config.git.createPR', 'config.git.autoMerge'] : []),
   ];
 }
 
@@ -43,6 +43,7 @@ export function MoreOptions(props: {
     () =>
       isAsked ||
       choice.baseBranch !== '' ||
+      choice.end !== '' ||
       [choice.models, choice.minutes, choice.budgets].some((texts) => Object.keys(texts).length > 0),
   );
   const isFaulty = optionPaths(workflow).some((path) => faultAt(faults, path) !== null);
@@ -50,7 +51,7 @@ export function MoreOptions(props: {
     ...(roles.length === 0 ? [] : ['models']),
     ...(stages.length === 0 ? [] : ['time limits']),
     'budgets',
-    ...(workflow.needsProject ? ['base branch'] : []),
+    ...(workflow.needsProject ? ['base branch', 'how it ends'] : []),
   ];
   return (
     <details className="more" open={wasOpen || isFaulty}>
@@ -118,6 +119,27 @@ export function MoreOptions(props: {
               value={choice.baseBranch}
               onChange={({ target }) => onChoice({ ...choice, baseBranch: target.value })}
             />
+          )}
+        </FormField>
+      )}
+      {workflow.needsProject && (
+        <FormField
+          label="When the result is approved"
+          fault={faultAt(faults, 'config.git.createPR') ?? faultAt(faults, 'config.git.autoMerge')}
+        >
+          {(field) => (
+            <select
+              {...field}
+              value={choice.end}
+              // The options below are all there is.
+              onChange={({ target }) => onChoice({ ...choice, end: target.value as RunEnd })}
+            >
+              {Object.entries(RUN_ENDS).map(([end, title]) => (
+                <option key={end} value={end}>
+                  {title}
+                </option>
+              ))}
+            </select>
           )}
         </FormField>
       )}

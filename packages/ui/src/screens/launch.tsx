@@ -1,11 +1,12 @@
 /** A new run of any workflow, or several ways of doing the same side by side. Remembers what was chosen last. */
 import type { Fault, Project, WorkflowSummary } from '@autonomous/shared';
 import { launchableOf } from '@autonomous/shared/client';
+import { filledText } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { useState } from 'react';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
-import { fieldsOf, pathOf } from '../input-fields.ts';
+import { fieldsOf, filledInput, pathOf } from '../input-fields.ts';
 import {
   type Choice,
   choiceFor,
@@ -112,7 +113,8 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
   const shown = needsProject ? requests : requests.slice(0, 1);
   const wanted = shown.map((request) => request.trim()).filter((request) => request !== '');
   const isExploration = wanted.length > 1;
-  const isReady = !needsProject || (wanted.length > 0 && project !== undefined);
+  const isOptional = !needsProject || workflow.defaultRequest !== undefined;
+  const isReady = (isOptional || wanted.length > 0) && (!needsProject || project !== undefined);
   const faults = refusal?.faults ?? [];
   const elsewhere = faultsElsewhere(faults, [
     'workflow',
@@ -178,7 +180,10 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
       )}
       <RequestFields
         requests={shown}
-        isOptional={!needsProject}
+        isOptional={isOptional}
+        {...(workflow.defaultRequest === undefined
+          ? {}
+          : { fallback: filledText(workflow.defaultRequest, filledInput(fields, choice.input)) })}
         faults={faults}
         onRequests={(changed) => setRequests([...changed, ...requests.slice(shown.length)])}
       />
@@ -212,7 +217,7 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
         </vscode-button>
         {!isReady && (
           <span className="quiet">
-            {project === undefined ? 'Add a project first.' : 'Say first what is to be done.'}
+            {needsProject && project === undefined ? 'Add a project first.' : 'Say first what is to be done.'}
           </span>
         )}
       </div>
@@ -242,7 +247,8 @@ function anotherWorkflow(workflows: readonly WorkflowSummary[], name: string, be
   if (workflow === undefined) return before;
   const kept = keptFor(remembered(), name);
   const { projectId = '' } = before.projectId === '' ? kept : before;
-  return choiceFor(workflow, projectId, { ...kept, budgets: before.budgets, baseBranch: before.baseBranch, input: {} });
+  const { budgets, baseBranch, end } = before;
+  return choiceFor(workflow, projectId, { ...kept, projectId, budgets, baseBranch, end, input: {} });
 }
 
 function remembered(): KeptChoices {

@@ -8,6 +8,7 @@ import { createDrawer } from '../components/drawing.ts';
 import { Exploration } from './exploration.tsx';
 import { Launch } from './launch.tsx';
 import { Metrics } from './metrics.tsx';
+import { Roadmap } from './roadmap.tsx';
 import { RunPage } from './run-page.tsx';
 import { Setup } from './setup.tsx';
 import { SignIn } from './sign-in.tsx';
@@ -40,6 +41,8 @@ function ScreenOf({ screen }: { readonly screen: OtherScreen }) {
       return (
         <Metrics days={screen.days ?? DEFAULT_METRICS_DAYS} projectId={screen.projectId} workflow={screen.workflow} />
       );
+    case 'roadmap':
+      return <Roadmap projectId={screen.projectId} item={screen.item} />;
     default:
       return screen satisfies never;
   }

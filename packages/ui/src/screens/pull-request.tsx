@@ -12,6 +12,7 @@ import { useHost } from '../hosts/host.ts';
 import { Document } from '../components/document.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Loading, useLoaded } from '../components/loading.tsx';
+import { Outside } from '../components/outside.tsx';
 import { Ago } from '../components/times.tsx';
 import { ThreadActions } from './thread-actions.tsx';
 
@@ -273,12 +274,4 @@ function RemarkOf({ remark, verdict }: { readonly remark: PullRequestRemark; rea
 /** The forge's own words for a result, such as `timed_out`. */
 function wordsOf(conclusion: string): string {
   return conclusion.replaceAll('_', ' ');
-}
-
-function Outside({ href, children }: { readonly href: string; readonly children: React.ReactNode }) {
-  return (
-    <a href={href} target="_blank" rel="noreferrer noopener">
-      {children}
-    </a>
-  );
 }

@@ -10,8 +10,10 @@ import { messageOf } from '../hosts/messages.ts';
 import { pullRequestOf, runTitle, splitRequest, stageTitle } from '../labels.ts';
 import { type ShownTab, tabNamed, tabsOf } from '../run-tabs.ts';
 import { CopyLink } from '../components/copy-link.tsx';
+import { useCurrentInView } from '../components/current-in-view.ts';
 import { Link } from '../components/link.tsx';
 import { Loading, useLoaded } from '../components/loading.tsx';
+import { Outside } from '../components/outside.tsx';
 import { ownDecisions } from '../components/own-decisions.ts';
 import { GateWarnings } from '../components/review-warnings.tsx';
 import { StatusLine } from '../components/status.tsx';
@@ -80,6 +82,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
   const workflow = useWorkflow(run);
   const tabs = tabsOf(run, workflow);
   const tab = tabNamed(tabs, screen.tab);
+  const row = useCurrentInView<HTMLElement>(tab?.name);
   const linked = screen.gate;
   const isLinkOpen = linked !== undefined && run.gate?.id === linked;
   /** A gate whose decision was sent from here and not taken, since somebody else was first. */
@@ -113,9 +116,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
             <Link to={{ name: 'exploration', explorationId: run.explorationId }}>Compare approaches</Link>
           )}
           {pullRequest !== null && (
-            <a href={pullRequest} target="_blank" rel="noreferrer noopener">
-              Pull request {/(?<!\d)\d+$/.exec(pullRequest)?.[0] ?? ''}
-            </a>
+            <Outside href={pullRequest}>Pull request {/(?<!\d)\d+$/.exec(pullRequest)?.[0] ?? ''}</Outside>
           )}
           {family.some(({ scriptedModels }) => scriptedModels.length > 0) && (
             <span className="notice">scripted models</span>
@@ -148,7 +149,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
       {run.gate !== null && <RunNotices run={run} />}
       <ConflictNotices run={run} />
       <GateReplies run={run} document={tab?.document?.type ?? null} />
-      <nav aria-label="Parts of the run" className="tabs">
+      <nav ref={row} aria-label="Parts of the run" className="tabs">
         {tabs.map(({ name, title }) => (
           <Link key={name} to={{ name: 'run', runId: run.id, tab: name }} current={name === tab?.name}>
             {title}
@@ -289,9 +290,7 @@ function NoteOfPublishing({ run }: { readonly run: RunView }) {
   return (
     <>
       {note.slice(0, at)}
-      <a href={address} target="_blank" rel="noreferrer noopener">
-        {address}
-      </a>
+      <Outside href={address}>{address}</Outside>
       {note.slice(at + address.length)}
     </>
   );

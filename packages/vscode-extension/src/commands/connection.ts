@@ -88,6 +88,7 @@ async function showMenu(host: Host): Promise<void> {
     ...when(isConnected, '$(list-tree) Show runs', 'autonomous.waiting.focus'),
     ...when(isConnected, '$(add) Launch a run', COMMANDS.launchRun),
     ...when(isConnected, '$(beaker) Explore approaches', COMMANDS.explore),
+    ...when(isConnected, '$(project) Show roadmap', COMMANDS.openRoadmap),
     ...when(isConnected, '$(graph) Show metrics', COMMANDS.openMetrics),
     ...when(isConnected, '$(globe) Open dashboard in browser', COMMANDS.openDashboard),
     ...when(true, '$(sparkle) Choose a model', COMMANDS.chooseModel),

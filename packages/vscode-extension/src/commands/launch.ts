@@ -1,6 +1,6 @@
 /**
  * New runs in a few native steps, as the workflow needs them; the last choices are where the next run begins. Models, time limits,
- * budgets and base branch are told in the last step and changed in the form.
+ * budgets, base branch and how it ends are told in the last step and changed in the form.
  */
 import type { Project, WorkflowSummary } from '@autonomous/shared';
 import { ApiError, explainRefusal, launchableOf } from '@autonomous/shared/client';
@@ -89,9 +89,10 @@ async function launchRun(host: Host, panels: Panels, file: RepositoryFile | null
   const next = stepsOf(title, [needsProject, isAsked, fields.length > 0, trustModes.length > 0, true]);
   const project = needsProject ? await chooseProject(host, next(), file) : null;
   if (needsProject && project === null) return;
+  const isNeeded = needsProject && workflow.defaultRequest === undefined;
   const request = isAsked
-    ? await askRequest(next(), 'What should be done?', { isNeeded: needsProject })
-    : `Carry out ${file.path}`;
+    ? await askRequest(next(), 'What should be done?', { isNeeded })
+    : fileRequest(workflow, file);
   if (request === null) return;
   const given = file === null || fileField === undefined ? {} : { [fileField.name]: file.path };
   const last = { ...host.launches.last(workflow, project?.id), input: given };
@@ -109,6 +110,11 @@ async function launchRun(host: Host, panels: Panels, file: RepositoryFile | null
   const choice = await chooseTrust(workflow, { ...last, input: { ...given, ...input } }, next);
   if (choice === null) return;
   await launch(host, panels, { title: next(), start: 'Start the run', workflow, requests, choice });
+}
+
+/** Empty where the server words it from the input. */
+function fileRequest({ defaultRequest }: WorkflowSummary, { path }: RepositoryFile): string {
+  return defaultRequest === undefined ? `Carry out ${path}` : '';
 }
 
 /** Why a run would not find the file as it is here; `null` where it would, or nobody here can tell. */
@@ -256,7 +262,7 @@ async function launch(host: Host, panels: Panels, { title, start, workflow, requ
     panels.openScreen({ name: 'launch', draft: { id: crypto.randomUUID(), requests, choice } });
   const form = {
     label: '$(settings) Options…',
-    detail: 'Models, budgets and base branch, in a form that has what you have typed',
+    detail: 'Models, budgets, base branch and end, in a form that has what you have typed',
   };
   const items = [
     { label: `$(play) ${plainMessage(start)}`, detail: plainMessage(choiceLine(choice, requests.length > 1)) },

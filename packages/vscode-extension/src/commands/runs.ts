@@ -27,6 +27,7 @@ export function runCommands(host: Host, panels: Panels, diffs: DiffDocuments): C
     );
   return {
     [COMMANDS.openRuns]: () => panels.openScreen({ name: 'runs' }),
+    [COMMANDS.openRoadmap]: () => panels.openScreen({ name: 'roadmap' }),
     [COMMANDS.openMetrics]: () => panels.openScreen({ name: 'metrics' }),
     [COMMANDS.openRun]: open('Open run'),
     [COMMANDS.openPlan]: withRun({ isFit: () => true, title: 'Open document', none: 'There are no runs yet.' }, (run) =>

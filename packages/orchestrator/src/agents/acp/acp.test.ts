@@ -927,4 +927,27 @@ describe('an agent that cannot be used', () => {
     await expect(agent.needs?.(model)).rejects.toMatchObject(expected);
     await expect(agent.perform(await aRequest({ model }))).rejects.toMatchObject(expected);
   });
+
+  it('says that a role works with tools of the server', async () => {
+    const callTools = [{ name: 'fetch', description: '', inputSchema: {}, call: async () => ({ ok: true, text: '' }) }];
+    const able = createAcpAgent(() => [
+      {
+        name: 'claude',
+        command: 'x',
+        args: [],
+        env: {},
+        mounts: [],
+        permissions: { default: 'allow' },
+        network: [],
+        authMethod: null,
+        secrets: [],
+        unusable: null,
+      },
+    ]);
+    await expect(able.perform(await aRequest({ model: 'acp:claude', callTools }))).rejects.toMatchObject({
+      name: 'NeedsHuman',
+      reason: 'model_unavailable',
+      message: expect.stringContaining('works with tools of this server (fetch)'),
+    });
+  });
 });

@@ -89,7 +89,16 @@ export function createAcpAgent(agentsNow: () => readonly AcpAgentSettings[]): Ag
       const { mounts, network } = settingsOf(model);
       return { readOnly: mounts, allow: network };
     },
-    perform: async (request) => await new AcpCall(settingsOf(request.model), request).perform(),
+    async perform(request) {
+      const settings = settingsOf(request.model);
+      const { role, model, callTools = [] } = request;
+      if (callTools.length > 0)
+        throw new NeedsHuman(
+          'model_unavailable',
+          `The ${role} works with tools of this server (${callTools.map(({ name }) => name).join(', ')}), which the external agent ${model} cannot use. Give the role a model, then retry.`,
+        );
+      return await new AcpCall(settings, request).perform();
+    },
   };
 }
 

@@ -5,18 +5,11 @@
  */
 import type { MCPClient } from '@ai-sdk/mcp';
 import { estimateTokens } from '../../roles/tokens.ts';
-import type { AgentRequest } from '../agent.ts';
+import type { AgentRequest, CallTool } from '../agent.ts';
 import type { McpServer } from './mcp-servers.ts';
 
-export interface OutsideTool {
-  /** `<server>__<tool>`, as the model calls it. */
-  readonly name: string;
-  readonly description: string;
-  /** JSON schema. */
-  readonly inputSchema: object;
-  /** Calls the tool. Throws only when `signal` is aborted; other failures are returned for the model. */
-  call(input: unknown, signal: AbortSignal): Promise<{ readonly ok: boolean; readonly text: string }>;
-}
+/** Its name is `<server>__<tool>`; it throws only when it is aborted. */
+export type OutsideTool = CallTool;
 
 export interface OutsideTools {
   readonly tools: readonly OutsideTool[];

@@ -123,6 +123,30 @@ describe.each(PROVIDERS)('a tool loop with %s', (model) => {
     ]);
   });
 
+  it('calls the tools that came with the call, with what the model gave them', async () => {
+    const given: unknown[] = [];
+    const fetch = {
+      name: 'fetch',
+      description: 'Fetches a page.',
+      inputSchema: { type: 'object', properties: { address: { type: 'string' } }, required: ['address'] },
+      async call(input: unknown) {
+        given.push(input);
+        return { ok: true, text: 'The page says: bells ring.' };
+      },
+    };
+    answerInTurn(provider, [calls(['fetch', { address: 'https://bells.test/' }]), finish()]);
+    const request = await aRequest({ model, callTools: [fetch] });
+    await anAgentAt(baseUrl).perform(request);
+
+    expect(given).toEqual([{ address: 'https://bells.test/' }]);
+    expect(lastRequest()).toContain('The page says: bells ring.');
+    expect(request.progress).toContainEqual({
+      kind: 'tool_call',
+      text: 'fetch',
+      data: { tool: 'fetch', input: { address: 'https://bells.test/' } },
+    });
+  });
+
   it('goes on after a 429 and a 500', async () => {
     answerInTurn(provider, [
       { error: { message: 'slow down', type: 'rate_limit_error' }, status: 429, retryAfter: 0 },

@@ -16,9 +16,9 @@ import { jsonSchema, type ModelMessage, type ToolResultPart, type ToolSet, tool,
 import { z } from 'zod';
 import type { CallRecorder, Models, ResolvedModel } from '../../models/model.ts';
 import { MESSAGE_FIRST, messageText } from '../../roles/prompt-parts.ts';
-import type { Agent, AgentOutcome, AgentRequest, AgentUsage, ReservedCall } from '../agent.ts';
+import type { Agent, AgentOutcome, AgentRequest, AgentUsage, CallTool, ReservedCall } from '../agent.ts';
 import type { McpServer } from '../mcp/mcp-servers.ts';
-import { openOutsideTools, type OutsideTool } from '../mcp/mcp-tools.ts';
+import { openOutsideTools } from '../mcp/mcp-tools.ts';
 import {
   askModel,
   CHARACTERS_PER_TOKEN,
@@ -76,7 +76,8 @@ export function createToolLoopAgent(options: ToolLoopOptions): Agent {
       const outside = await openOutsideTools(mcpServers, request, contextTokens * OUTSIDE_TOOLS_SHARE);
       try {
         const { tools, leftOut } = outside;
-        return await new ToolLoop(options, tellLeftOut(request, leftOut), tools).perform();
+        const beside = [...(request.callTools ?? []), ...tools];
+        return await new ToolLoop(options, tellLeftOut(request, leftOut), beside).perform();
       } finally {
         await outside.close();
       }
@@ -119,7 +120,7 @@ class ToolLoop<Result> {
   readonly #request: AgentRequest<Result>;
   readonly #model: ResolvedModel;
   readonly #tools: ToolSet;
-  readonly #outside: ReadonlyMap<string, OutsideTool>;
+  readonly #outside: ReadonlyMap<string, CallTool>;
   #messages: ModelMessage[] = [];
   /** Messages received from people, and how many of them were delivered to the model. */
   readonly #received: string[] = [];
@@ -137,7 +138,7 @@ class ToolLoop<Result> {
   #invalidResults = 0;
   readonly #stalls = new StallWatch();
 
-  constructor(options: ToolLoopOptions, request: AgentRequest<Result>, outside: readonly OutsideTool[]) {
+  constructor(options: ToolLoopOptions, request: AgentRequest<Result>, outside: readonly CallTool[]) {
     this.#options = options;
     this.#request = request;
     const model = options.models.resolve(request.model);
@@ -417,7 +418,7 @@ function fault(text: string): ToolText {
 }
 
 /** Without `execute`: the SDK tells the model about them, and running them stays with the loop. */
-function describeTools<Result>(request: AgentRequest<Result>, outside: readonly OutsideTool[]): ToolSet {
+function describeTools<Result>(request: AgentRequest<Result>, outside: readonly CallTool[]): ToolSet {
   const tools: ToolSet = {};
   for (const name of request.tools) {
     tools[name] =

@@ -1,5 +1,5 @@
 /** The command `plan run`: carries out a plan in phases, and resumes one that waits. */
-import type { Gate, JsonObject, NewRun, Project, RunConfigRequest, RunStart, RunView } from '@autonomous/shared';
+import type { Gate, NewRun, Project, RunConfigRequest, RunView } from '@autonomous/shared';
 import { type Client, MAX_JSON_BYTES } from '@autonomous/shared/client';
 import { readPlan, repositoryPath, wavesOf } from '../../workflows/phased-plan/plan-file.ts';
 import { findProjectChecks } from '../../workflows/phased-plan/project-checks.ts';
@@ -10,15 +10,17 @@ import { followFamily, openChildren } from '../follow-family.ts';
 import { gateLines } from '../follow-started.ts';
 import { readConfigFile, readTextFile } from '../input-files.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
+import { findOpenRun, inputOf } from '../open-run.ts';
 import { placeOf, type PlanPlace, showPlan } from '../plan-outline.ts';
 import { findProject, launchOn } from '../project.ts';
+import { addEnd, endOf, type EndOptions } from '../run-end.ts';
 import { statusOf } from '../run-texts.ts';
 import { workflowOfRun } from '../run-workflow.ts';
 
 const WORKFLOW = 'phased-plan';
 const BLOCKED = 'phase_blocked';
 
-interface PlanOptions extends JsonOptions {
+interface PlanOptions extends JsonOptions, EndOptions {
   readonly project?: string;
   readonly resume?: boolean;
   readonly guidance?: string;
@@ -27,7 +29,6 @@ interface PlanOptions extends JsonOptions {
   readonly test?: string;
   /** `false`: none, also where the project has one. */
   readonly lint?: string | false;
-  readonly autoMerge?: boolean;
   readonly squash?: boolean;
   readonly base?: string;
   readonly model?: Readonly<Record<string, string>>;
@@ -38,7 +39,7 @@ interface PlanOptions extends JsonOptions {
 
 export function addPlan(line: CommandLine): void {
   const plan = line.command('plan', 'carries out plans in phases').usage('run FILE [options]');
-  plan
+  const run = plan
     .command('run <file>')
     .description('carries out a plan in Markdown, phase by phase')
     .option('--server <url>', 'address of the server; else AUTONOMOUS_SERVER, else this machine')
@@ -49,8 +50,8 @@ export function addPlan(line: CommandLine): void {
     .option('--max-retries <count>', 'retries a phase before you are asked; else 3', numberFrom(0, 20))
     .option('--test <command>', "test command; else found in the project's files")
     .option('--lint <command>', "lint command; else found in the project's files")
-    .option('--no-lint', 'no lint command, also where the project has one')
-    .option('--auto-merge', 'merge when all phases are done')
+    .option('--no-lint', 'no lint command, also where the project has one');
+  addEnd(run, 'when all phases are done')
     .option('--squash', 'where the result is merged: one commit instead of one for each phase')
     .option('--base <branch>', 'branch to start from and to merge into')
     .option('--model <role=model>', 'model of a role; may be repeated', collectModels)
@@ -123,6 +124,7 @@ const START_OPTIONS = {
   test: '--test',
   lint: '--lint',
   autoMerge: '--auto-merge',
+  pullRequest: '--pull-request',
   squash: '--squash',
   base: '--base',
   model: '--model',
@@ -227,31 +229,18 @@ async function linesOf(io: CliIo, client: Client, gate: Gate): Promise<readonly 
 /** Finds the newest open run of a plan by the path in its input. Anybody may have launched it. */
 async function openRunOf(client: Client, project: Project, planPath: string): Promise<RunView | undefined> {
   const wanted = repositoryPath(planPath);
-  for (let cursor: string | undefined; ;) {
-    const filter = { projectId: project.id, workflow: WORKFLOW, open: true, limit: 200, cursor };
-    const page = await client.listRuns(filter);
-    for (const run of page.items) {
-      const { planPath: given } = await inputOf(client, run.id);
-      if (typeof given === 'string' && repositoryPath(given) === wanted) return run;
-    }
-    if (page.nextCursor === null) return undefined;
-    cursor = page.nextCursor;
-  }
-}
-
-/** Input of a run, as its first event has it. */
-async function inputOf(client: Client, runId: string): Promise<JsonObject> {
-  const [first] = await client.listEvents(runId, 0, 1);
-  // The first event is RUN_STARTED, or RUN_QUEUED with the same data.
-  const { start, ...own } = (first?.payload ?? {}) as Partial<RunStart> & { readonly start?: Partial<RunStart> };
-  return (start ?? own).input ?? {};
+  return findOpenRun(
+    client,
+    { projectId: project.id, workflow: WORKFLOW },
+    ({ planPath: given }) => typeof given === 'string' && repositoryPath(given) === wanted,
+  );
 }
 
 async function configOf(io: CliIo, options: PlanOptions): Promise<RunConfigRequest> {
   const file = options.config === undefined ? {} : await readConfigFile(io, options.config);
   const git = {
     ...file.git,
-    ...(options.autoMerge === undefined ? {} : { autoMerge: options.autoMerge }),
+    ...endOf(options),
     ...(options.base === undefined ? {} : { baseBranch: options.base }),
   };
   return {

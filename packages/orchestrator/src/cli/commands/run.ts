@@ -8,18 +8,18 @@ import { followStarted } from '../follow-started.ts';
 import { readConfigFile, readJson } from '../input-files.ts';
 import { type CliIo, say } from '../io.ts';
 import { findProject, launchOn } from '../project.ts';
+import { addEnd, endOf, type EndOptions } from '../run-end.ts';
 import { workflowToLaunch } from '../run-workflow.ts';
 
 /** Trust modes that have an option of their own, such as `--planning manual`, with what is decided there. */
 const TRUST_OPTIONS = { planning: 'the plan', implementation: 'the result', fixes: 'what to do about failed checks' };
 type TrustOptions = { readonly [Mode in keyof typeof TRUST_OPTIONS]?: TrustLevel };
 
-interface RunOptions extends JsonOptions, TrustOptions {
+interface RunOptions extends JsonOptions, TrustOptions, EndOptions {
   readonly project?: string;
   readonly workflow?: string;
   readonly input?: string;
   readonly trust?: Readonly<Record<string, TrustLevel>>;
-  readonly autoMerge?: boolean;
   readonly base?: string;
   readonly model?: Readonly<Record<string, string>>;
   readonly config?: string;
@@ -38,8 +38,7 @@ export function addRun(line: CommandLine): void {
       collectTrust,
     );
   for (const [mode, what] of Object.entries(TRUST_OPTIONS)) command.addOption(trustOption(mode, what));
-  command
-    .option('--auto-merge', 'merge when every gate is passed')
+  addEnd(command, 'when every gate is passed')
     .option('--base <branch>', 'branch to start from and to merge into')
     .option('--model <role=model>', 'model of a role of the workflow; may be repeated', collectModels)
     .option('--config <file>', 'run configuration in JSON; options win over it')
@@ -74,8 +73,8 @@ async function run(io: CliIo, request: string, options: RunOptions): Promise<num
   const isEmpty = request.trim() === '';
   if (isEmpty && options.workflow === undefined && input === undefined) throw new UsageError(EMPTY_REQUEST);
   const client = await connect(io, options.server);
-  const { name: workflow, needsProject } = await workflowToLaunch(client, options.workflow);
-  if (isEmpty && needsProject) throw new UsageError(EMPTY_REQUEST);
+  const { name: workflow, needsProject, defaultRequest } = await workflowToLaunch(client, options.workflow);
+  if (isEmpty && needsProject && defaultRequest === undefined) throw new UsageError(EMPTY_REQUEST);
   const project =
     needsProject || options.project !== undefined ? await findProject(client, io, options.project) : undefined;
   const asked = { workflow, request: isEmpty ? undefined : request, config, input };
@@ -89,12 +88,12 @@ async function run(io: CliIo, request: string, options: RunOptions): Promise<num
 /** The file's configuration under what the options say. */
 async function runConfig(io: CliIo, options: RunOptions): Promise<RunConfigRequest> {
   const file = options.config === undefined ? {} : await readConfigFile(io, options.config);
-  const { autoMerge, base, model, trust } = options;
+  const { base, model, trust } = options;
   const named = Object.fromEntries(Object.entries(options).filter(([name]) => Object.hasOwn(TRUST_OPTIONS, name)));
   return {
     ...file,
     ...section('trustMode', file.trustMode, { ...named, ...trust }),
-    ...section('git', file.git, { autoMerge, baseBranch: base }),
+    ...section('git', file.git, { ...endOf(options), baseBranch: base }),
     ...section('modelRouting', file.modelRouting, { ...model }),
   };
 }

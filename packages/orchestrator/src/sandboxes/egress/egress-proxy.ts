@@ -6,7 +6,6 @@
  * asked for. Plain HTTP, inside a tunnel or not, is read request by request, and so has its Host. What lies inside TLS is not
  * seen.
  */
-import { lookup } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import {
@@ -16,19 +15,13 @@ import {
   request as httpRequest,
   type ServerResponse,
 } from 'node:http';
-import { connect, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
+import { connectChecked, PrivateAddress, type Resolve, systemAddresses } from './checked-connection.ts';
 import { drainAndClose, RequestSerializer } from './http-request-serializer.ts';
-import {
-  checkTarget,
-  EGRESS_ENTRY_FORM,
-  type EgressEntry,
-  isPublicAddress,
-  parseEgressEntry,
-  printable,
-} from './egress-rules.ts';
+import { checkTarget, EGRESS_ENTRY_FORM, type EgressEntry, parseEgressEntry, printable } from './egress-rules.ts';
 import { readTunnelStart } from './egress-tunnel.ts';
 import type { EgressRefusal } from '../sandbox.ts';
 
@@ -48,7 +41,7 @@ export interface EgressProxyOptions {
   readonly onRefused?: ((refusal: EgressRefusal) => void) | undefined;
   readonly limits?: Partial<EgressLimits>;
   /** All addresses of a name; the system's resolver when absent. */
-  readonly resolve?: (host: string) => Promise<readonly string[]>;
+  readonly resolve?: Resolve;
 }
 
 export interface EgressProxy {
@@ -60,8 +53,6 @@ export interface EgressProxy {
 
 const LIMITS: EgressLimits = { connections: 128, bytes: 4 * 1024 ** 3, idleMs: 120_000 };
 const PREFIX = 'autonomous-egress-';
-const CONNECT_TIMEOUT_MS = 15_000;
-const DIALLED_ADDRESSES = 4;
 const COUNTING_MS = 500;
 /** Different refusals that are told; a program that tries all ports of all hosts is not worth more lines. */
 const TOLD_REFUSALS = 100;
@@ -135,7 +126,7 @@ export async function removeAbandonedSockets(): Promise<void> {
 class ProxyServer {
   readonly #entries: readonly EgressEntry[];
   readonly #limits: EgressLimits;
-  readonly #resolve: NonNullable<EgressProxyOptions['resolve']>;
+  readonly #resolve: Resolve;
   readonly #onRefused: EgressProxyOptions['onRefused'];
   readonly #server = createServer({ allowHalfOpen: true });
   /** Listens nowhere: it reads the requests behind a gate. The Host header is checked here; of a tunnel it does not count. */
@@ -371,29 +362,20 @@ class ProxyServer {
 
   async #connected(target: Target, entry: EgressEntry, client: RequestSerializer): Promise<Socket> {
     const { host, port } = target;
-    const found = await this.#resolve(host).catch((error: unknown) => {
-      throw unreachable(target, error);
-    });
-    const addresses = entry.internal ? found : found.filter(isPublicAddress);
-    if (addresses.length === 0) {
-      const message = `${host} leads to ${found.map(printable).join(', ')}, which is not a public address; to allow it, the operator writes internal: before the entry`;
+    try {
+      return await connectChecked(
+        { host, port, internal: entry.internal },
+        {
+          resolve: this.#resolve,
+          onSocket: (socket) => this.#keep(this.#upstreams, socket),
+          assertAwaited: () => this.#assertAwaited(target, client),
+        },
+      );
+    } catch (error) {
+      if (!(error instanceof PrivateAddress)) throw unreachable(target, error);
+      const message = `${error.message}; to allow it, the operator writes internal: before the entry`;
       throw refused('address', host, port, message);
     }
-    let failure: unknown;
-    for (const address of addresses.slice(0, DIALLED_ADDRESSES)) {
-      this.#assertAwaited(target, client);
-      const socket = connect({ host: address, port });
-      this.#keep(this.#upstreams, socket);
-      try {
-        await connected(socket);
-        this.#assertAwaited(target, client);
-        return socket;
-      } catch (error) {
-        socket.destroy();
-        failure = error;
-      }
-    }
-    throw unreachable(target, failure);
   }
 
   #assertAwaited(target: Target, client: RequestSerializer): void {
@@ -450,25 +432,6 @@ class ProxyServer {
 
 function refused(reason: EgressRefusal['reason'], host: string, port: number, message: string, status = 403): Refused {
   return new Refused(status, `Refused: ${message}.`, { reason, host: printable(host), port, message });
-}
-
-async function systemAddresses(host: string): Promise<readonly string[]> {
-  return (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address);
-}
-
-function connected(socket: Socket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error('it did not answer in time')), CONNECT_TIMEOUT_MS);
-    socket.once('error', reject);
-    socket.once('close', () => {
-      clearTimeout(timer);
-      reject(new Error('the connection was ended'));
-    });
-    socket.once('connect', () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
 }
 
 /** A request as it came, over a connection that is made and ends with it. */

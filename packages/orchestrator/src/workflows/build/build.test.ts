@@ -218,11 +218,41 @@ describe('the build workflow', () => {
     run.done('followPullRequest', outputs.asked);
     expect(run.open).toEqual(['followPullRequest']);
     expect(run.view?.gate).toMatchObject({
-      summary: 'Pull request 7 is open: 1 remark waits for you, since 1 round of review is done',
+      summary: 'Pull request 7: 1 remark waits for you, since 1 round of review is done',
       details: { waiting: ['github:anna at src/login.js:3: Rename it.'] },
     });
     run.send('APPROVAL_REJECTED', { by: 'me', feedback: 'Do it.' });
     expect(run.input['notes']).toHaveLength(3);
+  });
+
+  it('keeps a failed check for a person until it passes, or the published commit is another one', () => {
+    const { seen } = outputs.asked;
+    const failing = (failed: readonly string[], commit = 'c-record') => ({ ...seen, checksOf: commit, failed });
+    const checks = [
+      { name: 'ci', conclusion: 'failure', summary: 'red', by: '' },
+      { name: 'lint', conclusion: 'failure', summary: 'red', by: 'app' },
+    ];
+    const held = { kind: 'asked', asked: { remarks: [], unheard: 0, checks }, seen: failing(['/ci', 'app/lint']) };
+    const run = toPullRequest({ createPR: true, maxReviewRounds: 0 }).done('followPullRequest', held);
+    expect(run.view?.gate).toMatchObject({
+      summary: 'Pull request 7: 2 failed checks wait for you, since git.maxReviewRounds is 0',
+      details: { waiting: ['ci: failure', 'lint: failure'] },
+    });
+    run.done('followPullRequest', { kind: 'reading', seen: failing(['/ci']) });
+    expect(run.view?.gate?.summary).toContain('1 failed check waits for you');
+    expect(run.events.findLast(({ type }) => type === 'NOTICE')?.payload).toEqual({
+      message: 'Pull request 7: a check that failed has passed since: `lint`.',
+    });
+    run.done('followPullRequest', { kind: 'asked', asked: outputs.asked.asked, seen: failing([]) });
+    expect(run.view?.gate?.summary).toContain('1 remark waits for you');
+    run.done('followPullRequest', held);
+    expect(run.view?.gate?.summary).toContain('1 remark and 2 failed checks wait for you');
+    // The base has moved: it is checked and published anew.
+    run.send('APPROVAL_GRANTED', { by: 'me', artifactHash: 'report-hash', codeTree: 't-code' });
+    run.done('mergePullRequest', { kind: 'refused', message: 'The forge says: ci is required.' });
+    expect(run.view?.gate?.summary).toMatch(/^Pull request 7: it was not merged: The forge says: ci is required\. 1 r/);
+    run.done('followPullRequest', { kind: 'reading', seen: failing([], 'another commit') });
+    expect(run.view?.gate?.details['waiting']).toEqual(['github:anna at src/login.js:3: Rename it.']);
   });
 
   it('commits what the implementer did before it asks, and goes on with the answer', () => {

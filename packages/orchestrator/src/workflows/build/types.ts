@@ -9,6 +9,7 @@ import type {
   Note,
   ProjectCommand,
   Published,
+  Recorded,
   RunHeader,
 } from '../../activities/types.ts';
 import type { AnswerInput } from '../../activities/answer-reviewers.ts';
@@ -24,7 +25,6 @@ import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
 import type { Solution } from '../../artifacts/solution-memory.ts';
 import type { ClarifyingContext } from '../parts/clarification.ts';
 import type { PausableContext } from '../parts/pausing.ts';
-import type { Recorded } from '../parts/publishing.ts';
 import type { FollowingContext } from '../parts/pull-request.ts';
 import type {
   ActivityError,

@@ -9,7 +9,7 @@ import type { Followed, MergedThere } from '../../activities/follow-pull-request
 import type { MergedPullRequest } from '../../activities/merge-pull-request.ts';
 import type { Asked, SeenAtForge } from '../../activities/review-remarks.ts';
 import { approvalGate, type Shown } from './gate.ts';
-import { type FollowingContext, followingOf, mayReview, numberOf, whyHeld } from './pull-request.ts';
+import { type FollowingContext, followingOf, heldOf, mayReview, numberOf, whyHeld } from './pull-request.ts';
 import { headerOf } from './run-context.ts';
 
 /** After the push: follows the pull request, merges, or ends where a person merges. */
@@ -265,18 +265,33 @@ export interface FixDecided {
 const sayingWhy = ({ event }: Has<MergedPullRequest>) => ({ message: messageOf(event.output) });
 
 function summaryOf(context: FollowingContext): string {
-  const { held, seen } = followingOf(context);
-  const open = `Pull request ${numberOf(context)} is open`;
+  const { refused, seen } = followingOf(context);
+  const held = heldOf(context);
+  const name = `Pull request ${numberOf(context)}`;
   const unread =
     seen.unread === true ? '. It has so many remarks that not all are read yet: look for requests at the forge' : '';
-  if (held === null) return `${open}: merge it, send it back, leave it open or close it${unread}`;
-  const waiting = held.remarks.length + held.checks.length;
-  return `${open}: ${waiting} ${waiting === 1 ? 'remark waits' : 'remarks wait'} for you, since ${whyHeld(context)}${unread}`;
+  const waiting = [
+    ...(refused === null ? [] : [`it was not merged: ${refused.replace(/\.$/, '')}`]),
+    ...(held === null ? [] : [`${waitingText(held)} for you, since ${whyHeld(context)}`]),
+  ];
+  if (waiting.length > 0) return `${name}: ${waiting.join('. ')}${unread}`;
+  return `${name} is open: merge it, send it back, leave it open or close it${unread}`;
+}
+
+function waitingText({ remarks, checks }: Asked): string {
+  const parts = [counted(remarks.length, 'remark'), counted(checks.length, 'failed check')].flatMap(
+    (part) => part ?? [],
+  );
+  return `${parts.join(' and ')} ${remarks.length + checks.length === 1 ? 'waits' : 'wait'}`;
+}
+
+function counted(count: number, thing: string): string | null {
+  return count === 0 ? null : `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 /** What waits for a person, one line each; `undefined` for nothing. */
 function heldLines(context: FollowingContext): readonly string[] | undefined {
-  const { held } = followingOf(context);
+  const held = heldOf(context);
   if (held === null || mayReview(context)) return undefined;
   return [
     ...held.remarks.map(({ login, path, line, text }) => {

@@ -2,22 +2,15 @@
  * Publishing: the latest base comes into the run's branch, the record is committed, the branch is pushed, and merged where
  * the configuration says so. A base that moves in between is integrated once more.
  */
-import type { RunConfig } from '@autonomous/shared';
+import type { ActivityError, RunConfig } from '@autonomous/shared';
 import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
 import type { IntegratedBase, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
 import type { Merged } from '../../activities/merge-into-base.ts';
-import type { Published, RunHeader } from '../../activities/types.ts';
+import type { Published, Recorded, RunHeader } from '../../activities/types.ts';
 import { changeOf } from './change.ts';
+import type { PausableContext } from './pausing.ts';
 import { headerOf } from './run-context.ts';
 import type { RunFact } from './signals.ts';
-
-/** The record of a run as it was committed. */
-export interface Recorded {
-  readonly commit: string;
-  readonly codeTree: string;
-  /** Notices for people about the project's memory. */
-  readonly notices: readonly string[];
-}
 
 export interface PublishingContext extends RunHeader {
   readonly config: { readonly git: RunConfig['git'] };
@@ -177,6 +170,31 @@ export function pushingState<const Next extends string, const OnError>(
 /** After the push: merges, or ends where a person merges. */
 export function choosingState<const Merge extends string, const Done extends string>(merge: Merge, done: Done) {
   return { always: [{ guard: 'merges', target: merge }, { target: done }] } as const;
+}
+
+/**
+ * The run's branch has an edit of others in an engine-owned file. What they correct in the base has to be taken in before the retry.
+ * For `onError`, with an `askingState` beside it.
+ */
+export const askingAgain = <const Stage extends string>(stage: Stage) =>
+  ({
+    guard: ({ event }: { readonly event: { readonly error: unknown } }) =>
+      (event.error as ActivityError).reason === 'merge_conflict', // The engine gives every failed activity an error of this shape.
+    target: 'asking',
+    actions: {
+      type: 'rememberFailure',
+      params: ({ event }: { readonly event: { readonly error: unknown } }) => ({ stage, error: event.error }),
+    },
+  }) as const;
+
+/** Pauses the run; afterwards the base is taken in again. */
+export function askingState<const Paused extends string>(paused: Paused) {
+  return {
+    always: [
+      { guard: ({ context }: { readonly context: PausableContext }) => context.paused !== null, target: paused },
+      { target: 'choosingBase' },
+    ],
+  } as const;
 }
 
 interface Merging<Context, Done extends string, Again extends string, OnError> {

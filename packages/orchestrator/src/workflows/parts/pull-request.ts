@@ -11,6 +11,7 @@ import {
   askedInShort,
   askedText,
   fitting,
+  keyOfCheck,
   NOTHING_SEEN,
   type SeenAtForge,
 } from '../../activities/review-remarks.ts';
@@ -184,8 +185,12 @@ export function pullRequestActions<Context extends MachineContext & FollowingCon
         message: `Somebody pushed to the branch of pull request ${numberOf(context)}: it is at ${head.slice(0, 10)}, which this run did not check. Merge it here to be asked whether it is taken in, or merge it at the forge.`,
       });
     }),
-    keepReading: assign<Context, Event, { seen: SeenAtForge }, Event, never>(({ context }, { seen }) =>
-      changed(context, { seen }),
+    keepReading: enqueueActions<Context, Event, { seen: SeenAtForge }, Event, never, never, never, never, RunFact>(
+      ({ enqueue, context }, { seen }) => {
+        const { held, passed } = withoutPassed(context, seen);
+        enqueue.assign(changed(context, { seen, held }));
+        if (passed.length > 0) enqueue.emit(passedNotice(context, passed));
+      },
     ),
     /** Counts a round: remarks and failed checks go to an agent, which the workflow tells of them. */
     sendBack: enqueueActions<
@@ -218,8 +223,9 @@ export function pullRequestActions<Context extends MachineContext & FollowingCon
       never,
       RunFact
     >(({ enqueue, context }, { asked, seen }) => {
-      const { held } = followingOf(context);
+      const { held, passed } = withoutPassed(context, seen);
       enqueue.assign(changed(context, { seen, held: joined(held, asked) }));
+      if (passed.length > 0) enqueue.emit(passedNotice(context, passed));
       enqueue.emit({
         type: 'NOTICE',
         message: `Pull request ${numberOf(context)}: ${askedInShort(asked)} This waits until a person sends the result back, since ${whyHeld(context)}.`,
@@ -228,7 +234,7 @@ export function pullRequestActions<Context extends MachineContext & FollowingCon
     /** A person sends the result back, with as much of what waits as an agent is given at once: {@link heldText}. */
     takeHeld: enqueueActions<Context, Event, undefined, Event, never, never, never, never, RunFact>(
       ({ enqueue, context }) => {
-        const { held } = followingOf(context);
+        const held = heldOf(context);
         if (held === null) return enqueue.assign(changed(context, { held: null, refused: null }));
         const { now, later, left } = divided(held);
         enqueue.assign(changed(context, { ...answeringTo(context, now), held: later, refused: null }));
@@ -263,9 +269,45 @@ export function withFollowing(
   return { following: { ...followingOf(context), ...change } };
 }
 
+/** Remarks and checks that wait for a person; `null`: there are none. Checks of an older commit than the published one do not. */
+export function heldOf(context: FollowingContext): Asked | null {
+  const { held, seen } = followingOf(context);
+  return held === null || seen.checksOf === context.published?.commit ? held : asked({ ...held, checks: [] });
+}
+
+function asked(what: Asked): Asked | null {
+  return what.remarks.length + what.checks.length === 0 ? null : what;
+}
+
+/** The same without the checks that have passed since. */
+function withoutPassed(
+  context: FollowingContext,
+  { checksOf, failed }: SeenAtForge,
+): { readonly held: Asked | null; readonly passed: readonly string[] } {
+  const { held, seen } = followingOf(context);
+  if (held === null || checksOf !== seen.checksOf) return { held, passed: [] };
+  const passed = new Set((seen.failed ?? []).filter((key) => failed?.includes(key) === false));
+  const [gone, checks] = [true, false].map((isGone) =>
+    held.checks.filter((check) => passed.has(keyOfCheck(check)) === isGone),
+  );
+  return { held: asked({ ...held, checks: checks ?? [] }), passed: gone?.map(({ name }) => name) ?? [] };
+}
+
+function passedNotice(context: FollowingContext, passed: readonly string[]) {
+  const names = passed.map((name) => `\`${name}\``).join(', ');
+  return {
+    type: 'NOTICE',
+    message:
+      `Pull request ${numberOf(context)}: ${passed.length === 1 ? 'a check that failed has' : 'checks that failed have'} passed since: ${names}.`.slice(
+        0,
+        2_000,
+      ),
+  } as const;
+}
+
 /** What waits for a person, as a text for an agent; empty for nothing. */
 export function heldText(context: FollowingContext): string {
-  const { held } = followingOf(context);
+  const held = heldOf(context);
   if (held === null) return '';
   const { now, later, left } = divided(held);
   const text = askedText(numberOf(context), now);
@@ -290,6 +332,7 @@ function answeringTo(context: FollowingContext, asked: Asked): Pick<Following, '
       others: [...new Set([...(answering?.others ?? []), ...others])],
       commit: answering?.commit ?? null,
       summary: answering?.summary ?? '',
+      number: numberOf(context),
     },
   };
 }

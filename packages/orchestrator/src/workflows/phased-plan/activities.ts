@@ -1,25 +1,21 @@
 /** The activities of a plan's run, by the names that its machine gives them. */
-import { type Concern, openConcerns, type RunView, TerminalFailure, type WorkflowEvent } from '@autonomous/shared';
+import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import { answerReviewers } from '../../activities/answer-reviewers.ts';
-import { acceptedConcernsOf } from '../../activities/child-heads.ts';
 import { closePullRequest } from '../../activities/close-pull-request.ts';
-import { commitOnBranch, committedBefore } from '../../activities/commits.ts';
-import { assertAccepted, concernsOf } from '../../activities/concerns.ts';
 import { followPullRequest } from '../../activities/follow-pull-request.ts';
 import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
+import { findConcerns } from '../../activities/find-concerns.ts';
 import { integrate, takeIn } from '../../activities/integrate-base.ts';
 import { merge } from '../../activities/merge-into-base.ts';
 import { mergePullRequest } from '../../activities/merge-pull-request.ts';
 import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/push-branch.ts';
 import { startCommitOf } from '../../activities/start-commits.ts';
+import { recordRun } from '../../activities/record-run.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { readForeignText } from '../../artifacts/foreign-text.ts';
 import { MEMORY_PATH } from '../../artifacts/memory.ts';
-import { RecordRedactor } from '../../artifacts/record-redactor.ts';
-import { renderEventLog, withChain } from '../../artifacts/event-log.ts';
-import { renderRunContext } from '../../artifacts/run-context.ts';
 import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import { pathFault } from '../../repository/repository-paths.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
@@ -42,10 +38,14 @@ export function planActivities(tools: ActivityTools): ActivityRegistry {
     integrateChild: integrateChild(tools),
     mergeChild: mergeChild(tools),
     check: checkWithLint(tools),
-    findConcerns: findConcerns(tools),
+    findConcerns: findConcerns(tools, planFileOf),
     integrate: integrate(tools),
     takeIn: takeIn(tools),
-    recordRun: recordRun(tools),
+    recordRun: recordRun<PlanActivities['recordRun']['input']>(tools, {
+      followed: planFileOf,
+      files: (_view, events, { plan }) => ({ ...stateFiles(events), ...(plan === null ? {} : { 'plan.md': plan }) }),
+      memory: (context, project, input) => memoryWith(tools, context, project, input),
+    }),
     pushBranch: pushBranch(tools, (view, commit) => planShown(tools, view, commit)),
     merge: merge(tools),
     followPullRequest: followPullRequest(tools),
@@ -126,73 +126,6 @@ async function planShown(tools: ActivityTools, { id, projectId }: RunView, commi
   );
   const [front = ''] = /^---[ \t]*\n[\s\S]*?\n---[ \t]*\n+/.exec(text) ?? [];
   return tools.scrub([`${front}Done:`, done.join('\n'), text.slice(front.length)].join('\n\n'));
-}
-
-/** Concerns of the whole result that nobody has accepted yet, here or in a phase. */
-function findConcerns(tools: ActivityTools): Of<'findConcerns'> {
-  return {
-    retry: THREE_TRIES,
-    async perform({ runId, projectId, baseCommit, head }, { signal }): Promise<{ concerns: readonly Concern[] }> {
-      const project = await tools.project(projectId, runId);
-      const view = await tools.view(runId);
-      const result = { project, view, baseCommit, head, signal, followed: planFileOf(await tools.events(runId)) };
-      const accepted = await acceptedConcernsOf(tools, project, view.acceptedConcerns ?? [], result);
-      return { concerns: openConcerns(await concernsOf(tools, result), accepted) };
-    },
-  };
-}
-
-/** Copies the run's record into its branch: the last commit before it is published. */
-function recordRun(tools: ActivityTools): Of<'recordRun'> {
-  return {
-    retry: THREE_TRIES,
-    async find(input, context) {
-      const project = await tools.project(input.projectId, input.runId);
-      const commit = await committedBefore(tools, context, { ...input, project });
-      if (commit === null) return undefined;
-      const { notices } = await memoryWith(tools, context, project, input);
-      return { commit, codeTree: await tools.repository.codeTree(project, commit), notices };
-    },
-    async perform(input, context) {
-      const { repository } = tools;
-      const { runId, projectId, baseCommit, head, branch } = input;
-      const project = await tools.project(projectId, context.runId);
-      const [view, events, steps] = await Promise.all([tools.view(runId), tools.events(runId), tools.steps(runId)]);
-      const followed = planFileOf(events);
-      await assertAccepted(tools, { project, view, baseCommit, head, signal: context.signal, followed });
-      const memory = await memoryWith(tools, context, project, input);
-      const redactor = new RecordRedactor({ scrub: (text) => tools.scrub(text) });
-      const record = {
-        'context.json': renderRunContext({ ...view, completedAt: context.startedAt }),
-        'events.jsonl': renderEventLog(events),
-      };
-      const { files } = await redactor.redact(runId, record, [], context.signal);
-      context.signal.throwIfAborted();
-      const written = {
-        'context.json': `${JSON.stringify(JSON.parse(files['context.json']), null, 2)}\n`,
-        'events.jsonl': withChain(record['events.jsonl'], files['events.jsonl'], steps),
-        ...scrubbed(tools, stateFiles(events)),
-        ...(input.plan === null ? {} : scrubbed(tools, { 'plan.md': input.plan })),
-      };
-      const folder = `.autonomous/runs/${runId}`;
-      const tree = await repository.writeFiles(project, await repository.treeOf(project, head), {
-        ...Object.fromEntries(Object.entries(written).map(([name, text]) => [`${folder}/${name}`, text])),
-        ...(memory.text === null ? {} : { [MEMORY_PATH]: tools.scrub(memory.text) }),
-      });
-      const message = `Record of run ${runId}`;
-      const commit = await commitOnBranch(tools, context, { project, branch, head, tree, message });
-      const codeTree = await repository.codeTree(project, commit);
-      if (codeTree !== input.codeTree)
-        throw new TerminalFailure(
-          `The branch ${branch} holds the code tree ${codeTree}, verified was ${input.codeTree}. Cancel the run.`,
-        );
-      return { commit, codeTree, notices: memory.notices };
-    },
-  };
-}
-
-function scrubbed(tools: ActivityTools, files: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(files).map(([name, text]) => [name, tools.scrub(text)]));
 }
 
 function linesOf(text: string): readonly string[] {

@@ -38,7 +38,7 @@ export const phasedPlan: Workflow = {
   },
   documents: { code: { title: 'Changes', drawnAs: 'changes' } },
   events: PLAN_EVENTS,
-  progressWord: 'merged',
+  progressWord: 'phases merged',
   children: [planPhase],
   recordFiles: (_view, events) => stateFiles(events),
   activities: planActivities,

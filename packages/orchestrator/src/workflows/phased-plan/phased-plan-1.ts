@@ -11,6 +11,8 @@ export const phasedPlanV1 = defineWorkflow({
   machine: planMachine,
   signals: planSignals,
   input: planInputSchema,
+  defaultRequest: 'Carry out {planPath}',
+  exclusiveInput: ['planPath'],
   needsProject: true,
   workspace: (context: PlanContext) => context.head || null,
 });

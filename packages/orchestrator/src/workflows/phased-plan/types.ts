@@ -5,15 +5,24 @@ import type { AnswerInput } from '../../activities/answer-reviewers.ts';
 import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/close-pull-request.ts';
 import type { Followed, FollowInput } from '../../activities/follow-pull-request.ts';
 import type { MergedPullRequest, MergePullRequestInput } from '../../activities/merge-pull-request.ts';
+import type { FindConcernsInput } from '../../activities/find-concerns.ts';
 import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
 import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/merge-child.ts';
 import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { Checked, CheckInput, Note, ProjectCommand, Published, RunHeader } from '../../activities/types.ts';
+import type { RecordRunInput } from '../../activities/record-run.ts';
+import type {
+  Checked,
+  CheckInput,
+  Note,
+  ProjectCommand,
+  Published,
+  Recorded,
+  RunHeader,
+} from '../../activities/types.ts';
 import type { CheckCommands } from '../../artifacts/check-commands.ts';
 import type { FanOut } from '../parts/fan-out.ts';
 import type { Pause } from '../parts/pausing.ts';
-import type { Recorded } from '../parts/publishing.ts';
 import type { FollowingContext } from '../parts/pull-request.ts';
 import { MAX_PLAN_CHARACTERS, type PlanPhase } from './plan-file.ts';
 
@@ -158,17 +167,10 @@ export type PlanActivities = {
   integrateChild: { input: MergeChildInput; output: ChildIntegrated };
   mergeChild: { input: MergeChildInput; output: ChildMerged };
   check: { input: CheckInput & { readonly lint: ProjectCommand | null }; output: Checked };
-  findConcerns: {
-    input: RunHeader & { readonly baseCommit: string; readonly head: string };
-    output: { readonly concerns: readonly Concern[] };
-  };
+  findConcerns: { input: FindConcernsInput; output: { readonly concerns: readonly Concern[] } };
   integrate: { input: IntegrateInput; output: IntegratedBase };
   recordRun: {
-    input: RunHeader & {
-      readonly head: string;
-      readonly baseCommit: string;
-      readonly codeTree: string;
-      readonly title: string;
+    input: RecordRunInput & {
       /** Text of the plan, where the base does not have it. */
       readonly plan: string | null;
       readonly answered: string | null;

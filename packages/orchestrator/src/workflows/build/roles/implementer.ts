@@ -2,6 +2,7 @@
 import type { JsonValue } from '@autonomous/shared';
 import { z } from 'zod';
 import {
+  allowedFilesPart,
   ASKING_RULES,
   COMMON_RULES,
   type CommonInput,
@@ -104,6 +105,7 @@ ${COMMON_RULES}`,
     skillsPart(input),
     memoryPart(input),
     filesPart(input),
+    allowedFilesPart(input),
     fixedPart(
       'test command',
       input.testCommand === null

@@ -1,6 +1,7 @@
 /** The planner: turns a request into a short plan whose Mermaid diagrams bind the implementation. */
 import { z } from 'zod';
 import {
+  allowedFilesPart,
   ASKING_RULES,
   COMMON_RULES,
   type CommonInput,
@@ -109,6 +110,7 @@ ${COMMON_RULES}`,
     skillsPart(input),
     memoryPart(input),
     filesPart(input),
+    allowedFilesPart(input),
     historyPart(input),
     ...noteParts(input),
     fixedPart('task', 'Write the plan and call "finish".'),

@@ -1,6 +1,7 @@
 /** The fixer of one phase: removes exactly the issues that verification or review named. */
 import { z } from 'zod';
 import {
+  allowedFilesPart,
   COMMON_RULES,
   fence,
   filesPart,
@@ -60,6 +61,7 @@ ${COMMON_RULES}`,
     skillsPart(input),
     memoryPart(input),
     filesPart(input),
+    allowedFilesPart(input),
     commandsPart(input.commands),
     historyPart(input),
     ...noteParts(input),

@@ -1,6 +1,7 @@
 /** The implementer of one phase: carries out its section of the plan, and no other phase. */
 import { z } from 'zod';
 import {
+  allowedFilesPart,
   COMMON_RULES,
   fence,
   filesPart,
@@ -63,6 +64,7 @@ ${COMMON_RULES}`,
     skillsPart(input),
     memoryPart(input),
     filesPart(input),
+    allowedFilesPart(input),
     commandsPart(input.commands),
     historyPart(input),
     ...noteParts(input),

@@ -1,0 +1,140 @@
+/** The activities of a backlog's run, by the names that its machine gives them. */
+import { NeedsHuman, type ProjectConfig } from '@autonomous/shared';
+import { check } from '../../activities/check.ts';
+import { commitOwnedFiles } from '../../activities/commit-owned-files.ts';
+import { findConcerns } from '../../activities/find-concerns.ts';
+import { integrate, takeIn } from '../../activities/integrate-base.ts';
+import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
+import { merge } from '../../activities/merge-into-base.ts';
+import { CONFIG_PATH, prepare } from '../../activities/prepare.ts';
+import { pushBranch } from '../../activities/push-branch.ts';
+import { recordRun } from '../../activities/record-run.ts';
+import { fetchRemote } from '../../activities/remote.ts';
+import { tidiedAll } from '../../activities/tidied.ts';
+import type { ActivityTools } from '../../activities/tools.ts';
+import { watchChildren } from '../parts/watch-children.ts';
+import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
+import type { RemoteProject } from '../../repository/repository.ts';
+import { parseProjectConfig } from '../../run-config/run-config.ts';
+import { columnsOf } from './backlog-table.ts';
+import { checkEnvironment } from './check-environment.ts';
+import { progressFiles } from './progress-file.ts';
+import { choiceIn, readAgainIn, statusUpdate } from './files.ts';
+import type { BacklogActivities, BacklogConfig, Choice, ChooseInput, SetStatusInput } from './types.ts';
+
+type Of<Name extends keyof BacklogActivities> = Activity<
+  BacklogActivities[Name]['input'],
+  BacklogActivities[Name]['output']
+>;
+type Implementations = { readonly [Name in keyof BacklogActivities]: Of<Name> };
+
+export function backlogActivities(tools: ActivityTools): ActivityRegistry {
+  const activities: Implementations = {
+    prepare: prepare<BacklogConfig>(tools, 'backlog', []),
+    chooseItem: chooseItem(tools),
+    checkEnvironment: checkEnvironment(tools),
+    setStatus: setStatus(tools),
+    readAgain: readAgain(tools),
+    watchItems: watchChildren(tools),
+    integrateChild: integrateChild(tools),
+    mergeChild: mergeChild(tools),
+    check: check(tools),
+    findConcerns: findConcerns(tools),
+    integrate: integrate(tools),
+    takeIn: takeIn(tools),
+    recordRun: recordRun(tools, { files: progressFiles }),
+    pushBranch: pushBranch(tools),
+    merge: merge(tools),
+  };
+  return tidiedAll(tools, activities);
+}
+
+/** Reads the table where the server keeps the statuses: at the base branch, or at the run's where the base refused a push. */
+function chooseItem(tools: ActivityTools): Of<'chooseItem'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context): Promise<Choice> {
+      const { repository } = tools;
+      const { project, keptIn, commit } = await latestTable(tools, context, input);
+      const codeTree = await repository.codeTree(project, input.head);
+      const text = await repository.readFile(project, commit, input.file);
+      const specs = (await repository.listFiles(project, commit)).filter(
+        (path) => path.startsWith(`${input.specs}/`) && path.endsWith('.md'),
+      );
+      const texts = await repository.readFiles(project, commit, specs);
+      const columns = columnsOf(await configAt(tools, project, commit));
+      return { codeTree, ...choiceIn(input, text, texts, columns, keptIn) };
+    },
+  };
+}
+
+/** Reads the table once more before the result is published. */
+function readAgain(tools: ActivityTools): Of<'readAgain'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const { project, keptIn, commit } = await latestTable(tools, context, input);
+      const text = await tools.repository.readFile(project, commit, input.file);
+      return readAgainIn(input, text, columnsOf(await configAt(tools, project, commit)), keptIn);
+    },
+  };
+}
+
+/** The commit that has the latest table. */
+async function latestTable(
+  tools: ActivityTools,
+  context: ActivityContext,
+  input: Pick<ChooseInput, 'runId' | 'projectId' | 'head' | 'baseBranch'>,
+) {
+  const project = await tools.project(input.projectId, input.runId);
+  const keptIn = await placeOf(tools, input.runId);
+  const fetch = () => fetchRemote(tools, context, project);
+  const commit = keptIn === 'branch' ? input.head : await latestBase(tools, project, input, fetch);
+  return { project, keptIn, commit };
+}
+
+/** A configuration that is malformed is ignored, as everywhere. */
+async function configAt(tools: ActivityTools, project: RemoteProject, commit: string): Promise<ProjectConfig | null> {
+  const text = await tools.repository.readFile(project, commit, CONFIG_PATH);
+  const parsed = text === null ? null : parseProjectConfig(text);
+  return parsed?.ok ? parsed.config : null;
+}
+
+/** Where the server commits the statuses. */
+async function placeOf(tools: ActivityTools, runId: string): Promise<'base' | 'branch'> {
+  return (await tools.view(runId)).ownedFiles?.to ?? 'base';
+}
+
+async function latestBase(
+  tools: ActivityTools,
+  project: RemoteProject,
+  { baseBranch }: Pick<ChooseInput, 'baseBranch'>,
+  fetch: () => Promise<unknown>,
+): Promise<string> {
+  await fetch();
+  const base = await tools.repository.remoteHead(project, baseBranch);
+  if (base === null)
+    throw new NeedsHuman(
+      'remote_unavailable',
+      `The remote has no branch '${baseBranch}' any more. Push it, then retry.`,
+    );
+  return base;
+}
+
+/** Writes an item's status into the table and its specification. */
+function setStatus(tools: ActivityTools): Of<'setStatus'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const project = await tools.project(input.projectId, input.runId);
+      // The table was read a moment ago, when the mirror was brought up to date.
+      const isOnBranch = (await placeOf(tools, input.runId)) === 'branch';
+      const commit = isOnBranch ? input.head : await latestBase(tools, project, input, () => Promise.resolve());
+      const config = await configAt(tools, project, commit);
+      const bringsTemplate = input.isFirst === true && config?.backlog?.progressLog !== false;
+      const update = (given: SetStatusInput) =>
+        statusUpdate(given, context.startedAt, columnsOf(config), bringsTemplate);
+      return commitOwnedFiles(tools, update).perform(input, context);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+/** Backlogs: each item of a table is a run of its own, and the server keeps their statuses. */
+import { COMMON_GATES } from '@autonomous/shared';
+import type { Workflow } from '../workflow.ts';
+import { backlogActivities } from './activities.ts';
+import { backlogV1 } from './backlog-1.ts';
+import { BACKLOG_EVENTS } from './events.ts';
+import { progressFiles } from './progress-file.ts';
+
+export const backlog: Workflow = {
+  name: 'backlog',
+  title: 'Backlog',
+  versions: [backlogV1],
+  // Agents work in the items' own runs, with the roles and models of those.
+  roles: [],
+  stages: [
+    { name: 'preparation', title: 'Preparation' },
+    { name: 'implementation', title: 'Items' },
+    { name: 'validation', title: 'Verification', timeoutMinutes: 30 },
+    { name: 'publishing', title: 'Publishing' },
+  ],
+  trustModes: [
+    // The first and the last are those of each item's run.
+    {
+      name: 'planning',
+      title: 'Plans',
+      description: 'Approve the plan of each item before it is implemented.',
+      default: 'auto',
+    },
+    {
+      name: 'implementation',
+      title: 'Results',
+      description: 'Approve the result of each item, and the whole before it is published.',
+      default: 'auto',
+    },
+    { name: 'fixes', title: 'Fixes', description: 'Decide whether failed checks are fixed.', default: 'auto' },
+  ],
+  gates: {
+    ...COMMON_GATES,
+    backlog_stopped: {
+      title: 'Stopped',
+      waiting: 'Backlog stopped',
+      presents: 'changes',
+      isFailure: true,
+      needs: { accept: 'reason' },
+      offers: { retry: 'notes' },
+      labels: {
+        retry: { button: 'Try again', field: 'Note for the next attempt' },
+        accept: { button: 'Finish with what is done', field: 'Why? It is recorded with the run' },
+      },
+      details: { left: 'Not done' },
+    },
+    backlog_result: { title: 'Result', presents: 'changes', labels: { retry: { button: 'Check again' } } },
+  },
+  documents: { code: { title: 'Changes', drawnAs: 'changes' } },
+  events: BACKLOG_EVENTS,
+  progressWord: 'items done',
+  recordFiles: (view, events) => progressFiles(view, events),
+  activities: backlogActivities,
+};

@@ -1,0 +1,169 @@
+/**
+ * The run of a backlog: one child run an attempt at an item, each with a fresh context; what has evidence is merged, and the next
+ * item starts from there. The whole is published as any other change.
+ */
+import { enqueueActions } from 'xstate';
+import { takenEverywhere } from '../parts/notes.ts';
+import { WAYS } from '../../activities/ways.ts';
+import { choosingCommit, leaving, pausedState } from '../parts/pausing.ts';
+import { outcomeOf } from '../parts/pull-request.ts';
+import { headerOf } from '../parts/run-context.ts';
+import { beginning, checkingEnvironment, choosing, claiming, judging, reading, setting, working } from './loop.ts';
+import { merging } from './merging.ts';
+import { publishing } from './publishing.ts';
+import { backlogSetup, endedActor, failedAt, messageOf, without } from './setup.ts';
+import { awaitingDecision, stopping } from './stopping.ts';
+import { type BacklogContext, backlogInputSchema, type BacklogRunInput } from './types.ts';
+import { awaitingApproval, doneText, validation } from './validation.ts';
+
+const preparing = backlogSetup.createStateConfig({
+  meta: { status: 'running', stage: 'preparation' },
+  invoke: {
+    id: 'prepare',
+    src: 'prepare',
+    input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
+    onDone: {
+      target: 'choosing',
+      actions: enqueueActions(({ enqueue, event }) => {
+        const { config, baseCommit, excludePaths, setup, test, notices } = event.output;
+        enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths, setup, test });
+        enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
+      }),
+    },
+    onError: failedAt('preparation'),
+  },
+});
+
+export const backlogMachine = backlogSetup.createMachine({
+  id: 'backlog',
+  initial: 'active',
+  context: ({ input }) => initialContext(input),
+  on: {
+    ...takenEverywhere('.cancelled'),
+    // A child run may end in any state, also while this run is paused.
+    'xstate.done.actor.*': {
+      actions: enqueueActions(({ enqueue, context, event }) => {
+        const id = endedActor(event.type);
+        const attempt = context.open[id];
+        if (attempt === undefined) return;
+        const { runId: childId } = event.output;
+        enqueue.assign({
+          open: without(context.open, id),
+          ended: [...context.ended, { ...attempt, childId, error: '' }],
+        });
+        enqueue.stopChild(id);
+      }),
+    },
+    'xstate.error.actor.*': {
+      actions: enqueueActions(({ enqueue, context, event }) => {
+        const id = endedActor(event.type);
+        const attempt = context.open[id];
+        if (attempt === undefined) return;
+        enqueue.assign({
+          open: without(context.open, id),
+          ended: [...context.ended, { ...attempt, childId: null, error: messageOf(event.error) }],
+        });
+        enqueue.stopChild(id);
+      }),
+    },
+  },
+  states: {
+    active: {
+      initial: 'preparing',
+      states: {
+        preparing,
+        choosing,
+        reading,
+        beginning,
+        checkingEnvironment,
+        claiming,
+        working,
+        judging,
+        merging,
+        setting,
+        stopping,
+        awaitingDecision,
+        validation,
+        awaitingApproval,
+        publishing,
+        last: { type: 'history', history: 'deep' },
+      },
+    },
+    paused: backlogSetup.createStateConfig(
+      pausedState('#backlog.active.last', {
+        decisions: () => null,
+        ways: [WAYS.leavePushed, WAYS.pullRequest, WAYS.leaveBranch, WAYS.takeIn, WAYS.pushBeside],
+        on: {
+          CLARIFICATION_ANSWERED: [
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.leavePushed, WAYS.pullRequest] } },
+              target: '#backlog.active.publishing.choosingEnd',
+              actions: [leaving, 'reportLeft', 'endPause'],
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.leaveBranch] } },
+              target: '#backlog.active.publishing.choosingPlace',
+              actions: [leaving, 'endPause'],
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.pushBeside] } },
+              target: '#backlog.active.publishing.pushingBeside',
+              actions: 'endPause',
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.takeIn] } },
+              target: '#backlog.active.publishing.takingIn',
+              actions: [choosingCommit, 'endPause'],
+            },
+          ],
+        },
+      }),
+    ),
+    completed: {
+      type: 'final',
+      meta: {
+        status: 'completed',
+        message: (context) =>
+          context.isChanged === true ? `${doneText(context)} ${outcomeOf(context)}` : doneText(context),
+      },
+    },
+    cancelled: { type: 'final', meta: { status: 'cancelled' } },
+  },
+});
+
+function initialContext(input: BacklogRunInput): BacklogContext {
+  const values = backlogInputSchema.parse(input.input ?? {});
+  return {
+    runId: input.runId,
+    projectId: input.projectId,
+    request: input.request,
+    branch: input.branch,
+    startedAt: input.startedAt,
+    input: values,
+    config: input.config,
+    requestedConfig: input.requestedConfig,
+    baseCommit: '',
+    head: '',
+    codeTree: null,
+    excludePaths: [],
+    setup: null,
+    test: null,
+    notes: [],
+    iterations: 0,
+    iterationLimit: values.maxIterations,
+    open: {},
+    ended: [],
+    starting: null,
+    judged: null,
+    setting: null,
+    histories: {},
+    outcomes: {},
+    stopped: null,
+    counts: { total: 0, done: 0 },
+    failure: null,
+    concerns: [],
+    published: null,
+    merged: false,
+    paused: null,
+  };
+}

@@ -1,0 +1,245 @@
+/** Types, signals and actions of the machine, and what its fragments read of the context. */
+import type { ActivityError } from '@autonomous/shared';
+import { assign, emit, enqueueActions, setup } from 'xstate';
+import type { TakenIn } from '../../activities/integrate-base.ts';
+import type { Checked, CheckInput } from '../../activities/types.ts';
+import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
+import { activity, type StateMeta } from '../../core/definition.ts';
+import { approves, type Shown } from '../parts/gate.ts';
+import { budgetActions, notingActions } from '../parts/notes.ts';
+import { ownedFilesActions } from '../parts/owned-files.ts';
+import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
+import { publishingActions, publishingGuards } from '../parts/publishing.ts';
+import { headerOf } from '../parts/run-context.ts';
+import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import { clockActions } from '../parts/stage-clock.ts';
+import type { ItemStatus } from './backlog-table.ts';
+import type { BacklogFact } from './events.ts';
+import {
+  type Attempt,
+  type BacklogActivities,
+  type BacklogContext,
+  type BacklogRunInput,
+  type ChosenItem,
+  type History,
+  MAX_TOLD_SPEC,
+  type Outcome,
+} from './types.ts';
+
+/** Signals that the run of a backlog accepts. */
+export const backlogSignals = {
+  APPROVAL_GRANTED: decisionSignals.APPROVAL_GRANTED,
+  CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
+  RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
+  FIX_DECIDED: decisionSignals.FIX_DECIDED,
+  STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
+  BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
+  MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
+  RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
+};
+
+/** The ends of child runs, which are spawned and belong to no state. */
+type ItemEnd =
+  | { readonly type: `xstate.done.actor.item-${string}`; readonly output: ChildResult }
+  | { readonly type: `xstate.error.actor.item-${string}`; readonly error: unknown };
+
+type BacklogEvent = Extract<DecisionSignal, { type: keyof typeof backlogSignals }> | Forked | ItemEnd;
+
+type Input<Name extends keyof BacklogActivities> = BacklogActivities[Name]['input'];
+type Output<Name extends keyof BacklogActivities> = BacklogActivities[Name]['output'];
+
+const withParts = setup({
+  types: {
+    context: {} as BacklogContext,
+    input: {} as BacklogRunInput,
+    events: {} as BacklogEvent,
+    emitted: {} as RunFact | BacklogFact,
+    meta: {} as StateMeta<BacklogContext>,
+  },
+  actors: {
+    prepare: activity<Input<'prepare'>, Output<'prepare'>>(),
+    chooseItem: activity<Input<'chooseItem'>, Output<'chooseItem'>>(),
+    checkEnvironment: activity<Input<'checkEnvironment'>, Output<'checkEnvironment'>>(),
+    setStatus: activity<Input<'setStatus'>, Output<'setStatus'>>(),
+    readAgain: activity<Input<'readAgain'>, Output<'readAgain'>>(),
+    item: childRun('build'),
+    watchItems: watching(activity<Input<'watchItems'>, Output<'watchItems'>>()),
+    integrateChild: activity<Input<'integrateChild'>, Output<'integrateChild'>>(),
+    mergeChild: activity<Input<'mergeChild'>, Output<'mergeChild'>>(),
+    check: activity<CheckInput, Output<'check'>>(),
+    findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
+    integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
+    recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
+    takeIn: activity<Input<'takeIn'>, Output<'takeIn'>>(),
+    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
+    merge: activity<Input<'merge'>, Output<'merge'>>(),
+  },
+  delays: { ...pausingDelays },
+  guards: { ...pausingGuards, ...publishingGuards },
+  actions: {
+    ...budgetActions<BacklogContext, BacklogEvent>(),
+    ...clockActions<BacklogContext, BacklogEvent>(),
+    ...notingActions<BacklogContext, BacklogEvent>(),
+    ...ownedFilesActions<BacklogContext, BacklogEvent>(),
+    ...pausingActions<BacklogContext, BacklogEvent>(),
+    ...publishingActions<BacklogContext, BacklogEvent>(),
+  },
+});
+
+/** Ids of items come from people: they may be names of an object's own. */
+export const outcomeOf = ({ outcomes }: Pick<BacklogContext, 'outcomes'>, item: string): Outcome | undefined =>
+  Object.hasOwn(outcomes, item) ? outcomes[item] : undefined;
+
+/** Ids of items that this run has blocked, or that were blocked before and hold up others. */
+export const blockedOf = ({ outcomes }: Pick<BacklogContext, 'outcomes'>): readonly string[] =>
+  Object.entries(outcomes).flatMap(([item, { status }]) => (status === 'blocked' ? [item] : []));
+
+export const shownResult = ({ codeTree, concerns }: BacklogContext): Shown => ({ codeTree, concerns });
+
+/** Id of the actor that is an attempt's child run. */
+export const actorOf = ({ iteration }: Pick<Attempt, 'iteration'>): string => `item-${iteration}`;
+
+/** The actor that an event of its end names. */
+export const endedActor = (type: string): string => type.slice(type.indexOf('.actor.') + '.actor.'.length);
+
+/** The engine gives every failed activity and child run an error of this shape. */
+export const messageOf = (error: unknown): string => (error as ActivityError).message;
+
+export const failedAt = pausesAt('#backlog.paused');
+
+export const nameOf = ({ id, title }: Pick<Attempt, 'id' | 'title'>): string => (title === '' ? id : `${id}: ${title}`);
+
+export const backlogSetup = withParts.extend({
+  guards: { namesTheResult: approves(shownResult) },
+  actions: {
+    /** Starts the child run of the attempt that is being begun. */
+    startItem: enqueueActions(({ enqueue, context }) => {
+      const attempt = context.starting;
+      if (attempt === null) return;
+      const id = actorOf(attempt);
+      enqueue.spawnChild('item', { id, input: childRequest(context, attempt) });
+      const { text: _, ...open } = attempt;
+      enqueue.assign({ open: { ...context.open, [id]: open }, starting: null });
+    }),
+    /** The item is chosen anew, with what people have changed in the files since. */
+    dropChoice: assign(({ context }) => ({ starting: null, iterations: context.iterations - 1 })),
+    /** Blocked items are tried again, with what a person says; where attempts are used up, there are as many again. */
+    tryAgain: assign(({ context }, { notes }: { notes: string }) => {
+      const again = blockedOf(context);
+      const told = Object.fromEntries(
+        again.map((item): [string, History] => [item, { attempts: [], handOver: handOverWith(context, item, notes) }]),
+      );
+      return {
+        stopped: null,
+        iterationLimit: Math.max(context.iterationLimit, context.iterations + context.input.maxIterations),
+        outcomes: Object.fromEntries(Object.entries(context.outcomes).filter(([, { status }]) => status !== 'skipped')),
+        histories: { ...context.histories, ...told },
+        again,
+        ...(again.length === 0 && notes !== ''
+          ? { notes: [...context.notes, { kind: 'message' as const, text: notes }] }
+          : {}),
+      };
+    }),
+    /** The first of the items that are tried again becomes queued. */
+    queueAgain: assign(({ context }) => {
+      const [item = '', ...again] = context.again ?? [];
+      const { specPath = null } = outcomeOf(context, item) ?? {};
+      const { iterations } = context;
+      return {
+        again,
+        outcomes: without(context.outcomes, item),
+        setting: {
+          item,
+          specPath,
+          status: 'queued',
+          reason: 'a person wants it tried again',
+          iteration: iterations,
+          expected: ['blocked', 'in_progress'],
+        },
+      } as const;
+    }),
+    sayItem: emit(
+      (
+        _,
+        { item, status, iteration, reason }: { item: string; status: ItemStatus; iteration: number; reason: string },
+      ) => ({
+        type: 'ITEM_CHANGED',
+        item,
+        status,
+        iteration,
+        reason,
+      }),
+    ),
+    keepTakenIn: assign((_, { taken }: { taken: TakenIn }) => ({
+      head: taken.commit,
+      baseCommit: taken.baseCommit,
+      codeTree: taken.codeTree,
+    })),
+    keepPlace: assign((_, { to }: { to: 'base' | 'branch' }) => ({ ownedTo: to })),
+    keepEvidence: emit((_, { checked }: { checked: Checked }) => ({ type: 'EVIDENCE_RECORDED', ...checked })),
+    reportValidation: emit(({ context }) => {
+      const codeTree = context.codeTree ?? '';
+      return context.failure === null
+        ? { type: 'VALIDATION_PASSED', codeTree, summary: 'The checks pass on the result of all items.' }
+        : { type: 'VALIDATION_FAILED', codeTree, severity: 'major', summary: context.failure, feedback: '' };
+    }),
+  },
+});
+
+/** Words for the next attempt: of the one before it, and by the person. */
+function handOverWith({ histories }: BacklogContext, item: string, notes: string): string {
+  const before = Object.hasOwn(histories, item) ? (histories[item]?.handOver ?? '') : '';
+  return [before, notes === '' ? '' : `A person says: ${notes}`].filter((part) => part !== '').join('\n\n');
+}
+
+/** The request for an item's child run. Its words are all that it knows of earlier attempts. */
+function childRequest(context: BacklogContext, attempt: Attempt & Pick<ChosenItem, 'text'>): ChildRequest {
+  const { id, specPath, environment, allowedFiles, text = '' } = attempt;
+  const handOver = Object.hasOwn(context.histories, id) ? (context.histories[id]?.handOver ?? '') : '';
+  const parts = [
+    nameOf(attempt),
+    specPath === null
+      ? `Do what this item of ${context.input.file} names.`
+      : `Do what the specification below asks for, and nothing else. It is ${specPath}, as it is now.`,
+    'The server keeps the status of the item: change neither the backlog nor the header or the log of the specification.',
+    ...(environment.length === 0 ? [] : [`The specification says of the environment: ${environment.join(', ')}.`]),
+    ...context.notes.map((note) => `Note of a person: ${note.text}`),
+    ...(handOver === '' ? [] : [`An earlier attempt did not finish this item. What is known of it:\n${handOver}`]),
+    ...(text === '' ? [] : [`${text}${text.length < MAX_TOLD_SPEC ? '' : `\n\n[…] The rest is in ${specPath}.`}`]),
+  ];
+  return {
+    request: parts.join('\n\n'),
+    title: `${id} ${attempt.iteration}`,
+    ...(allowedFiles === undefined ? {} : { allowedFiles }),
+  };
+}
+
+export const checkInput = (context: BacklogContext, commit: string, mode: Checked['mode']): Input<'check'> => ({
+  ...headerOf(context),
+  mode,
+  commit,
+  baseCommit: context.baseCommit,
+  setup: context.setup,
+  test: context.test ?? { command: '', source: 'none' },
+  excludePaths: context.excludePaths,
+  timeoutMinutes: context.config.timeoutMinutes.validation,
+});
+
+export const redCommands = ({ commands }: Checked): string =>
+  commands
+    .filter(({ exitCode }) => exitCode !== 0)
+    .map(({ command, exitCode }) => `\`${command}\` (exit code ${exitCode ?? 'none'})`)
+    .join(', ');
+
+/** Characters of a command's output that the next attempt is given. */
+const MOST_OUTPUT = 4_000;
+
+export const redOutput = ({ commands }: Checked): string =>
+  commands
+    .filter(({ exitCode }) => exitCode !== 0)
+    .map(({ command, output }) => `$ ${command}\n${output.slice(-MOST_OUTPUT)}`)
+    .join('\n\n');
+
+export function without<Value>(record: Readonly<Record<string, Value>>, key: string): Record<string, Value> {
+  return Object.fromEntries(Object.entries(record).filter(([each]) => each !== key));
+}

@@ -1,0 +1,61 @@
+import type { Gate, RunView } from '@autonomous/shared';
+import { aRun } from '@autonomous/shared/a-run.fixture';
+import { expect, it } from 'vitest';
+import type { ActivityContext } from '../../core/activity.ts';
+import { restedAt, watchChildren } from './watch-children.ts';
+
+const auto = { planning: 'auto', implementation: 'auto', fixes: 'auto' } as const;
+
+function waitingAt(gate: Partial<Gate>, trustMode: RunView['config']['trustMode'] = auto, id = 'child'): RunView {
+  const run = aRun();
+  const opened = { id: `${id}.7`, kind: 'plan', summary: 'Look.', details: {}, decisions: [], ...gate };
+  // As much of a gate as is read here.
+  return {
+    ...run,
+    id,
+    parent: { runId: 'r', key: 'r/12/item-2', depth: 1 },
+    config: { ...run.config, trustMode },
+    gate: opened as Gate,
+  };
+}
+
+it('tells an attempt at the end of its means from a question to a person', () => {
+  const noChange = {
+    kind: 'implementation',
+    concerns: [{ kind: 'no_change', title: '', items: [], hash: 'h' }],
+  } as const;
+  const red = { kind: 'fix', summary: 'Checks failed', details: { feedback: 'Two tests fail.' } };
+  expect(restedAt(waitingAt(red))).toEqual({
+    gate: 'child.7',
+    kind: 'unfinished',
+    why: 'Checks failed\nTwo tests fail.',
+  });
+  expect(restedAt(waitingAt(red, { ...auto, fixes: 'manual' }))?.kind).toBe('asks');
+  expect(restedAt(waitingAt(noChange))?.kind).toBe('untouched');
+  expect(restedAt(waitingAt(noChange, { ...auto, implementation: 'manual' }))?.kind).toBe('asks');
+  for (const kind of ['plan', 'clarification', 'pause', 'implementation'])
+    expect(restedAt(waitingAt({ kind }))?.kind).toBe('asks');
+  expect(restedAt({ ...waitingAt({}), gate: null })).toBeNull();
+  expect(restedAt(undefined)).toBeNull();
+  expect(restedAt(waitingAt({ kind: 'pause', details: { resumesInMs: 60_000 } }))).toBeNull();
+});
+
+it('resolves with an attempt that waits at a gate that nobody was told of', async () => {
+  const children: RunView[] = [{ ...waitingAt({}), gate: null }];
+  const watch = watchChildren({ childRuns: async () => children });
+  const context = { signal: AbortSignal.timeout(20_000) } as unknown as ActivityContext; // the part that is read
+  const header = { runId: 'r', projectId: 'p', request: 'Work', branch: 'b', startedAt: '' };
+  const rested = watch.perform(
+    {
+      ...header,
+      open: [
+        { actor: 'item-1', seen: null },
+        { actor: 'item-2', seen: 'child.7' },
+      ],
+    },
+    context,
+  );
+  children.splice(0, 1, waitingAt({}));
+  setTimeout(() => children.splice(0, 1, waitingAt({ id: 'child.12' })), 1_200);
+  expect(await rested).toMatchObject({ actor: 'item-2', gate: 'child.12' });
+});

@@ -1,0 +1,63 @@
+/** The wait for child runs that come to a rest: they ask a person something, or they are at the end of their means. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Gate, RunView } from '@autonomous/shared';
+import type { ActivityTools } from '../../activities/tools.ts';
+import type { RunHeader } from '../../activities/types.ts';
+import type { Activity } from '../../core/activity.ts';
+
+export type WatchInput = RunHeader & {
+  /** Attempts under way. `seen` is the gate that is known. */
+  readonly open: readonly { readonly actor: string; readonly seen: string | null }[];
+};
+
+/** A child run that waits at a gate. */
+export type Rested = {
+  readonly actor: string;
+  readonly gate: string;
+  /** `asks`: a person has to decide there. The others: the attempt has come to nothing. */
+  readonly kind: 'asks' | 'unfinished' | 'untouched';
+  readonly why: string;
+};
+
+const BETWEEN_LOOKS_MS = 1_000;
+
+export function watchChildren(tools: Pick<ActivityTools, 'childRuns'>): Activity<WatchInput, Rested> {
+  return {
+    retry: { attempts: 1_000, firstDelayMs: 1_000, maxDelayMs: 60_000 },
+    onlyWaits: true,
+    async perform({ runId, open }, { signal }) {
+      for (;;) {
+        const children = await tools.childRuns(runId);
+        for (const { actor, seen } of open) {
+          // The key of a child run ends with the id of its actor.
+          const child = children.find(({ parent }) => parent?.key.endsWith(`/${actor}`) === true);
+          const rested = child?.gate === null || child?.gate.id === seen ? null : restedAt(child);
+          if (rested !== null) return { actor, ...rested };
+        }
+        await sleep(BETWEEN_LOOKS_MS, undefined, { signal });
+      }
+    },
+  };
+}
+
+/** Meaning of a gate at which a child run waits; `null`: it does not wait. */
+export function restedAt(child: Pick<RunView, 'gate' | 'config'> | undefined): Omit<Rested, 'actor'> | null {
+  // A provider's limit ends by itself.
+  if (child === undefined || child.gate === null || typeof child.gate.details['resumesInMs'] === 'number') return null;
+  const { gate, config } = child;
+  const isTrusted = (mode: string): boolean => config.trustMode[mode] === 'auto';
+  const rest = { gate: gate.id, why: whyOf(gate) };
+  // An agent has had its attempts, and nobody wanted to be asked about them.
+  if (gate.kind === 'fix' && isTrusted('fixes')) return { ...rest, kind: 'unfinished' };
+  const isUnchanged = gate.concerns?.some(({ kind }) => kind === 'no_change') === true;
+  if (gate.kind === 'implementation' && isUnchanged && isTrusted('implementation'))
+    return { ...rest, kind: 'untouched' };
+  return { ...rest, kind: 'asks' };
+}
+
+function whyOf({ summary, question, details }: Gate): string {
+  const { feedback } = details;
+  return [question?.question ?? summary, typeof feedback === 'string' ? feedback : '']
+    .filter((part) => part !== '')
+    .join('\n');
+}

@@ -1,0 +1,112 @@
+/** Checks the findings of a round without a model: their passages, and whether they are new. Pure. */
+import { normalisedAddress } from './addresses.ts';
+import { checkCitations, type Finding as CitedFinding, type FetchLog, isLeftOut, leftOutOf } from './citations.ts';
+import { noveltiesOf, prepared } from './novelty.ts';
+import type { AgentReport, CheckedRound, Confidence, Doubt, Finding, LeftOut, SoundFinding, Source } from './types.ts';
+import { CONFIDENCES } from './types.ts';
+
+/** Name of a finding before it has an id. */
+export const localId = ({ agent, index }: { readonly agent: string; readonly index: number }): string =>
+  `${agent} ${index + 1}`;
+
+/**
+ * @param known findings that the run has kept, oldest first
+ * @param texts stored texts of the pages by hash
+ */
+export function checkedRound(
+  reports: readonly AgentReport[],
+  known: readonly Finding[],
+  log: FetchLog,
+  texts: ReadonlyMap<string, string>,
+): CheckedRound {
+  const places = reports.flatMap(({ agent, findings, sources }) =>
+    findings.map((finding, index) => ({ agent, index, finding, sources })),
+  );
+  const checked = checkCitations(
+    places.map(({ finding, sources, ...place }): CitedFinding => ({
+      id: localId(place),
+      claim: finding.claim,
+      evidence: finding.evidence,
+      sources: sourcesOf(finding.evidence, sources),
+      confidence: finding.confidence,
+    })),
+    log,
+    texts,
+  );
+  const sound = checked.flatMap((each, position): readonly SoundFinding[] => {
+    const place = places[position];
+    if (place === undefined || isLeftOut(each)) return [];
+    const { agent, index, finding } = place;
+    return [
+      {
+        agent,
+        index,
+        claim: finding.claim,
+        confidence: finding.confidence,
+        evidence: each.accepted.map(({ quote, page }) => ({ quote, address: page.address, hash: page.hash })),
+        sources: each.sources.map(({ page, rating }) => ({
+          address: page.address,
+          credibility: confidenceOf(rating?.credibility),
+          why: rating?.why ?? 'The agent said nothing about it.',
+        })),
+      },
+    ];
+  });
+  return { ...compared(sound, known), leftOut: leftOut(checked, places) };
+}
+
+/** The sources of an agent's list that a finding quotes. */
+function sourcesOf(evidence: readonly { readonly address: string }[], sources: readonly Source[]): readonly Source[] {
+  const quoted = new Set(evidence.map(({ address }) => normalisedAddress(address)));
+  return sources.filter(({ address }) => quoted.has(normalisedAddress(address)));
+}
+
+/** A source that nobody rated is not relied on. */
+function confidenceOf(text: string | undefined): Confidence {
+  return CONFIDENCES.find((level) => level === text) ?? 'low';
+}
+
+function compared(all: readonly SoundFinding[], known: readonly Finding[]): Omit<CheckedRound, 'leftOut'> {
+  const claims = new Map([
+    ...known.map(({ id, claim }) => [id, claim] as const),
+    ...all.map((finding) => [localId(finding), finding.claim] as const),
+  ]);
+  const novelties = noveltiesOf(
+    all.map((finding) => ({ ...claimed(finding), id: localId(finding) })),
+    known.map((finding) => prepared({ ...claimed(finding), id: finding.id })),
+  );
+  const doubts: Doubt[] = [];
+  const sound = all.map((finding, position): SoundFinding => {
+    const novelty = novelties[position]?.novelty;
+    if (novelty === undefined || novelty.kind === 'new') return finding;
+    if (novelty.kind === 'known') return { ...finding, sameAs: novelty.id };
+    const { agent, index, claim } = finding;
+    doubts.push({ agent, index, claim, known: novelty.id, knownClaim: claims.get(novelty.id) ?? '' });
+    return finding;
+  });
+  return { sound, doubts, known: sound.filter(({ sameAs }) => sameAs !== undefined).length };
+}
+
+const claimed = ({ claim, evidence }: Pick<Finding, 'claim' | 'evidence'>) => ({
+  claim,
+  sources: evidence.map(({ address, hash }) => ({ address, hash })),
+});
+
+function leftOut(
+  checked: Parameters<typeof leftOutOf>[0],
+  places: readonly { readonly agent: string; readonly index: number }[],
+): readonly LeftOut[] {
+  const agents = new Map(places.map((place) => [localId(place), place.agent]));
+  return leftOutOf(checked).flatMap(({ finding, claim, items }) =>
+    items
+      // A source that nothing quotes is no fault of a citation.
+      .filter(({ kind, quote }) => kind === 'no_evidence' || quote !== null)
+      .map(({ quote, address, why }) => ({
+        agent: agents.get(finding) ?? '',
+        claim,
+        quote: quote ?? '',
+        address: address ?? '',
+        reason: why,
+      })),
+  );
+}

@@ -1,0 +1,338 @@
+/**
+ * Checks the citations of findings without a model: only pages that this run fetched count, each quote must stand in the stored text
+ * of its page, and each detail of a claim in its quotes. Pure: the stored texts are passed in.
+ */
+import { normalisedAddress } from './addresses.ts';
+import { type Detail, missingDetails } from './claim-details.ts';
+import { type NormalisedText, normalised } from './normalised-text.ts';
+import { distinctSources } from './novelty.ts';
+import { findQuote, SHORTEST_PART_WORDS, SHORTEST_QUOTE, type Span } from './passages.ts';
+
+/** A page that the run fetched. */
+export interface FetchEntry {
+  /** Address that was asked for. */
+  readonly requested: string;
+  /** Address that answered, after redirects. */
+  readonly address: string;
+  /** Digest of the stored text. */
+  readonly hash: string;
+  /** ISO 8601. */
+  readonly at: string;
+  /** HTTP status. An answer outside 200 to 299 is a refusal, also when its text is stored. */
+  readonly status: number;
+}
+
+/** A page that the run asked for and did not get. */
+export interface Refusal {
+  readonly requested: string;
+  /** Address that refused, after redirects; `null` when none answered. */
+  readonly address: string | null;
+  /** HTTP status; `null` without an answer, as for a page that robots.txt excludes. */
+  readonly status: number | null;
+  /** Why, in words, as part of a sentence: "robots.txt excludes it". */
+  readonly reason: string;
+}
+
+export interface FetchLog {
+  readonly fetched: readonly FetchEntry[];
+  readonly refused: readonly Refusal[];
+}
+
+export interface Evidence {
+  readonly quote: string;
+  readonly address: string;
+}
+
+export interface CitedSource {
+  readonly address: string;
+  readonly credibility: string;
+  /** Why the source is that credible. */
+  readonly why: string;
+}
+
+/** A finding as a researcher returns it. */
+export interface Finding {
+  readonly id: string;
+  readonly claim: string;
+  readonly evidence: readonly Evidence[];
+  readonly sources: readonly CitedSource[];
+  readonly confidence: string;
+}
+
+export type Rejection =
+  | { readonly kind: 'not_fetched' }
+  | { readonly kind: 'refused'; readonly status: number | null; readonly why: string }
+  | { readonly kind: 'quote_absent'; readonly part: string }
+  | { readonly kind: 'quote_too_short'; readonly part: string }
+  /** The quotes stand in their pages, and none of them states these details of the claim. */
+  | { readonly kind: 'detail_absent'; readonly missing: readonly Detail[] };
+
+export interface AcceptedEvidence extends Evidence {
+  /** The fetched page in which the quote stands. */
+  readonly page: FetchEntry;
+  /** Places of the quote's parts in the normalised text of the page. */
+  readonly spans: readonly Span[];
+}
+
+export interface RejectedEvidence extends Evidence {
+  readonly reason: Rejection;
+}
+
+/** A page that the report may cite for a finding. */
+export interface CheckedSource {
+  readonly page: FetchEntry;
+  /** As the researcher rates the source; `null` where the finding does not list it. */
+  readonly rating: Pick<CitedSource, 'credibility' | 'why'> | null;
+}
+
+export interface RejectedSource {
+  readonly address: string;
+  /** `not_quoted`: it was fetched, and no accepted quote stands in it. */
+  readonly reason: Extract<Rejection, { kind: 'not_fetched' | 'refused' }> | { readonly kind: 'not_quoted' };
+}
+
+export interface CheckedFinding {
+  readonly finding: Finding;
+  /** Empty: the finding is left out. */
+  readonly accepted: readonly AcceptedEvidence[];
+  readonly rejected: readonly RejectedEvidence[];
+  /** Pages of the accepted evidence, each once by address and by content. */
+  readonly sources: readonly CheckedSource[];
+  /** Sources that the finding lists and the report does not cite. */
+  readonly rejectedSources: readonly RejectedSource[];
+}
+
+/**
+ * Checks the evidence of each finding. Addresses are compared in the form of `normalisedAddress`; the one that was asked for and the one
+ * that answered both name a page. A page that was fetched several times counts with each of its texts, the newest first, and a
+ * page that was fetched once is not refused because of another attempt. The details of a claim are looked for in all its accepted
+ * quotes together: if one is missing, all of them are rejected with `detail_absent`.
+ * @param log both lists oldest first
+ * @param texts stored texts by digest; a page whose text is not among them counts as not fetched
+ */
+export function checkCitations(
+  findings: readonly Finding[],
+  log: FetchLog,
+  texts: ReadonlyMap<string, string>,
+): readonly CheckedFinding[] {
+  const pages = pagesOf(log, texts);
+  return findings.map((finding) => checkFinding(finding, pages));
+}
+
+/** True when no evidence of the finding was accepted, so that the report must not contain it. */
+export function isLeftOut({ accepted }: CheckedFinding): boolean {
+  return accepted.length === 0;
+}
+
+/**
+ * The text with which a researcher is asked, once, to correct rejected evidence; `null` when none was rejected. It contains
+ * text of the findings, which the researcher wrote, and none of the pages.
+ */
+export function correctionText(checked: readonly CheckedFinding[]): string | null {
+  const lines = checked.flatMap(({ finding, rejected }) => {
+    const faults = rejected.map(
+      ({ quote, address, reason }) => `- "${shown(quote)}": ${rejectionText(reason, address)}`,
+    );
+    if (finding.evidence.length === 0) faults.push(`- ${NO_EVIDENCE} Quote a passage of a page that you fetched.`);
+    return faults.length === 0 ? [] : [`Finding ${shown(finding.id)}: ${shown(finding.claim)}`, ...faults, ''];
+  });
+  if (lines.length === 0) return null;
+  return [
+    'The server compared your quotes with the pages that this run fetched and rejected these. Return the findings named here once more, corrected. Evidence that is rejected again is left out of the report.',
+    '',
+    ...lines,
+  ]
+    .join('\n')
+    .trimEnd();
+}
+
+/** An entry of the list of what the report leaves out. */
+export interface LeftOut {
+  readonly finding: string;
+  readonly claim: string;
+  /** False when the finding is in the report and rests on other evidence. */
+  readonly wholeFinding: boolean;
+  readonly items: readonly {
+    /** `null` for a source without a quote, and for a finding without evidence. */
+    readonly quote: string | null;
+    /** `null` for a finding without evidence. */
+    readonly address: string | null;
+    readonly kind: Rejection['kind'] | 'not_quoted' | 'no_evidence';
+    /** Whole sentences. */
+    readonly why: string;
+  }[];
+}
+
+/** Everything that was rejected, by finding, for the appendix of the report. Texts are plain; the renderer escapes them. */
+export function leftOutOf(checked: readonly CheckedFinding[]): readonly LeftOut[] {
+  return checked.flatMap((each) => {
+    const { finding, rejected, rejectedSources } = each;
+    const items: LeftOut['items'] = [
+      ...rejected.map(({ quote, address, reason }) => ({
+        quote: shown(quote),
+        address: shown(address),
+        kind: reason.kind,
+        why: reasonText(reason, address),
+      })),
+      ...rejectedSources.map(({ address, reason }) => ({
+        quote: null,
+        address: shown(address),
+        kind: reason.kind,
+        why: reasonText(reason, address),
+      })),
+      ...(finding.evidence.length > 0
+        ? []
+        : [{ quote: null, address: null, kind: 'no_evidence' as const, why: NO_EVIDENCE }]),
+    ];
+    if (items.length === 0) return [];
+    return [{ finding: finding.id, claim: shown(finding.claim), wholeFinding: isLeftOut(each), items }];
+  });
+}
+
+type Unfetched = Extract<Rejection, { kind: 'not_fetched' | 'refused' }>;
+
+interface Pages {
+  /** Fetched versions of the page at an address, the newest first. */
+  readonly fetched: (address: string) => readonly FetchEntry[];
+  readonly unfetched: (address: string) => Unfetched;
+  readonly textOf: (page: FetchEntry) => NormalisedText;
+}
+
+/** Texts are normalised when they are first needed, each once. */
+function pagesOf({ fetched, refused }: FetchLog, texts: ReadonlyMap<string, string>): Pages {
+  const versions = new Map<string, FetchEntry[]>();
+  for (const entry of fetched.toReversed()) {
+    if (!isSuccess(entry) || !texts.has(entry.hash)) continue;
+    for (const key of keysOf(entry)) versions.set(key, versions.get(key) ?? []);
+    for (const key of keysOf(entry)) versions.get(key)?.push(entry);
+  }
+  const failures = fetched.filter((entry) => !isSuccess(entry));
+  const refusals = new Map<string, Unfetched>();
+  for (const { status, ...entry } of failures)
+    for (const key of keysOf(entry))
+      refusals.set(key, { kind: 'refused', status, why: `the server answered ${status}` });
+  for (const { status, reason, ...entry } of refused)
+    for (const key of keysOf(entry)) refusals.set(key, { kind: 'refused', status, why: reason });
+  const prepared = new Map<string, NormalisedText>();
+  return {
+    fetched: (address) => versions.get(normalisedAddress(address)) ?? [],
+    unfetched: (address) => refusals.get(normalisedAddress(address)) ?? { kind: 'not_fetched' },
+    textOf: ({ hash }) => {
+      const text = prepared.get(hash) ?? normalised(texts.get(hash) ?? '');
+      prepared.set(hash, text);
+      return text;
+    },
+  };
+}
+
+function isSuccess({ status }: FetchEntry): boolean {
+  return status >= 200 && status < 300;
+}
+
+function keysOf({
+  requested,
+  address,
+}: {
+  readonly requested: string;
+  readonly address: string | null;
+}): ReadonlySet<string> {
+  return new Set([requested, ...(address === null ? [] : [address])].map(normalisedAddress));
+}
+
+function checkFinding(finding: Finding, pages: Pages): CheckedFinding {
+  const checked = finding.evidence.map((evidence) => checkEvidence(evidence, pages));
+  const standing = checked.filter((each) => 'page' in each);
+  const rejected = checked.filter((each) => 'reason' in each);
+  const quotes = standing.map(({ quote }) => quote);
+  const missing = standing.length === 0 ? [] : missingDetails(finding.claim, quotes);
+  const reason = { kind: 'detail_absent', missing } as const;
+  const accepted = missing.length === 0 ? standing : [];
+  return {
+    finding,
+    accepted,
+    rejected:
+      missing.length === 0
+        ? rejected
+        : [...rejected, ...standing.map(({ quote, address }) => ({ quote, address, reason }))],
+    sources: sourcesOf(finding, accepted),
+    rejectedSources: rejectedSourcesOf(finding, accepted, pages),
+  };
+}
+
+function checkEvidence({ quote, address }: Evidence, pages: Pages): AcceptedEvidence | RejectedEvidence {
+  const versions = pages.fetched(address);
+  // The newest version tells why.
+  let reason: Rejection | null = null;
+  for (const page of versions) {
+    const found = findQuote(quote, pages.textOf(page));
+    if (found.stands) return { quote, address, page, spans: found.spans };
+    reason ??= { kind: found.why === 'too_short' ? 'quote_too_short' : 'quote_absent', part: found.part };
+  }
+  return { quote, address, reason: reason ?? pages.unfetched(address) };
+}
+
+function sourcesOf(finding: Finding, accepted: readonly AcceptedEvidence[]): readonly CheckedSource[] {
+  return distinctSources(accepted.map(({ page }) => page)).map((page) => {
+    const listed = finding.sources.find(({ address }) => keysOf(page).has(normalisedAddress(address)));
+    return { page, rating: listed === undefined ? null : { credibility: listed.credibility, why: listed.why } };
+  });
+}
+
+function rejectedSourcesOf(
+  finding: Finding,
+  accepted: readonly AcceptedEvidence[],
+  pages: Pages,
+): readonly RejectedSource[] {
+  const quoted = new Set(accepted.flatMap(({ page }) => [...keysOf(page)]));
+  return finding.sources.flatMap(({ address }): readonly RejectedSource[] => {
+    if (quoted.has(normalisedAddress(address))) return [];
+    const isFetched = pages.fetched(address).length > 0;
+    return [{ address, reason: isFetched ? { kind: 'not_quoted' } : pages.unfetched(address) }];
+  });
+}
+
+const NO_EVIDENCE = 'The finding has no evidence.';
+
+/** The reason, and the way out. */
+function rejectionText(reason: Rejection, address: string): string {
+  const wayOut = {
+    not_fetched: 'Fetch it and quote it, or quote a page that this run fetched.',
+    refused: 'Quote another page.',
+    quote_absent: 'Copy a passage of the page word for word.',
+    quote_too_short: 'Quote a longer passage.',
+    detail_absent: 'Quote a passage that states this as well, or leave it out of the claim.',
+  } satisfies Record<Rejection['kind'], string>;
+  return `${reasonText(reason, address)} ${wayOut[reason.kind]}`;
+}
+
+function reasonText(reason: Rejection | RejectedSource['reason'], address: string): string {
+  const page = `The page ${shown(address)}`;
+  switch (reason.kind) {
+    case 'not_fetched':
+      return `${page} was not fetched in this run.`;
+    case 'refused':
+      return `${page} was refused (${reason.status === null ? 'no status' : `status ${reason.status}`}): ${shown(reason.why)}.`;
+    case 'quote_absent':
+      return `${page} does not contain "${shown(reason.part)}".`;
+    case 'quote_too_short':
+      return `"${shown(reason.part)}" is too short: a quote has at least ${SHORTEST_QUOTE.words} words and ${SHORTEST_QUOTE.characters} characters, and ${SHORTEST_PART_WORDS} words in each part between ellipses.`;
+    case 'detail_absent':
+      return `The quotes do not state ${reason.missing.map(({ kind, text }) => `the ${kind} "${shown(text)}"`).join(', ')}.`;
+    case 'not_quoted':
+      return `${page} was fetched, and no accepted quote stands in it.`;
+    default:
+      return reason satisfies never;
+  }
+}
+
+/** Characters of a foreign text in a message. */
+const LONGEST_SHOWN = 300;
+
+/** One line of a foreign text, shortened. */
+function shown(text: string): string {
+  const line = text
+    .slice(0, LONGEST_SHOWN * 4)
+    .replace(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+    .trim();
+  return line.length <= LONGEST_SHOWN ? line : `${line.slice(0, LONGEST_SHOWN)}…`;
+}

@@ -1,0 +1,277 @@
+/**
+ * Compares the details of a claim (numbers, dates, proper names) with the passages that are quoted for it. Pure, and linear in the
+ * length of both.
+ */
+import { type CalendarDate, type DateFact, datesIn } from './detail-dates.ts';
+import { isCurrencyOfNext, type NumberFact, numbersIn } from './detail-numbers.ts';
+import { type Word, wordsOf } from './detail-words.ts';
+
+export interface Detail {
+  readonly kind: 'number' | 'date' | 'name';
+  /** As the claim writes it, in the form of `readable`. */
+  readonly text: string;
+}
+
+/**
+ * The details of a claim that stand in none of its quoted passages, in the claim's order, each once; empty when all stand there.
+ * The passages count together. The topic of the run does not count: a name in it must stand in a passage as well.
+ *
+ * **Numbers** are compared by value: `3 million`, `3M` and `3,000,000`; `1.5` and `1,5`; `1,500`, `1 500` and `1.500`; `three` and `3`.
+ * Number words are English ones up to the trillions; "one" is none as a pronoun (`one of`, `no one`). A percentage needs a
+ * percentage. Of two known units that differ (`km` and `miles`), the passage does not state the number; a unit that is missing on
+ * one side is not compared. `3 to 5 percent` gives both numbers the unit. Ratios, times and fractions (`3:1`, `10:30`, `1/2`) stand
+ * as they are written.
+ *
+ * **Dates** are compared by what they name: `2024-05-01`, `May 1, 2024`, `1 May 2024`, `1.5.2024`. A passage may name less than the
+ * claim only in that its year stands elsewhere in the passages. A year of the claim stands in any date of that year, and in a
+ * number of four digits. Four digits that do not follow a word such as "in" may also be a number (`2000 people`, `2,000 people`).
+ *
+ * **Names** are capitalised words that begin no sentence, acronyms, words with capitals inside (`GitHub`, `iPhone`), words of letters
+ * and digits (`H2O`, `GPT-4`) and versions (`v2.3`, `version 2.3`, `2.3.1`). The first word of a sentence, also behind a colon, is a name
+ * only when it is one of the last four. Capitalised function words (`The`, `Of`) and "I" are none. A name of several words is compared word by
+ * word. Possessive, plural `s`, hyphens, points and accents do not count; case does not count in names of five letters and more.
+ */
+export function missingDetails(claim: string, passages: readonly string[]): readonly Detail[] {
+  const said = statedIn(passages);
+  const seen = new Set<string>();
+  return detailsOf(claim).flatMap(({ kind, text, stands }) => {
+    const key = `${kind} ${text}`;
+    if (seen.has(key) || stands(said)) return [];
+    seen.add(key);
+    return [{ kind, text }];
+  });
+}
+
+/** The details of a text in canonical form, for the comparison of two claims: equal sets mean that none of them differs. */
+export function detailKeys(text: string): ReadonlySet<string> {
+  return new Set(detailsOf(text).map(({ kind, key }) => `${kind} ${key}`));
+}
+
+interface Checked extends Detail {
+  readonly key: string;
+  readonly stands: (said: Stated) => boolean;
+}
+
+function detailsOf(claim: string): readonly Checked[] {
+  const words = wordsOf(claim);
+  const { dates, numbers, taken } = factsOf(words);
+  const ambiguous = new Map(numbers.map((number) => [number.from, number]));
+  const dated = new Set(dates.map(({ from }) => from));
+  const found = [
+    ...dates.map((date) => ({ at: date.from, detail: dateDetail(date, ambiguous.get(date.from)) })),
+    ...numbers.flatMap((number) =>
+      dated.has(number.from) ? [] : [{ at: number.from, detail: numberDetail(number, words) }],
+    ),
+    ...words.flatMap((_, at) => {
+      const detail = taken.has(at) ? null : nameDetail(words, at);
+      return detail === null ? [] : [{ at, detail }];
+    }),
+  ];
+  return found.sort((a, b) => a.at - b.at).map(({ detail }) => detail);
+}
+
+interface Facts {
+  readonly dates: readonly DateFact[];
+  /** Contains the date as well where four digits may be either. */
+  readonly numbers: readonly NumberFact[];
+  /** Indexes of the words of dates and numbers. */
+  readonly taken: ReadonlySet<number>;
+}
+
+function factsOf(words: readonly Word[]): Facts {
+  const found = datesIn(words);
+  const dated = new Set(found.filter(({ asNumber }) => asNumber === 'never').flatMap(indexesOf));
+  const numbers = numbersIn(words, (at) => dated.has(at) || isDecade(words[at]) || isVersion(words, at));
+  const scaled = new Set(numbers.filter((number) => hasScale(number) && !number.inherits).map(({ from }) => from));
+  const dates = found.filter(({ from }) => !scaled.has(from));
+  const plainYears = new Set(dates.filter(({ asNumber }) => asNumber === 'with_unit').map(({ from }) => from));
+  const kept = numbers.filter((number) => !plainYears.has(number.from) || (hasScale(number) && number.unit !== '%'));
+  return { dates, numbers: kept, taken: new Set([...dates, ...kept].flatMap(indexesOf)) };
+}
+
+function hasScale({ from, to, unit }: NumberFact): boolean {
+  return unit !== null || to - from > 1;
+}
+
+function indexesOf({ from, to }: { readonly from: number; readonly to: number }): readonly number[] {
+  return Array.from({ length: to - from }, (_, index) => from + index);
+}
+
+/** Everything that the passages of a claim state. */
+interface Stated {
+  readonly numbers: ReadonlyMap<string, readonly NumberFact[]>;
+  readonly dates: readonly CalendarDate[];
+  readonly years: ReadonlySet<number>;
+  readonly names: ReadonlySet<string>;
+  readonly lowerCaseNames: ReadonlySet<string>;
+}
+
+function statedIn(passages: readonly string[]): Stated {
+  const numbers = new Map<string, NumberFact[]>();
+  const dates: CalendarDate[] = [];
+  const years = new Set<number>();
+  const names = new Set<string>();
+  for (const words of passages.map(wordsOf)) {
+    const facts = factsOf(words);
+    for (const number of facts.numbers) for (const reading of number.readings) filed(numbers, reading).push(number);
+    const readings = facts.dates.flatMap((date) => date.readings);
+    dates.push(...readings);
+    for (const { year } of readings) if (year !== null) years.add(year);
+    for (const [at, { text }] of words.entries()) {
+      for (const [year] of text.matchAll(/(?<!\d)(?:1\d|2[01])\d\d(?!\d)/g)) years.add(Number(year));
+      for (const name of nameKeysAt(words, at)) names.add(name);
+    }
+  }
+  return { numbers, dates, years, names, lowerCaseNames: new Set([...names].map((name) => name.toLowerCase())) };
+}
+
+function filed(lists: Map<string, NumberFact[]>, key: string): NumberFact[] {
+  const list = lists.get(key) ?? [];
+  lists.set(key, list);
+  return list;
+}
+
+function dateDetail(date: DateFact, number: NumberFact | undefined): Checked {
+  const isYear = date.readings.some(({ year }) => year !== null && year >= 1900 && year < 2100);
+  return {
+    kind: date.asNumber !== 'never' && !isYear ? 'number' : 'date',
+    text: date.text,
+    key: JSON.stringify(date.readings),
+    stands: (said) =>
+      date.readings.some((reading) => standsDate(reading, said)) ||
+      (number !== undefined && standsNumber(number, said)),
+  };
+}
+
+function standsDate({ year, month, day }: CalendarDate, { dates, years }: Stated): boolean {
+  if (month === null) return year !== null && years.has(year);
+  return dates.some(
+    (date) =>
+      date.month === month &&
+      (day === null || date.day === day) &&
+      (year === null || date.year === year || (date.year === null && years.has(year))),
+  );
+}
+
+function numberDetail(number: NumberFact, words: readonly Word[]): Checked {
+  const name = words[number.from - 1]?.text ?? '';
+  const joined = /\p{Lu}/u.test(name) && words[number.from]?.gap === ' ' ? nameKey(name) + nameKey(number.text) : null;
+  return {
+    kind: 'number',
+    text: textOf(words, number),
+    key: `${number.readings.join('|')} ${number.unit ?? ''}`,
+    // `GPT 4` stands in a passage about GPT-4.
+    stands: (said) => standsNumber(number, said) || (joined !== null && said.names.has(joined)),
+  };
+}
+
+function textOf(words: readonly Word[], { text, from, to }: NumberFact): string {
+  const behind = words.slice(from + text.split(' ').length, to).map(({ text }) => ` ${text}`);
+  const sign = /^ ?[%‰]/.exec(words[from]?.after ?? '')?.[0] ?? '';
+  return text + sign + behind.join('');
+}
+
+function standsNumber(number: NumberFact, { numbers }: Stated): boolean {
+  return number.readings.some((reading) => numbers.get(reading)?.some((stated) => isSameUnit(number, stated)) === true);
+}
+
+function isSameUnit(claimed: NumberFact, stated: NumberFact): boolean {
+  if (claimed.unit === stated.unit || claimed.inherits) return true;
+  if (claimed.unit === null) return stated.inherits || stated.unit !== '%';
+  return stated.unit === null && claimed.unit !== '%';
+}
+
+/** Capitalised words that are no names: those of titles, and forms of address. */
+const FUNCTION_WORDS: ReadonlySet<string> = new Set(
+  'Dr Mr Mrs Ms Prof A An And Are As At But By For From He His I If In Into Is It Its No Not Of On Or Our She So Than That The Their Then There These They This Those To Was We When Which With You'.split(
+    ' ',
+  ),
+);
+
+function nameDetail(words: readonly Word[], at: number): Checked | null {
+  const word = words[at];
+  if (word === undefined || isCurrencyOfNext(words, at)) return null;
+  const { text, startsSentence } = word;
+  if (isDecade(word)) return nameCheck('date', text, [[nameKey(text)]]);
+  if (isVersion(words, at)) return nameCheck('name', text, [[nameKey(text)]]);
+  const parts = text.split(PART_MARK);
+  const isNamePart = parts.map((part, index) => isName(part, startsSentence && index === 0));
+  if (!isNamePart.includes(true)) return null;
+  const isWord = parts.map((part, index) => isNamePart[index] !== true && /^\p{Ll}+$/u.test(part));
+  const core = parts.slice(isWord.indexOf(false), isWord.lastIndexOf(false) + 1);
+  const nameParts = parts.filter((_, index) => isNamePart[index] === true).map(nameKey);
+  const hasFigures = core.some((part) => /^\d+$/.test(part));
+  const ways = [[nameKey(text)], [nameKey(core.join('-'))], ...(hasFigures ? [] : [nameParts])];
+  return nameCheck('name', core.join('').length === text.length ? text : core.join('-'), ways);
+}
+
+/** @param ways of each way to write the name, the words that must all stand */
+function nameCheck(kind: Detail['kind'], text: string, ways: readonly (readonly string[])[]): Checked {
+  return {
+    kind,
+    text: text.replace(/'s?$/, ''),
+    key: (ways.at(-1) ?? []).join(' ').toLowerCase(),
+    stands: (said) => ways.some((names) => names.every((name) => standsName(name, said))),
+  };
+}
+
+function standsName(name: string, { names, lowerCaseNames }: Stated): boolean {
+  return [name, name.endsWith('s') && name.length > 3 ? name.slice(0, -1) : `${name}s`].some((form) => {
+    if (names.has(form) || (form.length >= 5 && lowerCaseNames.has(form.toLowerCase()))) return true;
+    return form.length === 4 && (names.has(form.toUpperCase()) || names.has(capitalised(form)));
+  });
+}
+
+function capitalised(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1).toLowerCase();
+}
+
+/** Marks that join the words of a compound. */
+const PART_MARK = /[-/_,:]/;
+/** Parts of a compound in a passage of which every run may be a name. */
+const MOST_PARTS = 8;
+
+/** All names that the words at a place of a passage may be: `GPT-4-based` is `GPT`, `GPT-4`, `4-based` and so on. */
+function nameKeysAt(words: readonly Word[], at: number): readonly string[] {
+  const { text, gap } = words[at] ?? { text: '', gap: '' };
+  const previous = gap === ' ' ? (words[at - 1]?.text ?? '') : '';
+  const isFigure = /^[\d.]+$/.test(text);
+  // A plain number is no version, but behind a name it may be one: `Python 3.11`.
+  if (isFigure && !isVersion(words, at) && !/\p{Lu}/u.test(previous)) return [];
+  const parts = text.split(PART_MARK).slice(0, MOST_PARTS).map(nameKey);
+  const runs = parts.flatMap((_, from) =>
+    parts.slice(from).map((_, length) => parts.slice(from, from + length + 1).join('')),
+  );
+  return [nameKey(text), ...runs, ...(isFigure && previous !== '' ? [nameKey(previous) + nameKey(text)] : [])];
+}
+
+function isName(part: string, startsSentence: boolean): boolean {
+  if (/^I(?:'|$)/.test(part)) return false;
+  if (/\p{L}/u.test(part) && /\d/.test(part)) return true;
+  if (/.\p{Lu}/u.test(part) || /[+#]$/.test(part)) return true;
+  return /^\p{Lu}/u.test(part) && !startsSentence && !FUNCTION_WORDS.has(part);
+}
+
+/** One form of a name: without accents, possessive and the marks within it. Points between digits stay. */
+function nameKey(name: string): string {
+  if (DECADE.test(name)) return `${name.slice(0, 4)}s`;
+  return name
+    .normalize('NFD')
+    .replace(/\p{M}/gu, '')
+    .replace(/'s?$/, '')
+    .replace(/[-'&/_,:]|(?<!\d)\.|\.(?!\d)/g, '')
+    .replace(/^[vV](?=\d)/, '');
+}
+
+const DECADE = /^[12]\d\d0'?s$/;
+
+function isDecade(word: Word | undefined): boolean {
+  return word !== undefined && DECADE.test(word.text);
+}
+
+/** `2.3.1`, and the number behind "version". Groups of three digits are a number. */
+function isVersion(words: readonly Word[], at: number): boolean {
+  const text = words[at]?.text ?? '';
+  if (/^\d+(?:\.\d+){2,9}$/.test(text) && !/^\d{1,3}(?:\.\d{3}){1,9}$/.test(text)) return true;
+  return /^\d/.test(text) && /^(?:version|release|v|ver)$/i.test(words[at - 1]?.text ?? '');
+}

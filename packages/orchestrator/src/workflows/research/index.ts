@@ -1,0 +1,43 @@
+/** Research: rounds of agents that search and read, and a report of which every passage was looked up. */
+import { COMMON_GATES } from '@autonomous/shared';
+import type { Workflow } from '../workflow.ts';
+import { researchActivities } from './activities.ts';
+import { RESEARCH_EVENTS } from './events.ts';
+import { researchV1 } from './research-1.ts';
+import { roles } from './roles/index.ts';
+
+export const research: Workflow = {
+  name: 'research',
+  title: 'Research',
+  versions: [researchV1],
+  roles,
+  stages: [
+    { name: 'preparation', title: 'Preparation' },
+    { name: 'researching', title: 'Research', timeoutMinutes: 60 },
+    { name: 'synthesising', title: 'Synthesis', timeoutMinutes: 30 },
+    { name: 'reporting', title: 'Report', timeoutMinutes: 30 },
+    { name: 'publishing', title: 'Publishing' },
+  ],
+  trustModes: [
+    {
+      name: 'implementation',
+      title: 'Report',
+      description: 'Approve the report before it is published.',
+      default: 'auto',
+    },
+  ],
+  gates: {
+    ...COMMON_GATES,
+    research_result: {
+      title: 'Report',
+      presents: 'document',
+      document: 'research_report',
+      labels: { approve: { button: 'Publish' }, reject: { button: 'Research further' } },
+      details: { open: 'Open questions' },
+    },
+  },
+  documents: { research_report: { title: 'Report', drawnAs: 'markdown' } },
+  events: RESEARCH_EVENTS,
+  progressWord: 'rounds done',
+  activities: researchActivities,
+};

@@ -1,0 +1,379 @@
+/**
+ * A research run: in each round agents search and read, the server checks what they bring back, and the synthesiser works it into the
+ * report and says what is to be asked next. The research ends when the rounds bring little that is new.
+ */
+import { assign, enqueueActions } from 'xstate';
+import { WAYS } from '../../activities/ways.ts';
+import { callEnded } from '../parts/costs.ts';
+import { verdictOf } from '../parts/fan-out.ts';
+import { takenEverywhere } from '../parts/notes.ts';
+import { leaving, pausedState } from '../parts/pausing.ts';
+import { outcomeOf } from '../parts/pull-request.ts';
+import { headerOf } from '../parts/run-context.ts';
+import { awaitingResult, compiling, findingConcerns, publishing, repairing } from './finishing.ts';
+import { directionsOf, NO_TEXTS } from './report-texts.ts';
+import {
+  agentInput,
+  blockingFailures,
+  counted,
+  failedAt,
+  isOfAgent,
+  messageOf,
+  reasonOf,
+  reportInput,
+  researchSetup,
+} from './setup.ts';
+import { type ResearchContext, researchInputSchema, type ResearchRunInput } from './types.ts';
+
+const preparing = researchSetup.createStateConfig({
+  meta: { status: 'running', stage: 'preparation' },
+  invoke: {
+    id: 'prepare',
+    src: 'prepare',
+    input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
+    onDone: {
+      target: 'reading',
+      actions: enqueueActions(({ enqueue, event }) => {
+        const { config, baseCommit, excludePaths, notices } = event.output;
+        enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths });
+        enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
+      }),
+    },
+    onError: failedAt('preparation'),
+  },
+});
+
+/** Looks what there is to work with: files of the project, and a search. */
+const reading = researchSetup.createStateConfig({
+  meta: { status: 'running', stage: 'preparation' },
+  invoke: {
+    id: 'readTopic',
+    src: 'readTopic',
+    input: ({ context }) => ({
+      ...headerOf(context),
+      baseCommit: context.baseCommit,
+      topic: context.input.topic,
+      researchers: context.input.researchers,
+    }),
+    onDone: {
+      target: 'synthesising',
+      actions: enqueueActions(({ enqueue, event }) => {
+        const { slug, hasCode, canSearch } = event.output;
+        enqueue.assign({ slug, hasCode });
+        if (!canSearch)
+          enqueue.emit({
+            type: 'NOTICE',
+            message:
+              'No search is configured: researchers read only addresses that the request names or that they know. Set EXA_API_KEY or BRAVE_API_KEY of the server, or give the researcher a search of an MCP server.',
+          });
+      }),
+    },
+    onError: failedAt('preparation'),
+  },
+});
+
+const isOver = ({ context }: { readonly context: ResearchContext }): boolean =>
+  context.agents !== null && verdictOf(context.agents) !== 'running';
+
+const isBlocked = ({ context }: { readonly context: ResearchContext }): boolean =>
+  isOver({ context }) && blockingFailures(context).length > 0;
+
+/** Pauses with the first failure that a person has to deal with. */
+const pausing = {
+  guard: isBlocked,
+  target: '#research.paused',
+  actions: [
+    {
+      type: 'rememberFailure',
+      params: ({ context }: { readonly context: ResearchContext }) => ({
+        stage: 'researching',
+        error: blockingFailures(context)[0]?.error,
+      }),
+    },
+    'askAgainLater',
+  ],
+} as const;
+
+/** The agents of the round work at the same time, each on a question of its own. */
+const researching = researchSetup.createStateConfig({
+  meta: { status: 'running', stage: 'researching' },
+  entry: 'startAgents',
+  always: [pausing, { guard: isOver, target: 'checking' }],
+});
+
+/** The passages that were not found go back to those who reported them. */
+const correcting = researchSetup.createStateConfig({
+  meta: { status: 'running', stage: 'researching' },
+  entry: 'startAgents',
+  always: [pausing, { guard: isOver, target: 'checking' }],
+});
+
+/** The server looks up each passage, and compares the findings with those that are known. */
+const checking = researchSetup.createStateConfig({
+  meta: { status: 'running', stage: 'researching' },
+  initial: 'comparing',
+  states: {
+    comparing: {
+      invoke: {
+        id: 'checkFindings',
+        src: 'checkFindings',
+        input: ({ context }) => ({
+          ...headerOf(context),
+          baseCommit: context.baseCommit,
+          round: context.round,
+          reports: context.reports,
+        }),
+        onDone: {
+          target: 'deciding',
+          actions: { type: 'keepChecked', params: ({ event }) => ({ checked: event.output }) },
+        },
+        onError: failedAt('researching'),
+      },
+    },
+    deciding: {
+      always: [
+        {
+          guard: ({ context }) => !context.correcting && (context.checked?.leftOut.length ?? 0) > 0,
+          target: '#research.active.correcting',
+          actions: 'sendBack',
+        },
+        { guard: ({ context }) => (context.checked?.doubts.length ?? 0) > 0, target: 'judging' },
+        { target: '#research.active.synthesising', actions: 'endRound' },
+      ],
+    },
+    judging: {
+      invoke: {
+        id: 'novelty-judge',
+        src: 'judge',
+        input: ({ context }) => ({
+          ...agentInput(context, 'novelty-judge'),
+          doubts: context.checked?.doubts ?? [],
+        }),
+        onDone: {
+          target: 'deciding',
+          actions: [
+            ...callEnded('novelty-judge'),
+            {
+              type: 'keepVerdicts',
+              params: ({ event }) => ({ isNew: event.output.isNew, why: event.output.why }),
+            },
+          ],
+        },
+        onError: [
+          {
+            // Better a finding that is there twice than one that is missing.
+            guard: ({ event }) => isOfAgent(event.error) || reasonOf(event.error) === 'model_unavailable',
+            target: 'deciding',
+            actions: {
+              type: 'keepVerdicts',
+              params: ({ context, event }) => ({
+                isNew: [],
+                why: (context.checked?.doubts ?? []).map(
+                  () => `No judge was to be had, so that it counts as new: ${messageOf(event.error)}`,
+                ),
+              }),
+            },
+          },
+          failedAt('researching'),
+        ],
+      },
+    },
+  },
+});
+
+/** The texts of the report, and the questions of the next round. */
+const synthesising = researchSetup.createStateConfig({
+  meta: { status: 'running', stage: 'synthesising' },
+  initial: 'writing',
+  states: {
+    writing: {
+      invoke: {
+        id: 'synthesiser',
+        src: 'synthesise',
+        input: ({ context }) => ({
+          ...agentInput(context, 'synthesiser'),
+          round: context.round,
+          wanted: {
+            web: context.ends === null ? context.input.researchers : 0,
+            repository: context.ends === null && context.hasCode ? context.input.analysts : 0,
+          },
+          texts: context.texts,
+          fresh: context.fresh,
+          summaries: context.reports.map(({ summary }) => summary),
+          contradictions: context.reports.flatMap(({ contradictions }) => contradictions),
+          followUps: context.reports.flatMap(({ followUps }) => followUps),
+          unsupported: context.unsupported,
+        }),
+        onDone: {
+          target: 'committing',
+          actions: [
+            ...callEnded('synthesiser'),
+            {
+              type: 'keepTexts',
+              params: ({ context, event }) => ({
+                update: event.output.update,
+                unsupported: event.output.unsupported,
+                directions: directionsOf(context, event.output.update.directions),
+              }),
+            },
+            assign({ scripted: ({ event }) => event.output.cost.scripted }),
+          ],
+        },
+        onError: failedAt('synthesising'),
+      },
+    },
+    committing: {
+      invoke: {
+        id: 'commitReport',
+        src: 'commitReport',
+        input: ({ context }) => reportInput(context, 'in_progress'),
+        onDone: {
+          target: 'deciding',
+          actions: { type: 'keepReportFile', params: ({ event }) => ({ written: event.output }) },
+        },
+        onError: failedAt('synthesising'),
+      },
+    },
+    deciding: {
+      always: [
+        { guard: ({ context }) => context.ends !== null, target: '#research.active.compiling' },
+        { target: '#research.active.researching', actions: 'beginRound' },
+      ],
+    },
+  },
+});
+
+const resume = {
+  type: 'resume',
+  params: ({ event }: { readonly event: { readonly notes?: string } }) => ({ notes: event.notes }),
+} as const;
+
+/** The actor that an event of its end names. */
+const endedActor = (type: string): string => type.slice(type.indexOf('.actor.') + '.actor.'.length);
+
+export const researchMachine = researchSetup.createMachine({
+  id: 'research',
+  initial: 'active',
+  context: ({ input }) => initialContext(input),
+  on: {
+    ...takenEverywhere('.cancelled'),
+    // An agent of a round may end in any state, also while the run is paused.
+    'xstate.done.actor.*': {
+      actions: {
+        type: 'keepReport',
+        params: ({ event }) => ({
+          id: endedActor(event.type),
+          report: event.output.report,
+          cost: event.output.cost,
+        }),
+      },
+    },
+    'xstate.error.actor.*': {
+      actions: {
+        type: 'keepAgentFailure',
+        params: ({ event }) => ({ id: endedActor(event.type), error: event.error }),
+      },
+    },
+  },
+  states: {
+    active: {
+      initial: 'preparing',
+      states: {
+        preparing,
+        reading,
+        researching,
+        correcting,
+        checking,
+        synthesising,
+        compiling,
+        repairing,
+        findingConcerns,
+        awaitingResult,
+        publishing,
+        last: { type: 'history', history: 'deep' },
+      },
+    },
+    // Commits that others pushed to the branch are not taken in: a report has no checks that would test them.
+    paused: researchSetup.createStateConfig(
+      pausedState('#research.active.last', {
+        decisions: () => null,
+        ways: [WAYS.leavePushed, WAYS.pullRequest, WAYS.leaveBranch, WAYS.pushBeside],
+        on: {
+          RETRY_REQUESTED: { target: '#research.active.last', actions: resume },
+          CLARIFICATION_ANSWERED: [
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.leavePushed, WAYS.pullRequest] } },
+              target: '#research.completed',
+              actions: [leaving, 'reportLeft', 'endPause'],
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.leaveBranch] } },
+              target: '#research.active.publishing.recording',
+              actions: [leaving, 'endPause'],
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.pushBeside] } },
+              target: '#research.active.publishing.pushingBeside',
+              actions: 'endPause',
+            },
+          ],
+        },
+      }),
+    ),
+    completed: {
+      type: 'final',
+      meta: {
+        status: 'completed',
+        message: (context) =>
+          `The report on '${context.input.topic}' has ${counted(context.findings, 'finding')} of ${counted(context.rounds.length, 'round')}. ${outcomeOf(context)}`,
+      },
+    },
+    cancelled: { type: 'final', meta: { status: 'cancelled' } },
+  },
+});
+
+function initialContext(input: ResearchRunInput): ResearchContext {
+  return {
+    runId: input.runId,
+    projectId: input.projectId,
+    request: input.request,
+    branch: input.branch,
+    startedAt: input.startedAt,
+    input: researchInputSchema.parse(input.input ?? {}),
+    config: input.config,
+    requestedConfig: input.requestedConfig,
+    baseCommit: '',
+    head: '',
+    codeTree: null,
+    excludePaths: [],
+    notes: [],
+    calls: {},
+    slug: '',
+    hasCode: false,
+    round: 0,
+    rounds: [],
+    countedFrom: 0,
+    directions: [],
+    agents: null,
+    correcting: false,
+    sentBack: {},
+    reports: [],
+    checked: null,
+    fresh: [],
+    findings: 0,
+    sources: 0,
+    texts: NO_TEXTS,
+    unsupported: [],
+    ends: null,
+    repairs: 0,
+    versions: 0,
+    reportHash: null,
+    scripted: false,
+    compiled: null,
+    concerns: [],
+    failure: null,
+    published: null,
+    merged: false,
+    paused: null,
+  };
+}

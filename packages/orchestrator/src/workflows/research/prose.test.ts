@@ -1,0 +1,95 @@
+/** Sentences of a report stay only where findings support them. */
+import { describe, expect, it } from 'vitest';
+import { supported } from './prose.ts';
+import type { Finding, ReportUpdate } from './types.ts';
+
+const FINDINGS: readonly Finding[] = [
+  {
+    id: 'F1',
+    claim: 'The oldest bell was cast in 1288.',
+    evidence: [
+      { quote: 'The oldest bell was cast in 1288 and weighs 4,500 kilograms.', address: 'https://a.test/', hash: 'h' },
+    ],
+    sources: [],
+    confidence: 'high',
+    round: 1,
+  },
+  {
+    id: 'F2',
+    claim: 'Parish records name 1291.',
+    evidence: [{ quote: 'Records of the parish name the year 1291.', address: 'https://b.test/', hash: 'i' }],
+    sources: [],
+    confidence: 'low',
+    round: 1,
+  },
+];
+const UPDATE: ReportUpdate = { themes: [], conflicts: [], openQuestions: [], directions: [] };
+const checked = (executiveSummary: string) => {
+  const { update, unsupported } = supported({ ...UPDATE, executiveSummary }, FINDINGS);
+  return { text: update.executiveSummary, unsupported };
+};
+
+describe('a sentence', () => {
+  it.each([
+    'The oldest bell was cast in 1288 [F1].',
+    'One source says 1288 [F1] and another 1291 [F2].',
+    'Bells matter to a town.',
+    'Two paragraphs.\n\n- one item [F1]\n- another one [F2]',
+  ])('stays: %s', (text) => {
+    expect(checked(text)).toEqual({ text, unsupported: [] });
+  });
+
+  it.each([
+    ['It was cast in 1300 [F1].', 'It was cast in 1300 [F1].'],
+    ['It was cast in 1288.', 'It was cast in 1288.'],
+    ['It was cast in 1288 [F2].', 'It was cast in 1288 [F2].'],
+    ['Nobody knows [F9].', 'Nobody knows [F9].'],
+    ['It weighs 9,000 kilograms. [F1]', 'It weighs 9,000 kilograms [F1].'],
+  ])('goes: %s', (text, sentence) => {
+    expect(checked(`Bells matter. ${text} They ring.`)).toEqual({
+      text: 'Bells matter. They ring.',
+      unsupported: [sentence],
+    });
+  });
+
+  it.each(['It weighs 4,500 kilograms. [F1] It rings.', 'It weighs 4,500 kilograms.[F1] It rings.'])(
+    'has its citations before the full stop: %s',
+    (text) => {
+      expect(checked(text)).toEqual({ text: 'It weighs 4,500 kilograms [F1]. It rings.', unsupported: [] });
+    },
+  );
+
+  it('that is all of a line takes the line with it', () => {
+    expect(checked('- It was cast in 1300 [F1].\n- It rings [F1].').text).toBe('- It rings [F1].');
+  });
+});
+
+it('leaves unknown findings out of lists, and a conflict with one position left', () => {
+  const position = (text: string, findings: readonly string[]) => ({ text, findings });
+  const { update, unsupported } = supported(
+    {
+      ...UPDATE,
+      themes: [{ id: null, title: 'Age', text: 'Old [F1].', findings: ['F1', 'F9'] }],
+      conflicts: [
+        {
+          id: null,
+          about: 'Year',
+          positions: [position('1288', ['F1']), position('1291', ['F2', 'F8'])],
+          resolution: null,
+        },
+        {
+          id: null,
+          about: 'Weight',
+          positions: [position('4,500', ['F1']), position('9,000', ['F2'])],
+          resolution: null,
+        },
+      ],
+    },
+    FINDINGS,
+  );
+  expect(update.themes[0]?.findings).toEqual(['F1']);
+  expect(update.conflicts.map(({ about, positions }) => [about, positions.map(({ findings }) => findings)])).toEqual([
+    ['Year', [['F1'], ['F2']]],
+  ]);
+  expect(unsupported).toEqual(['9,000']);
+});

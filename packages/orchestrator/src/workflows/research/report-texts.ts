@@ -1,0 +1,163 @@
+/**
+ * The texts of a report that an agent writes: how the update of a round changes them, which sentences no finding supports, and what
+ * of them the agent is shown in the next round. Pure.
+ */
+import type { Conflict, Direction, Finding, ReportTexts, ReportUpdate, ResearchContext, Theme } from './types.ts';
+
+/** Characters of each text. */
+export const LONGEST_TEXTS = { executiveSummary: 6_000, background: 4_000, theme: 3_000, analysis: 6_000 } as const;
+export const MOST_THEMES = 12;
+export const MOST_OPEN_QUESTIONS = 15;
+export const MOST_CONFLICTS = 40;
+
+export const NO_TEXTS: ReportTexts = {
+  executiveSummary: '',
+  background: '',
+  themes: [],
+  analysis: '',
+  conflicts: [],
+  openQuestions: [],
+};
+
+/** Title of the theme for findings that the agent gave no place. */
+const REST = 'Further findings';
+
+/**
+ * Works the update of a round into the texts. Each new finding gets a place: it is in the list of one theme at least.
+ * @param fresh ids of the round's new findings
+ */
+export function updated(texts: ReportTexts, update: ReportUpdate, fresh: readonly string[]): ReportTexts {
+  const placed = new Set(update.themes.flatMap(({ findings }) => findings));
+  const homeless = fresh.filter((id) => !placed.has(id));
+  const themes = update.themes.reduce(withTheme, texts.themes);
+  return {
+    executiveSummary: update.executiveSummary ?? texts.executiveSummary,
+    background: update.background ?? texts.background,
+    themes: homeless.length === 0 ? themes : withRest(themes, homeless),
+    analysis: update.analysis ?? texts.analysis,
+    conflicts: update.conflicts.reduce(withConflict, texts.conflicts),
+    openQuestions: update.openQuestions,
+  };
+}
+
+function withTheme(
+  themes: readonly Theme[],
+  { id, title, text, findings }: ReportUpdate['themes'][number],
+): readonly Theme[] {
+  const old = themes.find((theme) => theme.id === id);
+  if (old !== undefined)
+    return themes.map((theme) =>
+      theme === old ? { id: old.id, title, text, findings: union(old.findings, findings) } : theme,
+    );
+  const last = themes.at(-1);
+  // No room for one more: it goes on in the last one.
+  if (themes.length >= MOST_THEMES && last !== undefined)
+    return [...themes.slice(0, -1), { ...last, findings: union(last.findings, findings) }];
+  return [...themes, { id: nextId('T', themes), title, text, findings: union([], findings) }];
+}
+
+function withRest(themes: readonly Theme[], homeless: readonly string[]): readonly Theme[] {
+  const rest = themes.find(({ title }) => title === REST);
+  return withTheme(themes, { id: rest?.id ?? null, title: REST, text: rest?.text ?? '', findings: homeless });
+}
+
+function withConflict(
+  conflicts: readonly Conflict[],
+  { id, ...conflict }: ReportUpdate['conflicts'][number],
+): readonly Conflict[] {
+  if (conflicts.some((known) => known.id === id))
+    return conflicts.map((known) => (known.id === id ? { ...conflict, id: known.id } : known));
+  if (conflicts.length >= MOST_CONFLICTS) return conflicts;
+  return [...conflicts, { ...conflict, id: nextId('C', conflicts) }];
+}
+
+function nextId(letter: string, known: readonly { readonly id: string }[]): string {
+  const numbers = known.map(({ id }) => Number(id.slice(1)));
+  return `${letter}${Math.max(0, ...numbers) + 1}`;
+}
+
+const union = (one: readonly string[], other: readonly string[]): readonly string[] => [...new Set([...one, ...other])];
+
+/** Ids of findings that a text names, in their order. */
+export function citedIn(text: string): readonly string[] {
+  return [...new Set([...text.matchAll(/\[(F[1-9]\d{0,4})\]/g)].map(([, id = '']) => id))];
+}
+
+/** Words by which texts are compared: those of at least five letters, in lower case. */
+function wordsOf(text: string): ReadonlySet<string> {
+  return new Set(text.toLowerCase().match(/\p{L}{5,40}/gu) ?? []);
+}
+
+/** Themes that a round shows whole. */
+const SHOWN_THEMES = 3;
+
+/** Themes that new findings touch, by common words, the nearest first. */
+export function touchedBy(themes: readonly Theme[], claims: readonly string[]): readonly Theme[] {
+  const asked = wordsOf(claims.join(' '));
+  return themes
+    .map((theme) => ({
+      theme,
+      common: [...wordsOf(`${theme.title} ${theme.text}`)].filter((word) => asked.has(word)).length,
+    }))
+    .filter(({ common }) => common > 1)
+    .sort((one, other) => other.common - one.common)
+    .slice(0, SHOWN_THEMES)
+    .map(({ theme }) => theme);
+}
+
+/** What the synthesiser is shown of the report: the outline, the texts that the findings touch, and the open questions. Bounded. */
+export function shownReport(texts: ReportTexts, fresh: readonly Finding[], hasContradictions: boolean): string {
+  const touched = touchedBy(
+    texts.themes,
+    fresh.map(({ claim }) => claim),
+  );
+  const outline = texts.themes.map(
+    ({ id, title, text, findings }) => `${id} ${title} (findings: ${findings.length}): ${firstOf(text)}`,
+  );
+  const conflicts = texts.conflicts
+    .slice(-SHOWN_CONFLICTS)
+    .map(({ id, about, resolution }) => `${id} ${about}: ${resolution === null ? 'open' : 'resolved'}`);
+  const parts: readonly (readonly [string, string])[] = [
+    ['Outline of the themes', outline.join('\n')],
+    ['Executive summary', texts.executiveSummary],
+    ['Background', firstOf(texts.background)],
+    ['Analysis', hasContradictions ? texts.analysis : firstOf(texts.analysis)],
+    ...touched.map(({ id, title, text }) => [`${id} ${title}`, text] as const),
+    ['Conflicts', conflicts.join('\n')],
+    ['Open questions', texts.openQuestions.map((question) => `- ${question}`).join('\n')],
+  ];
+  return parts
+    .filter(([, text]) => text !== '')
+    .map(([title, text]) => `${title}:\n${text}`)
+    .join('\n\n');
+}
+
+const SHOWN_CONFLICTS = 12;
+const FIRST = 240;
+const firstOf = (text: string): string => (text.length <= FIRST ? text : `${text.slice(0, FIRST).toWellFormed()} […]`);
+
+/** New findings as the synthesiser sees them. */
+export function shownFindings(fresh: readonly Finding[]): string {
+  return fresh
+    .map(({ id, claim, confidence, evidence, sources }) =>
+      [
+        `[${id}] ${claim} (confidence: ${confidence})`,
+        ...evidence.map(({ quote, address }) => `  "${quote.slice(0, 400).toWellFormed()}" (${address})`),
+        ...sources.map(({ address, credibility, why }) => `  Source, credibility ${credibility}: ${address}: ${why}`),
+      ].join('\n'),
+    )
+    .join('\n');
+}
+
+/** The questions of the next round, one for each agent; the request itself where the synthesiser named too few. */
+export function directionsOf(
+  { input, hasCode, request }: Pick<ResearchContext, 'input' | 'hasCode' | 'request'>,
+  proposed: readonly Direction[],
+): readonly Direction[] {
+  const wanted = { web: input.researchers, repository: hasCode ? input.analysts : 0 } as const;
+  return (['web', 'repository'] as const).flatMap((kind) => {
+    const found = proposed.filter((direction) => direction.kind === kind).slice(0, wanted[kind]);
+    if (found.length > 0 || wanted[kind] === 0) return found;
+    return [{ kind, question: request.slice(0, 600).toWellFormed() }];
+  });
+}

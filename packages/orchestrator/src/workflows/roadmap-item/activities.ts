@@ -1,0 +1,149 @@
+/** The activities of the run of a roadmap's item, by the names that its machine gives them. */
+import { NeedsHuman } from '@autonomous/shared';
+import { check } from '../../activities/check.ts';
+import { commitOwnedFiles } from '../../activities/commit-owned-files.ts';
+import { findConcerns } from '../../activities/find-concerns.ts';
+import { integrate, takeIn } from '../../activities/integrate-base.ts';
+import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
+import { merge } from '../../activities/merge-into-base.ts';
+import { prepare } from '../../activities/prepare.ts';
+import { pushBranch } from '../../activities/push-branch.ts';
+import { recordRun } from '../../activities/record-run.ts';
+import { fetchRemote } from '../../activities/remote.ts';
+import { tidiedAll } from '../../activities/tidied.ts';
+import type { ActivityTools } from '../../activities/tools.ts';
+import type { RunHeader } from '../../activities/types.ts';
+import { watchChildren } from '../parts/watch-children.ts';
+import { hashOf } from '../../artifacts/content-hash.ts';
+import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
+import { review, writeDocument } from './agents.ts';
+import { DOCUMENT_TITLES, documentPath, progressPath, renderDocument, renderProgress } from './documents.ts';
+import { itemIn, spentBy, stateUpdate } from './item-state.ts';
+import { roles } from './roles/index.ts';
+import { release, runCommand } from './run-command.ts';
+import type { ItemActivities, ItemConfig, ItemMetrics, ItemRead, SetStateInput } from './types.ts';
+
+type Of<Name extends keyof ItemActivities> = Activity<ItemActivities[Name]['input'], ItemActivities[Name]['output']>;
+type Implementations = { readonly [Name in keyof ItemActivities]: Of<Name> };
+
+export function itemActivities(tools: ActivityTools): ActivityRegistry {
+  const activities: Implementations = {
+    prepare: prepare<ItemConfig>(tools, 'roadmap-item', roles),
+    readItem: readItem(tools),
+    setState: setState(tools),
+    writeDocument: writeDocument(tools),
+    commitDocument: commitDocument(tools),
+    commitProgress: commitProgress(tools),
+    watchTask: watchChildren(tools),
+    integrateChild: integrateChild(tools),
+    mergeChild: mergeChild(tools),
+    check: check(tools),
+    runCommand: runCommand(tools),
+    review: review(tools),
+    findConcerns: findConcerns(tools),
+    integrate: integrate(tools),
+    takeIn: takeIn(tools),
+    recordRun: recordRun(tools),
+    pushBranch: pushBranch(tools),
+    merge: merge(tools),
+    release: release(tools),
+  };
+  return tidiedAll(tools, activities);
+}
+
+/** Reads the roadmap and the item's documents at the base branch. */
+function readItem(tools: ActivityTools): Of<'readItem'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context): Promise<ItemRead> {
+      const { repository } = tools;
+      const project = await tools.project(input.projectId, input.runId);
+      await fetchRemote(tools, context, project);
+      const commit = await repository.remoteHead(project, input.baseBranch);
+      if (commit === null)
+        throw new NeedsHuman(
+          'remote_unavailable',
+          `The remote has no branch '${input.baseBranch}' any more. Push it, then retry.`,
+        );
+      const paths = (await repository.listFiles(project, commit)).filter((path) => path.startsWith('specs/'));
+      const documents = paths.filter((path) => /^specs\/[^/]+\/0[12]-[a-z]+\.md$/.test(path));
+      return itemIn(input, {
+        commit,
+        roadmap: await repository.readFile(project, commit, input.roadmap),
+        paths,
+        texts: await repository.readFiles(project, commit, documents),
+      });
+    },
+  };
+}
+
+/** Writes the state of the item into the roadmap. */
+function setState(tools: ActivityTools): Of<'setState'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const spent = await spentOf(tools, input.runId);
+      const { ownedFiles } = await tools.view(input.runId);
+      const now = { spent, at: context.startedAt, isOnBranch: ownedFiles?.to === 'branch' };
+      return commitOwnedFiles(tools, (given: SetStateInput) => stateUpdate(given, now)).perform(input, context);
+    },
+  };
+}
+
+async function spentOf(tools: ActivityTools, runId: string): Promise<ItemMetrics> {
+  return spentBy([await tools.view(runId), ...(await tools.childRuns(runId))]);
+}
+
+/** Commits a document to the run's branch. */
+function commitDocument(tools: ActivityTools): Of<'commitDocument'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const { runId, item, draft, head } = input;
+      const path = documentPath(item.slug, draft.phase);
+      const text = tools.scrub(draft.text);
+      const origin = { item: item.id, title: item.title, runId, createdAt: context.startedAt, model: draft.model };
+      const document = renderDocument(draft.phase, origin, text);
+      const message = `${DOCUMENT_TITLES[draft.phase]}: ${item.title}`;
+      const commit = await commitText(tools, context, input, { path, text: document, message });
+      return { path, artifactHash: hashOf(document), commit: commit ?? head, text, scripted: draft.scripted };
+    },
+  };
+}
+
+/** Commits the document with the state of the work. */
+function commitProgress(tools: ActivityTools): Of<'commitProgress'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const { runId, item, head, ...progress } = input;
+      const origin = { item: item.id, title: item.title, runId, createdAt: context.startedAt };
+      const commit = await commitText(tools, context, input, {
+        path: progressPath(item.slug),
+        text: tools.scrub(renderProgress(origin, progress)),
+        message: `Implementation: ${item.title}`,
+      });
+      return { commit: commit ?? head };
+    },
+  };
+}
+
+interface OwnedText {
+  readonly path: string;
+  readonly text: string;
+  readonly message: string;
+}
+
+/** @returns the commit; `null` where the branch has the text already */
+async function commitText(
+  tools: ActivityTools,
+  context: ActivityContext,
+  header: RunHeader & { readonly head: string },
+  { path, text, message }: OwnedText,
+): Promise<string | null> {
+  const { runId, projectId, request, branch, startedAt, head } = header;
+  const input = { runId, projectId, request, branch, startedAt, head, baseBranch: '' };
+  const update = () => ({ message: message.slice(0, 200).toWellFormed(), files: { [path]: () => text } });
+  const { commit } = await commitOwnedFiles(tools, update, 'branch').perform(input, context);
+  return commit;
+}

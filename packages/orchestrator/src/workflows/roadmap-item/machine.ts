@@ -1,0 +1,196 @@
+/**
+ * The run of a roadmap's item: ideation, specification and tasks are documents that people approve; each task is a child run; the
+ * result is tested, published and released. The state of the item in the roadmap follows.
+ */
+import { enqueueActions } from 'xstate';
+import { takenEverywhere } from '../parts/notes.ts';
+import { WAYS } from '../../activities/ways.ts';
+import { choosingCommit, leaving, pausedState } from '../parts/pausing.ts';
+import { outcomeOf } from '../parts/pull-request.ts';
+import { headerOf } from '../parts/run-context.ts';
+import { documentGate, documentPhase } from './document-phases.ts';
+import { entering, reading, routing } from './entering.ts';
+import { publishing, releasing } from './publishing.ts';
+import { actorOf, endedActor, failedAt, itemOf, itemSetup, messageOf } from './setup.ts';
+import { awaitingImplementation, implementing } from './tasks.ts';
+import { awaitingBugs, awaitingRelease, awaitingResult, testing } from './testing.ts';
+import { type ItemContext, itemInputSchema, type ItemRunInput } from './types.ts';
+
+const preparing = itemSetup.createStateConfig({
+  meta: { status: 'running', stage: 'preparation' },
+  invoke: {
+    id: 'prepare',
+    src: 'prepare',
+    input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
+    onDone: {
+      target: 'reading',
+      actions: enqueueActions(({ enqueue, event }) => {
+        const { config, baseCommit, excludePaths, setup, test, notices } = event.output;
+        enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths, setup, test });
+        enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
+      }),
+    },
+    onError: failedAt('preparation'),
+  },
+});
+
+const resume = {
+  type: 'resume',
+  params: ({ event }: { readonly event: { readonly notes?: string } }) => ({ notes: event.notes }),
+} as const;
+
+export const itemMachine = itemSetup.createMachine({
+  id: 'roadmap-item',
+  initial: 'active',
+  context: ({ input }) => initialContext(input),
+  on: {
+    ...takenEverywhere('.cancelled'),
+    // A child run may end in any state, also while this run is paused.
+    'xstate.done.actor.*': {
+      actions: enqueueActions(({ enqueue, context, event }) => {
+        const id = endedActor(event.type);
+        if (context.open === null || actorOf(context.open) !== id) return;
+        enqueue.assign({ open: null, ended: { ...context.open, childId: event.output.runId, error: '' } });
+        enqueue.stopChild(id);
+      }),
+    },
+    'xstate.error.actor.*': {
+      actions: enqueueActions(({ enqueue, context, event }) => {
+        const id = endedActor(event.type);
+        if (context.open === null || actorOf(context.open) !== id) return;
+        enqueue.assign({ open: null, ended: { ...context.open, childId: null, error: messageOf(event.error) } });
+        enqueue.stopChild(id);
+      }),
+    },
+  },
+  states: {
+    active: {
+      initial: 'preparing',
+      states: {
+        preparing,
+        reading,
+        entering,
+        routing,
+        ideating: documentPhase('ideating'),
+        awaitingIdeation: documentGate('ideating'),
+        specifying: documentPhase('specifying'),
+        awaitingSpecification: documentGate('specifying'),
+        decomposing: documentPhase('decomposing'),
+        awaitingTasks: documentGate('decomposing'),
+        implementing,
+        awaitingImplementation,
+        testing,
+        awaitingBugs,
+        awaitingRelease,
+        awaitingResult,
+        publishing,
+        releasing,
+        last: { type: 'history', history: 'deep' },
+      },
+    },
+    paused: itemSetup.createStateConfig(
+      pausedState('#roadmap-item.active.last', {
+        decisions: () => null,
+        ways: [WAYS.leavePushed, WAYS.pullRequest, WAYS.leaveBranch, WAYS.takeIn, WAYS.pushBeside],
+        on: {
+          RETRY_REQUESTED: [
+            {
+              guard: ({ context }) => context.blockers.length > 0,
+              target: '#roadmap-item.active.entering',
+              actions: ['tryAgain', resume],
+            },
+            { target: '#roadmap-item.active.last', actions: resume },
+          ],
+          CLARIFICATION_ANSWERED: [
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.leavePushed, WAYS.pullRequest] } },
+              target: '#roadmap-item.active.publishing.choosingEnd',
+              actions: [leaving, 'reportLeft', 'endPause'],
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.leaveBranch] } },
+              target: '#roadmap-item.active.publishing.choosingPlace',
+              actions: [leaving, 'endPause'],
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.pushBeside] } },
+              target: '#roadmap-item.active.publishing.pushingBeside',
+              actions: 'endPause',
+            },
+            {
+              guard: { type: 'takesWay', params: { ways: [WAYS.takeIn] } },
+              target: '#roadmap-item.active.publishing.takingIn',
+              actions: [choosingCommit, 'endPause'],
+            },
+          ],
+        },
+      }),
+    ),
+    completed: {
+      type: 'final',
+      meta: {
+        status: 'completed',
+        message: (context) =>
+          `'${itemOf(context).title}' is completed${context.released ? ' and released' : ''}. ${outcomeOf(context)}${context.merged ? '' : notMerged(context)}`,
+      },
+    },
+    /** There is no such item, or it cannot be worked on. */
+    notStarted: { type: 'final', meta: { status: 'failed', message: (context) => context.failure ?? '' } },
+    cancelled: { type: 'final', meta: { status: 'cancelled' } },
+  },
+});
+
+/** Its dependants may start as soon as the roadmap has it as completed. */
+function notMerged({ config }: ItemContext): string {
+  return `; merge it into ${config.git.baseBranch} before an item that waits for this one is started`;
+}
+
+function initialContext(input: ItemRunInput): ItemContext {
+  const values = itemInputSchema.parse(input.input ?? {});
+  return {
+    runId: input.runId,
+    projectId: input.projectId,
+    request: input.request,
+    branch: input.branch,
+    startedAt: input.startedAt,
+    input: values,
+    config: input.config,
+    requestedConfig: input.requestedConfig,
+    baseCommit: '',
+    head: '',
+    codeTree: null,
+    excludePaths: [],
+    setup: null,
+    test: null,
+    notes: [],
+    calls: {},
+    item: null,
+    phase: 'not-started',
+    reason: '',
+    attempts: 0,
+    blockers: [],
+    iterations: {},
+    limits: { phase: {}, all: values.maxIterations },
+    corrections: 0,
+    documents: {},
+    versions: { ideating: 0, specifying: 0, decomposing: 0 },
+    draft: null,
+    tasks: [],
+    done: [],
+    children: 0,
+    hint: '',
+    open: null,
+    ended: null,
+    integrated: null,
+    findings: [],
+    adding: [],
+    reviewedTree: null,
+    failure: null,
+    concerns: [],
+    releases: null,
+    released: false,
+    published: null,
+    merged: false,
+    paused: null,
+  };
+}

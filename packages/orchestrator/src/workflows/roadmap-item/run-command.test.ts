@@ -1,0 +1,22 @@
+import type { WorkflowEvent } from '@autonomous/shared';
+import { describe, expect, it } from 'vitest';
+import { mayHaveRun } from './run-command.ts';
+
+describe('a release', () => {
+  const event = (type: string, payload: object = {}) => ({ type, payload }) as Pick<WorkflowEvent, 'type' | 'payload'>;
+  const approved = event('APPROVAL_GRANTED');
+  const rebuilt = event('RUN_PAUSED', { reason: 'rebuilt' });
+  const retried = event('RETRY_REQUESTED');
+
+  it('may have run before where the run was rebuilt since the approval', () => {
+    expect(mayHaveRun([approved, rebuilt, retried])).toBe(true);
+  });
+
+  it.each([
+    ['it was approved after that', [rebuilt, retried, approved]],
+    ['a person has it run again', [approved, rebuilt, retried, event('FIX_DECIDED', { decision: 'retry' })]],
+    ['the run was paused for another reason', [approved, event('RUN_PAUSED', { reason: 'storage_full' }), retried]],
+  ])('has not run where %s', (_, events) => {
+    expect(mayHaveRun(events)).toBe(false);
+  });
+});
