@@ -8,6 +8,7 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { FrameLocator, Page } from 'playwright-core';
 import { checkAccessibility } from '../harness/accessibility.ts';
 import { ROOT } from '../harness/install.ts';
@@ -20,6 +21,7 @@ const NOTE = 'Two hundred words a minute.';
 const RUN = `Work through ${FILE}`;
 /** Attempts with their checks, on a machine that is busy with other things. */
 const ITEMS_TIMEOUT_MS = 180_000;
+const PACE_MS = 250;
 
 export const journey: Journey = {
   name: 'backlog',
@@ -53,12 +55,14 @@ export const journey: Journey = {
     await panel.getByRole('button', { name: 'Start the run' }).click();
     await panel.getByRole('heading', { name: RUN, level: 1 }).waitFor();
 
-    // A second run of the same table is refused while this one is not finished.
+    // A second run of the same table is refused while this one is not finished. The first has put its states into the base.
     const [run] = (await server.client.listRuns({ workflow: 'backlog' })).items;
     assert.ok(run !== undefined);
+    await begun(server.place.remote);
     await editor.actOnMenu(file, 'Run This Plan…');
     await editor.choose(/^Backlog/);
     await editor.choose(/^notes/);
+    await editor.button('Use the Newer Text').click();
     await editor.accept('What do you want to approve yourself?');
     await editor.accept('Enter takes the options that are named');
     const refused = editor.notification('Not started: ');
@@ -105,6 +109,15 @@ export const journey: Journey = {
     for (const id of ['NOTE-0', 'NOTE-1', 'NOTE-2', 'NOTE-3']) assert.match(table, new RegExp(`${id} .*\\| done \\|`));
   },
 };
+
+/** Resolves when the base says that an item is in work, or is beyond that. */
+async function begun(remote: string): Promise<void> {
+  const deadline = performance.now() + ITEMS_TIMEOUT_MS;
+  while (!/\| (?:in_progress|done|blocked) \|/.test(git(remote, 'show', `main:${FILE}`).replace(/^.*NOTE-0.*$/m, ''))) {
+    assert.ok(performance.now() < deadline, `no item of ${FILE} was begun`);
+    await setTimeout(PACE_MS);
+  }
+}
 
 function git(folder: string, ...args: string[]): string {
   const who = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org'];

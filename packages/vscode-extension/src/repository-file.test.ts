@@ -84,6 +84,14 @@ it('sees what somebody else pushed meanwhile', async () => {
   writeFileSync(path.join(theirs, 'docs', 'my plan.md'), '# Theirs\n');
   git(theirs, 'commit', '--quiet', '--all', '--message=theirs');
   git(theirs, 'push', '--quiet');
+  write('docs/other.md', '# Mine\n');
+  commit();
+  expect(await reachedAt(await plan(), remote, 'main')).toMatchObject({
+    kind: 'newer',
+    words: expect.stringMatching(/^docs\/my plan\.md is newer in the branch main of origin than in this checkout,/),
+  });
+  write('docs/my plan.md', '# Mine\n');
+  commit();
   expect(await reachedAt(await plan(), remote, 'main')).toMatchObject({ kind: 'different' });
 });
 

@@ -46,6 +46,8 @@ export type Reached =
   | { readonly kind: 'same' }
   /** No remote of the checkout is the project's repository, or it cannot be asked: the server will say. */
   | { readonly kind: 'unknown'; readonly why: string }
+  /** The text here is an earlier one of that branch, as after a run that keeps its items' states in the file. */
+  | { readonly kind: 'newer'; readonly words: string }
   | { readonly kind: 'missing' | 'different'; readonly words: string };
 
 /**
@@ -84,6 +86,12 @@ export async function reachedAt(
   if (there === null)
     return { kind: 'missing', words: `${name} is not in the ${where}. Push it there, or choose another base branch.` };
   if (here === there) return { kind: 'same' };
+  const common = await git(root, 'merge-base', 'HEAD', reference).catch(() => null);
+  if (common !== null && (await blobAt(root, common.trim(), name)) === here)
+    return {
+      kind: 'newer',
+      words: `${name} is newer in the ${where} than in this checkout, and the server reads that branch. Pull to see the newer text here.`,
+    };
   return {
     kind: 'different',
     words: `${name} has another text in the ${where}. Push yours there, or choose another base branch.`,

@@ -22,7 +22,7 @@ import { remoteUrl } from '../git-checkout.ts';
 import { clientOf, type Host, type Panels } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
 import { plainMessage } from '../plain-message.ts';
-import { committedFile, isOf, reachedAt, type RepositoryFile } from '../repository-file.ts';
+import { committedFile, isOf, reachedAt, type Reached, type RepositoryFile } from '../repository-file.ts';
 import type { CommandTable } from './register.ts';
 
 const MAX_APPROACHES = 20;
@@ -100,8 +100,9 @@ async function launchRun(host: Host, panels: Panels, file: RepositoryFile | null
   const openForm = (): void =>
     panels.openScreen({ name: 'launch', draft: { id: crypto.randomUUID(), requests, choice: last } });
   if (file !== null && project !== null) {
-    const fault = await whyUnread(host, file, project, last.baseBranch);
-    if (fault !== null) return sayUnread(fault, openForm);
+    const found = await reachedBy(host, file, project, last.baseBranch);
+    if (found.kind === 'newer' && !(await takesNewer(found.words, openForm))) return;
+    if (found.kind === 'missing' || found.kind === 'different') return sayUnread(found.words, openForm);
   }
   // A list or a JSON text needs more than one line.
   if (fields.some((field) => !isSimple(field))) return openForm();
@@ -117,22 +118,25 @@ function fileRequest({ defaultRequest }: WorkflowSummary, { path }: RepositoryFi
   return defaultRequest === undefined ? `Carry out ${path}` : '';
 }
 
-/** Why a run would not find the file as it is here; `null` where it would, or nobody here can tell. */
-async function whyUnread(
-  host: Host,
-  file: RepositoryFile,
-  project: Project,
-  baseBranch: string,
-): Promise<string | null> {
+/** Whether a run would find the file as it is here. */
+async function reachedBy(host: Host, file: RepositoryFile, project: Project, baseBranch: string): Promise<Reached> {
   const branch = baseBranch.trim() === '' ? project.baseBranch : baseBranch.trim();
   const reached = await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Window, title: plainMessage(`Looking for ${file.path} in ${branch}`) },
     () => reachedAt(file, project.repository, branch),
   );
-  if (reached.kind === 'same') return null;
-  if (reached.kind !== 'unknown') return reached.words;
-  host.log.warn(`Whether ${branch} has ${file.path} is left to the server: ${reached.why}`);
-  return null;
+  if (reached.kind === 'unknown')
+    host.log.warn(`Whether ${branch} has ${file.path} is left to the server: ${reached.why}`);
+  return reached;
+}
+
+/** A run keeps its items' states in the base: the checkout that it was started from is soon behind. */
+async function takesNewer(words: string, openForm: () => void): Promise<boolean> {
+  const go = 'Use the Newer Text';
+  const change = 'Change Options…';
+  const answer = await vscode.window.showWarningMessage(plainMessage(words), go, change);
+  if (answer === change) openForm();
+  return answer === go;
 }
 
 async function sayUnread(fault: string, openForm: () => void): Promise<void> {
