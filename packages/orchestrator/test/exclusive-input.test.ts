@@ -49,6 +49,26 @@ it.each([
   },
 );
 
+it('a fork is refused where both runs would write the same table, and taken where they are compared', async () => {
+  const { client, project } = await aServerWithFiles();
+  const table = await client.launchRun({ projectId: project.id, workflow: 'backlog' });
+  const refused = await refusalOf(client.forkRun(table.id, { at: 1 }));
+  expect([refused.status, refused.message]).toEqual([
+    409,
+    `Run ${table.id} of workflow 'backlog' works on 'ai/backlog.md' and is not finished. Follow or cancel that run, or launch this one after it.`,
+  ]);
+  await client.cancelRun(table.id);
+  const fork = await client.forkRun(table.id, { at: 1 });
+  expect(fork.forkedFrom?.runId).toBe(table.id);
+  expect((await refusalOf(client.forkRun(table.id, { at: 1 }))).message).toContain(fork.id);
+  const plan = await client.launchRun({
+    projectId: project.id,
+    workflow: 'phased-plan',
+    input: { planPath: 'docs/plan.md' },
+  });
+  expect((await client.forkRun(plan.id, { at: 1 })).forkedFrom?.runId).toBe(plan.id);
+});
+
 it('of launches at the same time one is taken', async () => {
   const { client, project } = await aServerWithFiles();
   const launches = Array.from({ length: 4 }, () => client.launchRun({ projectId: project.id, workflow: 'backlog' }));

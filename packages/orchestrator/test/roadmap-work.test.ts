@@ -22,7 +22,12 @@ const DONE = {
   status: 'completed',
   workflowState: { specSlug: 'a-bell', tasksTotal: 2, tasksCompleted: 2 },
 };
-const ROADMAP = `${JSON.stringify({ items: [ITEM, DONE] }, null, 4)}\n`;
+const CHIME = { ...ITEM, id: 'chime', title: 'A chime', dependencies: ['bell'] };
+const ROADMAP = `${JSON.stringify({ items: [ITEM, DONE, CHIME] }, null, 4)}\n`;
+
+interface Roadmap {
+  readonly items: readonly { readonly status: string; readonly workflowState?: object }[];
+}
 
 type Place = Fixture & { readonly clone: string };
 
@@ -81,16 +86,56 @@ it('carries an item out to its end, and ends with 1 at a gate, for an unknown it
   expect(before).toMatchObject({ exitCode: 1, stdout: expect.stringContaining('cannot be started: Completed.') });
 });
 
-it('asks nobody with --approvals release, and leaves the result as a branch', async () => {
+it('asks nobody with --approvals release, and leaves the result as a branch, with which the base gets the last state', async () => {
   const place = await aRoadmap();
-  const done = await cli(place, 'roadmap', 'work', 'bell', '--approvals', 'release', '--project', place.project.id);
+  const work = ['roadmap', 'work', 'bell', '--approvals', 'release', '--project', place.project.id];
+  const done = await cli(place, ...work);
   expect(done).toMatchObject({
     exitCode: 0,
-    stdout: expect.stringMatching(/'A bell' is completed\. Branch \S+ is pushed; merge it into main before an item/),
+    stdout: expect.stringMatching(/'A bell' is completed\. Branch \S+ is pushed; merge it into main, whose roadmap has/),
   });
   const [run] = (await place.client.listRuns({ workflow: 'roadmap-item' })).items;
-  expect(await place.file(run?.branch ?? '', 'bell.sh')).toBe('echo ding\n');
+  const branch = run?.branch ?? '';
+  expect(await place.file(branch, 'bell.sh')).toBe('echo ding\n');
+  const stateIn = async (commit: string): Promise<object> => {
+    const text = (await place.file(commit, 'roadmap/roadmap.json')) ?? '';
+    const { status, workflowState } = (JSON.parse(text) as Roadmap).items[0] ?? {};
+    return { status, ...workflowState };
+  };
+  const blocker = `Its result is on the branch ${branch}: merge it into main.`;
+  expect(await stateIn('main')).toMatchObject({ status: 'in-progress', phase: 'committing', blockers: [blocker] });
+  expect(await stateIn(branch)).toMatchObject({ status: 'completed', phase: 'completed', blockers: [] });
+  expect(run?.notices).toContainEqual(expect.stringContaining('because main gets the last state with the merge'));
+
+  // Nobody does it a second time meanwhile, and what depends on it waits.
+  expect(await cli(place, ...work)).toMatchObject({
+    exitCode: 1,
+    stdout: expect.stringContaining(`cannot be started: Done. ${blocker} To do without that result, set the item back`),
+  });
+  pulled(place);
+  expect(await cli(place, 'roadmap', 'next')).toMatchObject({
+    stdout: expect.stringContaining("Waits for 'A bell' (bell), which is done on a branch that is not merged."),
+  });
+
+  // A person's merge brings code and state together.
+  const git = gitIn(place.clone);
+  git('-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', 'merge', '--quiet', '--no-edit', `origin/${branch}`);
+  git('push', '--quiet', 'origin', 'HEAD:main');
+  expect(await stateIn('main')).toMatchObject({ status: 'completed', phase: 'completed', blockers: [] });
+  expect(await cli(place, 'roadmap', 'next', '--json')).toMatchObject({
+    stdout: expect.stringContaining('"selected": {\n    "id": "chime"'),
+  });
 });
+
+const gitIn =
+  (folder: string) =>
+  (...words: readonly string[]): void => {
+    execFileSync('git', words, { cwd: folder, stdio: 'pipe' });
+  };
+
+function pulled({ clone }: Place): void {
+  gitIn(clone)('pull', '--quiet', '--ff-only');
+}
 
 it('sets an item back in the file, and touches nothing else', async () => {
   const place = await aRoadmap();

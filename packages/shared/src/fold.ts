@@ -284,12 +284,13 @@ const folders: {
   }),
   NOTICE: (view, { message }) => ({ ...view, notices: [...view.notices, message] }),
   OWNED_FILES_COMMITTED: (view, { to, branch, commit, why, refused }) => {
-    const { paths = [], inherited, to: before = 'base' } = view.ownedFiles ?? {};
+    const { paths = [], inherited, results, to: before = 'base' } = view.ownedFiles ?? {};
+    const kept = { paths, ...(results === undefined ? {} : { results }) };
     const moved = to === 'branch' && before === 'base';
     return {
       ...view,
       ownedFiles: {
-        paths,
+        ...kept,
         ...(inherited === undefined ? {} : { inherited }),
         to,
         ...(why === undefined ? {} : { why }),
@@ -298,7 +299,14 @@ const folders: {
       },
       ...(to === 'branch' ? { headCommit: commit } : {}),
       notices: moved
-        ? [...view.notices, ownedFilesNotice({ paths, to, ...(why === undefined ? {} : { why }) }, branch)]
+        ? [
+            ...view.notices,
+            ownedFilesNotice(
+              { ...kept, to, ...(why === undefined ? {} : { why }) },
+              branch,
+              view.config.git.baseBranch,
+            ),
+          ]
         : view.notices,
     };
   },

@@ -5,16 +5,30 @@ import type { OwnedFiles } from './run.ts';
 /** The notices with which a run begins; none for a run whose workflow declares no owned files. */
 export function ownedFilesNotices({ ownedFiles, branch, config }: RunStart): readonly string[] {
   if (ownedFiles === undefined || ownedFiles.paths.length === 0) return [];
-  return [ownedFilesNotice(ownedFiles, ownedFiles.to === 'base' ? config.git.baseBranch : branch)];
+  return [ownedFilesNotice(ownedFiles, branch, config.git.baseBranch)];
 }
 
-/** @param branch name of the branch that gets the commits */
-export function ownedFilesNotice({ paths, to, why, areResult }: OwnedFiles, branch: string): string {
-  if (areResult === true)
+/**
+ * @param branch the run's
+ * @param baseBranch its base
+ */
+export function ownedFilesNotice(owned: OwnedFiles, branch: string, baseBranch: string): string {
+  const { paths, to, why, results = [] } = owned;
+  if (areResult(owned))
     return `The result is in ${paths.join(', ')}: the server writes these files to the run's branch ${branch}. Changes of agents to them are left out.`;
-  const place = to === 'base' ? `the base branch ${branch}` : `the run's branch ${branch}`;
+  const place = to === 'base' ? `the base branch ${baseBranch}` : `the run's branch ${branch}`;
   const reason = why === undefined ? '' : `, because ${why}`;
-  return `Engine-owned files (${paths.join(', ')}) are committed to ${place}${reason}. Changes of agents to them are left out.`;
+  const beside = paths.filter((path) => !results.includes(path)).join(', ');
+  const others =
+    results.length === 0
+      ? ''
+      : ` The server writes ${results.join(', ')} to the run's branch, as a part of the result.`;
+  return `Engine-owned files (${beside}) are committed to ${place}${reason}.${others} Changes of agents to them are left out.`;
+}
+
+/** Are all engine-owned files of the run its result? */
+export function areResult({ paths, results = [] }: OwnedFiles): boolean {
+  return paths.length > 0 && results.length === paths.length;
 }
 
 /** All paths and patterns that no agent of a run may change: its own and those of the runs above it. */

@@ -405,10 +405,10 @@ export interface OwnedFiles {
   readonly inherited?: readonly string[];
   /** Branch that gets their commits: the base branch, or that of the run. */
   readonly to: 'base' | 'branch';
-  /** Why they are not committed to the base. Absent: they are, or they are the result. */
+  /** Why they are not committed to the base. Absent: they are, or all of them are the result. */
   readonly why?: string;
-  /** They are the result of the run, which is published with its branch. Absent: they are kept beside the result. */
-  readonly areResult?: true;
+  /** Those of `paths` that are the result of the run, wholly or in part: they go to its branch and are published with it. Absent: none. */
+  readonly results?: readonly string[];
   /** The base branch refused a push of this run, or of an earlier run of the project. Absent: neither is known. */
   readonly refused?: true;
   /** The latest commit of them by this run. Absent: none yet. */

@@ -25,6 +25,8 @@ export type CommitOwnedInput = RunHeader & {
   readonly baseBranch: string;
   /** The files are committed to the base or not at all: the run's branch is in it already. Absent: the branch takes what it refuses. */
   readonly isMerged?: true;
+  /** The files are committed to the run's branch from now on; the reason is to be read after "because". Absent: to the base, as long as it takes them. */
+  readonly branchOnly?: string;
 };
 
 /** A change of engine-owned files. */
@@ -79,6 +81,7 @@ export function commitOwnedFiles<Input extends CommitOwnedInput>(
       const effect = { ...context, key: `${runId}/${OWNED}/${context.key.slice(runId.length + 1)}` };
       const commit: OwnedCommit = { tools, context: effect, project, view, input, wanted };
       if (place === 'branch') return toBranch(commit, {});
+      if (input.branchOnly !== undefined) return toBranch(commit, { why: input.branchOnly });
       const before = await committedBefore(tools, effect, { project, branch, head });
       const { to = 'base', why = `${input.baseBranch} refused an earlier push`, refused } = view.ownedFiles ?? {};
       if (to === 'branch' || before !== null)

@@ -3,7 +3,7 @@
  * computed from git and from the server's own records. The check is part of the activities, so that runs of every workflow
  * version pass it.
  */
-import { type Concern, type ConcernItem, NeedsHuman, openConcerns, type RunView } from '@autonomous/shared';
+import { areResult, type Concern, type ConcernItem, NeedsHuman, openConcerns, type RunView } from '@autonomous/shared';
 import { digestOf, raisedOf } from '../artifacts/concern-digests.ts';
 import { readForeignText } from '../artifacts/foreign-text.ts';
 import { mayNameJudges } from '../artifacts/judge-names.ts';
@@ -52,7 +52,8 @@ export async function concernsOf(tools: ActivityTools, result: Result): Promise<
   const owned = ownedPaths(project.ownedFiles);
   const all = await tools.repository.changes(project, baseCommit, head);
   const changes = all.filter(({ path }) => !isRecord(path, view.id) && !owned.has(path));
-  const hasResult = view.ownedFiles?.areResult === true && all.some(({ path }) => owned.has(path));
+  const hasResult =
+    view.ownedFiles !== undefined && areResult(view.ownedFiles) && all.some(({ path }) => owned.has(path));
   const evidence = latestEvidence(view, await tools.repository.codeTree(project, head));
   const more = await patternsOf(tools, result);
   const taken = await takenIn(tools, result);

@@ -91,8 +91,11 @@ export interface WorkflowDefinition {
    * Requires `needsProject`. Default: none.
    */
   readonly ownedFiles?: readonly string[] | ((input: JsonObject) => readonly string[]);
-  /** The engine-owned files are the result of a run: they are committed to its branch and published with it. Requires `ownedFiles`. */
-  readonly ownedFilesAre?: 'result';
+  /**
+   * Engine-owned files that are the result of a run, wholly or in part: they are committed to its branch and published with it. Those
+   * of `ownedFiles` that are named here, or all of them. Default: none.
+   */
+  readonly ownedResults?: 'all' | readonly string[];
   /** Returns the head of the run's branch for a context, or `null` if it is unknown. A fork's branch starts there. */
   readonly workspace?: (context: never) => string | null;
   /**

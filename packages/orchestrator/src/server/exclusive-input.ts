@@ -10,7 +10,9 @@ const PAGE = 200;
 /** The values that a run has for itself, by the field of its input. */
 export type ExclusiveInput = Readonly<Record<string, string>>;
 
-type Launched = Pick<RunStart, 'projectId' | 'workflow' | 'input' | 'explorationId'>;
+type Launched = Pick<RunStart, 'projectId' | 'input' | 'explorationId'> & {
+  readonly workflow: { readonly name: string };
+};
 
 /** @returns `null` where any number of runs may have this input */
 export function exclusiveInputOf(
@@ -54,17 +56,25 @@ export function exclusiveKey({ projectId, workflow }: Launched, input: Exclusive
   return JSON.stringify(['exclusive input', projectId, workflow.name, ...Object.entries(input).flat()]);
 }
 
+/** Have two of its runs with the same exclusive input files of the base to write that only one of them may? */
+export function sharesFiles({
+  ownedFiles,
+  ownedResults,
+}: Pick<WorkflowDefinition, 'ownedFiles' | 'ownedResults'>): boolean {
+  return ownedFiles !== undefined && ownedResults !== 'all';
+}
+
 /**
  * Refuses variants of one exploration with the same exclusive input, where their runs would write the same engine-owned files.
  * Approaches to a plan may be compared; statuses of one table have one writer.
  * @throws {InvalidRequest}
  */
 export function refuseSharedInput(
-  definition: Pick<WorkflowDefinition, 'name' | 'exclusiveInput' | 'ownedFiles'>,
+  definition: Pick<WorkflowDefinition, 'name' | 'exclusiveInput' | 'ownedFiles' | 'ownedResults'>,
   start: Pick<RunStart, 'input'>,
   variants: readonly { readonly start: Pick<RunStart, 'input'> }[],
 ): void {
-  const wanted = definition.ownedFiles === undefined ? null : exclusiveInputOf(definition, start.input);
+  const wanted = sharesFiles(definition) ? exclusiveInputOf(definition, start.input) : null;
   if (wanted === null) return;
   const sharing = variants.flatMap((variant, index) => {
     const other = exclusiveInputOf(definition, variant.start.input);
@@ -103,7 +113,8 @@ function wordsOf(value: JsonValue): string {
   return path.posix.normalize(value.trim().replaceAll('\\', '/')).replace(/^\/{1,10}/, '');
 }
 
-async function inputOf(store: Pick<EventStore, 'readHistory'>, runId: string): Promise<JsonObject> {
+/** The input that a run was launched with. */
+export async function inputOf(store: Pick<EventStore, 'readHistory'>, runId: string): Promise<JsonObject> {
   const [first] = await store.readHistory(runId, 0, 1);
   // A run that waited for a slot has its start in RUN_QUEUED.
   const { start, ...own } = (first?.payload ?? {}) as Partial<RunStart> & { readonly start?: Partial<RunStart> };

@@ -31,7 +31,14 @@ import { parseProjectConfig } from '../run-config/run-config.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { NamedProject, Projects } from './projects.ts';
 import { ownedFilesAtLaunch } from './owned-files.ts';
-import { exclusiveInputOf, exclusiveKey, refuseSharedInput, refuseTakenInput } from './exclusive-input.ts';
+import {
+  exclusiveInputOf,
+  exclusiveKey,
+  inputOf,
+  refuseSharedInput,
+  refuseTakenInput,
+  sharesFiles,
+} from './exclusive-input.ts';
 import { newRunId } from './run-ids.ts';
 import { checkRunInput } from './run-input.ts';
 
@@ -139,7 +146,7 @@ export class RunLauncher {
       project === null
         ? undefined
         : await ownedFilesAtLaunch(this.#options.store, ownedFilesOf(definition, input), {
-            areResult: definition.ownedFilesAre === 'result',
+            results: definition.ownedResults,
             projectId: project.id,
             baseBranch,
             config: projectConfig,
@@ -290,6 +297,27 @@ export class RunLauncher {
     return this.#turns.take(exclusiveKey(start, exclusive), async () => {
       await refuseTakenInput(store, definition, runId, start);
       return engine.launch(runId, start, request);
+    });
+  }
+
+  /**
+   * Starts a fork. Where runs with the same input would write the same files of the base, the run that it comes from has to be over.
+   * @throws {Conflict} while a run has that input
+   */
+  async beginFork<Begun>(
+    definition: WorkflowDefinition,
+    runId: string,
+    source: Pick<RunView, 'id' | 'projectId' | 'workflow'>,
+    begin: () => Promise<Begun>,
+  ): Promise<Begun> {
+    if (!sharesFiles(definition)) return begin();
+    const { projectId, workflow } = source;
+    const launched = { projectId, workflow, input: await inputOf(this.#options.store, source.id) };
+    const exclusive = exclusiveInputOf(definition, launched.input);
+    if (exclusive === null) return begin();
+    return this.#turns.take(exclusiveKey(launched, exclusive), async () => {
+      await refuseTakenInput(this.#options.store, definition, runId, launched);
+      return begin();
     });
   }
 

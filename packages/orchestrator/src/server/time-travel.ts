@@ -46,7 +46,7 @@ export interface TimeTravelOptions {
   /** Takes known secrets and token patterns out of text. */
   readonly scrub: (text: string) => string;
   readonly runConfig: Pick<RunConfigPolicy, 'resolve'>;
-  readonly launcher: Pick<RunLauncher, 'checkConfig' | 'refuseRecorded' | 'refuseUnusableModels'>;
+  readonly launcher: Pick<RunLauncher, 'beginFork' | 'checkConfig' | 'refuseRecorded' | 'refuseUnusableModels'>;
   readonly projects: Pick<Projects, 'of'>;
   readonly decisions: Pick<GateDecisions, 'signalFor'>;
 }
@@ -163,7 +163,7 @@ export class TimeTravel {
     }
     const events = await this.#eventsThrough(sourceId, wanted.at);
     const view = await foldWhole(events);
-    this.#definitionOf(view);
+    const definition = this.#definitionOf(view);
     const project = view.projectId === '' ? null : await this.#options.projects.of(view.projectId);
     if (project !== null) await this.#options.launcher.refuseRecorded(project, runId);
     const change = await this.#changeOf(
@@ -177,19 +177,21 @@ export class TimeTravel {
     const branch = project === null ? '' : `autonomous/${runId}-${slugOf(request ?? view.originalRequest)}`;
     const { answer } = wanted;
     const signal = answer === undefined ? undefined : await this.#answerTo(caller, view, runId, answer);
-    return this.#options.engine.fork(runId, sourceId, {
-      at: wanted.at,
-      by: caller.userId,
-      branch,
-      ...(request === undefined ? {} : { request }),
-      ...change,
-      ...(signal === undefined ? {} : { signal }),
-      once: caller.request,
-      prepare: async (run) => {
-        const commit = commitOf(run, view);
-        if (project !== null && commit !== null) await this.#options.repository.createBranch(project, branch, commit);
-      },
-    });
+    const begin = (): Promise<RunView> =>
+      this.#options.engine.fork(runId, sourceId, {
+        at: wanted.at,
+        by: caller.userId,
+        branch,
+        ...(request === undefined ? {} : { request }),
+        ...change,
+        ...(signal === undefined ? {} : { signal }),
+        once: caller.request,
+        prepare: async (run) => {
+          const commit = commitOf(run, view);
+          if (project !== null && commit !== null) await this.#options.repository.createBranch(project, branch, commit);
+        },
+      });
+    return this.#options.launcher.beginFork(definition, runId, view, begin);
   }
 
   /** The decision as a signal to the gate that the new run has where the source had its own. */

@@ -623,6 +623,7 @@ export const runView = answer<RunView>('Run', {
       inherited: z.array(z.string()).optional(),
       to: z.enum(['base', 'branch']),
       why: z.string().optional(),
+      results: strings.optional(),
       refused: z.literal(true).optional(),
       commit: z.string().optional(),
     })

@@ -17,6 +17,6 @@ export const researchV1 = defineWorkflow({
   exclusiveInput: ['topic'],
   needsProject: true,
   ownedFiles: ({ topic }: JsonObject) => ownedPathsOf(String(topic)),
-  ownedFilesAre: 'result',
+  ownedResults: 'all',
   workspace: (context: ResearchContext) => context.head || null,
 });

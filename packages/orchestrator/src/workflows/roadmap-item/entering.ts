@@ -68,44 +68,24 @@ export const entering = itemSetup.createStateConfig({
     id: 'setState',
     src: 'setState',
     input: ({ context }) => stateInput(context),
-    onDone: [
-      {
-        // The base has refused it just now, and the branch that has it is published already: it is pushed once more, as completed.
-        guard: ({ context, event }) =>
-          context.published !== null && event.output.to === 'branch' && context.phase !== 'completed',
-        target: 'publishing.markingOnBranch',
-        actions: [
-          { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
-          { type: 'keepPlace', params: ({ event }) => ({ to: event.output.to }) },
-        ],
-      },
-      {
-        guard: ({ context, event }) => context.published !== null && event.output.to === 'branch',
-        target: 'publishing.pushing',
-        actions: [
-          { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
-          { type: 'keepPlace', params: ({ event }) => ({ to: event.output.to }) },
-        ],
-      },
-      {
-        target: 'routing',
-        actions: [
-          { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
-          { type: 'keepPlace', params: ({ event }) => ({ to: event.output.to }) },
-          enqueueActions(({ enqueue, context }) => {
-            const { phase, attempts, reason, adding } = context;
-            enqueue.emit({ type: 'ROADMAP_PHASE_CHANGED', item: itemOf(context).id, phase, attempts, reason });
-            for (const { id, title, blocks } of adding) enqueue.emit({ type: 'BUG_ADDED', item: id, title, blocks });
-            const counts = countsOf(context);
-            if (counts.total > 0) enqueue.emit({ type: 'PROGRESS_CHANGED', ...counts });
-            enqueue.assign({
-              adding: [],
-              findings: context.findings.filter((finding) => !adding.some(({ id }) => id === finding.id)),
-            });
-          }),
-        ],
-      },
-    ],
+    onDone: {
+      target: 'routing',
+      actions: [
+        { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
+        { type: 'keepPlace', params: ({ event }) => ({ to: event.output.to }) },
+        enqueueActions(({ enqueue, context }) => {
+          const { phase, attempts, reason, adding } = context;
+          enqueue.emit({ type: 'ROADMAP_PHASE_CHANGED', item: itemOf(context).id, phase, attempts, reason });
+          for (const { id, title, blocks } of adding) enqueue.emit({ type: 'BUG_ADDED', item: id, title, blocks });
+          const counts = countsOf(context);
+          if (counts.total > 0) enqueue.emit({ type: 'PROGRESS_CHANGED', ...counts });
+          enqueue.assign({
+            adding: [],
+            findings: context.findings.filter((finding) => !adding.some(({ id }) => id === finding.id)),
+          });
+        }),
+      ],
+    },
     onError: failedAt('preparation'),
   },
 });

@@ -288,6 +288,16 @@ describe('a new state of an item', () => {
     expect(itemOf(changed(textOf(anItem('a', { status: 'on-hold' }))))['status']).toBe('on-hold');
   });
 
+  it('asks about the status of a person before the last state, which comes with the branch', () => {
+    const last = { phase: 'committing', isLast: true } as const;
+    const status = (before: string, more: Partial<StateChange> = {}): unknown =>
+      itemOf(changed(textOf(anItem('a', { status: before })), { ...last, ...more }))['status'];
+    expect(status('in-progress')).toBe('in-progress');
+    expect(status('completed')).toBe('completed');
+    expect(status('not-started', { begins: true })).toBe('in-progress');
+    expect(() => status('on-hold')).toThrow(NeedsHuman);
+  });
+
   it('takes the item up on the branch where the base has the states before it', () => {
     const untouched = textOf(anItem('a', { status: 'not-started' }));
     expect(itemOf(changed(untouched, {}, 'branch'))['status']).toBe('in-progress');

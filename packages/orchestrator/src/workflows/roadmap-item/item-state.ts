@@ -236,9 +236,14 @@ function changedItem(
 }
 
 /** @throws {NeedsHuman} `merge_conflict` where a person has set another status while the item was worked on */
-function statusAfter(path: string, { id, status }: RoadmapItem, { phase, begins }: StateChange): RoadmapItem['status'] {
-  if (phase !== 'completed') return begins ? 'in-progress' : status;
-  if (begins || status === 'in-progress' || status === 'completed') return 'completed';
+function statusAfter(
+  path: string,
+  { id, status }: RoadmapItem,
+  { phase, begins, isLast }: StateChange,
+): RoadmapItem['status'] {
+  const state = begins ? 'in-progress' : status;
+  if (phase !== 'completed' && !isLast) return state;
+  if (state === 'in-progress' || state === 'completed') return isLast ? state : 'completed';
   throw new NeedsHuman(
     'merge_conflict',
     `${path} says that ${id} is '${status}', and this run would set it to completed: somebody has changed it meanwhile. Set it to in-progress or to completed there and push, then retry; or cancel the run.`,

@@ -140,9 +140,10 @@ export const itemMachine = itemSetup.createMachine({
   },
 });
 
-/** Its dependants may start as soon as the roadmap has it as completed. */
+/** Its dependants may start as soon as the roadmap of the base has it as completed. */
 function notMerged({ config }: ItemContext): string {
-  return `; merge it into ${config.git.baseBranch} before an item that waits for this one is started`;
+  const { baseBranch } = config.git;
+  return `; merge it into ${baseBranch}, whose roadmap has the item as completed from then on`;
 }
 
 function initialContext(input: ItemRunInput): ItemContext {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { circlesOf, dependencyFaults, waitingCounts } from './item-dependencies.ts';
+import { awaitingMerge } from './awaiting-merge.ts';
 import { chooseNextItem } from './next-item.ts';
 import { HEALTHS, ITEM_STATUSES, MAX_ITEMS, MOSCOW, type RoadmapItem, TIME_HORIZONS } from './roadmap-file.ts';
 
@@ -237,6 +238,31 @@ describe('an item that cannot be started', () => {
       pullIns: [],
     });
     expect(reasonsOf(items({ a: DONE, b: { ...DONE, ...on('a') } }))).toEqual({ a: 'Completed.', b: 'Completed.' });
+  });
+});
+
+describe('an item whose result is on a branch that is not merged', () => {
+  const workflowState = { phase: 'committing' as const, blockers: [awaitingMerge('autonomous/r-a', 'main')] };
+
+  it('is not started again, and nothing that depends on it is', () => {
+    const all = items({ a: { status: 'in-progress', workflowState }, b: on('a') });
+    expect(reasonsOf(all)).toEqual({
+      a: 'Done. Its result is on the branch autonomous/r-a: merge it into main. To do without that result, set the item back: autonomous roadmap reset a',
+      b: "Waits for 'A' (a), which is done on a branch that is not merged.",
+    });
+    expect(chooseNextItem(all, 'a')).toMatchObject({ selected: null, inProgress: [] });
+  });
+
+  it('is in progress with another blocker, or in another phase', () => {
+    const other = { ...workflowState, blockers: ['Its result is lost.'] };
+    const earlier = { ...workflowState, phase: 'testing' as const };
+    const all = items({
+      a: { status: 'in-progress', workflowState: other },
+      b: { status: 'in-progress', workflowState: earlier },
+      c: { ...DONE, workflowState },
+    });
+    expect(chooseNextItem(all).inProgress).toMatchObject([{ id: 'a' }, { id: 'b' }]);
+    expect(reasonsOf(all)).toEqual({ c: 'Completed.' });
   });
 });
 

@@ -1,6 +1,7 @@
 /**
  * Chooses the item of a roadmap to work on next, and gives a reason for each item. Pure: the same answer for the same items in any order.
  */
+import { mergeBlocker } from './awaiting-merge.ts';
 import {
   circlesOf,
   circleText,
@@ -76,7 +77,7 @@ export function chooseNextItem(items: readonly RoadmapItem[], named: string | nu
     selected: selected && judged(selected, selectedRationale(selected, eligible, ways)),
     inProgress: having('in-progress').map((each) => judged(each, progressRationale(each.item))),
     eligible: eligible.map((each, index) => judged(each, eligibleRationale(each, eligible[index - 1]))),
-    others: having('waits', 'circle', 'held', 'wont-have', 'completed').map((each) =>
+    others: having('unmerged', 'waits', 'circle', 'held', 'wont-have', 'completed').map((each) =>
       judged(each, otherRationale(each.item, standings.get(each.item.id), view)),
     ),
     circles,
@@ -158,6 +159,7 @@ function fractionOf(time: string): string {
 
 type Standing =
   | { readonly kind: 'eligible' | 'in-progress' | 'completed' | 'wont-have' }
+  | { readonly kind: 'unmerged'; readonly blocker: string }
   | { readonly kind: 'held'; readonly blockers: readonly string[] }
   | { readonly kind: 'waits'; readonly unmet: readonly string[] }
   | { readonly kind: 'circle'; readonly circle: readonly string[] };
@@ -173,6 +175,8 @@ interface View {
 
 function standingOf(item: RoadmapItem, view: View): Standing {
   if (item.status === 'completed') return { kind: 'completed' };
+  const blocker = mergeBlocker(item);
+  if (blocker !== null) return { kind: 'unmerged', blocker };
   if (isUnderWay(item)) return { kind: 'in-progress' };
   if (item.moscow === 'wont-have' && item.id !== view.named) return { kind: 'wont-have' };
   const circle = view.circles.find((ids) => ids.includes(item.id));
@@ -296,10 +300,12 @@ function otherRationale(item: RoadmapItem, standing: Standing | undefined, { byI
         const other = byId.get(id)?.item;
         return other === undefined
           ? `'${oneLine(id)}', which is not in the roadmap`
-          : `${nameOf(other)}, which is ${other.status}`;
+          : `${nameOf(other)}, which is ${mergeBlocker(other) === null ? other.status : 'done on a branch that is not merged'}`;
       });
       return `Waits for ${names.join('; ')}.`;
     }
+    case 'unmerged':
+      return `Done. ${standing.blocker} To do without that result, set the item back: autonomous roadmap reset ${item.id}`;
     case 'circle':
       return `Depends on itself: ${circleText(standing.circle)}. Take one of these dependencies out.`;
     case 'held':

@@ -6,14 +6,27 @@ import {
   askingState,
   choosingState,
   mergingState,
+  publishingGuards,
   pushingState,
   takeInInput,
   takenFrom,
 } from '../parts/publishing.ts';
 import { headerOf } from '../parts/run-context.ts';
+import { awaitingMerge } from './awaiting-merge.ts';
 import { failedAt, inPhase, itemOf, itemSetup, stateInput } from './setup.ts';
 import { sayingCommand } from './testing.ts';
 import type { ItemContext } from './types.ts';
+
+const awaited = ({ branch, config }: ItemContext) => ({
+  blockers: [awaitingMerge(branch, config.git.baseBranch)],
+  isLast: true as const,
+});
+
+/** From here on the states are on the run's branch, and come to the base with it. */
+const onBranchAlone = ({ ownedTo, config }: ItemContext): { readonly branchOnly?: string } =>
+  ownedTo === 'branch'
+    ? {}
+    : { branchOnly: `${config.git.baseBranch} gets the last state with the merge of that branch` };
 
 const title = (context: ItemContext): string => itemOf(context).title.slice(0, 80).toWellFormed();
 
@@ -21,11 +34,37 @@ export const publishing = itemSetup.createStateConfig({
   meta: { status: 'running', stage: 'publishing' },
   initial: 'choosingBase',
   states: {
-    choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: 'choosingPlace' }] },
-    // A state on the run's branch is pushed with it. In the base it follows the publication: nothing is completed before.
+    choosingBase: {
+      always: [
+        { guard: 'merges', target: 'integrating' },
+        { guard: ({ context }) => context.ownedTo === 'branch', target: 'choosingPlace' },
+        { target: 'awaitingMerge' },
+      ],
+    },
+    // People merge the result. The base has the item as completed with that merge, and not before.
+    awaitingMerge: {
+      invoke: {
+        id: 'awaitMerge',
+        src: 'setState',
+        input: ({ context }) => stateInput(context, awaited(context)),
+        onDone: {
+          // The merge is without conflicts in the roadmap: the branch has the base's states.
+          target: 'integrating',
+          actions: [
+            { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
+            { type: 'keepPlace', params: ({ event }) => ({ to: event.output.to }) },
+          ],
+        },
+        onError: [askingAgain('publishing'), failedAt('publishing')],
+      },
+    },
+    // A state on the run's branch is pushed with it. In the base it follows the merge: nothing is completed before.
     choosingPlace: {
       always: [
-        { guard: ({ context }) => context.ownedTo === 'branch', target: 'markingOnBranch' },
+        {
+          guard: ({ context }) => context.ownedTo === 'branch' || !publishingGuards.merges({ context }),
+          target: 'markingOnBranch',
+        },
         { target: 'recording' },
       ],
     },
@@ -33,10 +72,13 @@ export const publishing = itemSetup.createStateConfig({
       invoke: {
         id: 'markOnBranch',
         src: 'setState',
-        input: ({ context }) => stateInput(context, { phase: 'completed' }),
+        input: ({ context }) => ({ ...stateInput(context, { phase: 'completed' }), ...onBranchAlone(context) }),
         onDone: {
           target: 'recording',
-          actions: { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
+          actions: [
+            { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
+            { type: 'keepPlace', params: ({ event }) => ({ to: event.output.to }) },
+          ],
         },
         onError: [askingAgain('publishing'), failedAt('publishing')],
       },
@@ -98,6 +140,8 @@ export const publishing = itemSetup.createStateConfig({
           target: '#roadmap-item.active.releasing',
           actions: assign(inPhase('releasing')),
         },
+        // A merge that was given up: the branch that is left has to say so.
+        { guard: ({ context }) => !context.merged, target: 'choosingPlace' },
         {
           guard: ({ context }) => context.releases === true,
           target: '#roadmap-item.active.entering',

@@ -18,5 +18,6 @@ export const roadmapItemV1 = defineWorkflow({
   exclusiveInput: ['item', 'roadmap'],
   needsProject: true,
   ownedFiles: ({ roadmap }: JsonObject) => [String(roadmap), ...DOCUMENT_PATTERNS],
+  ownedResults: DOCUMENT_PATTERNS,
   workspace: (context: ItemContext) => context.head || null,
 });

@@ -254,6 +254,8 @@ export type StateChange = {
   readonly adding: readonly Finding[];
   /** The run takes the item up. */
   readonly begins?: true;
+  /** The next state comes with the run's branch: what speaks against it has to be asked now. */
+  readonly isLast?: true;
 };
 
 export type SetStateInput = CommitOwnedInput & {

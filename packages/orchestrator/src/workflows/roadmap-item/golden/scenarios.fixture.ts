@@ -173,8 +173,12 @@ const verified = (run: DrivenRun): DrivenRun => noConcerns(reviewed(green(run)))
 const recorded = (run: DrivenRun): DrivenRun =>
   run.ended('recordRun', { commit: 'c-record', codeTree: 't-merged', notices: [] });
 const pushed = (run: DrivenRun): DrivenRun => recorded(run).ended('pushBranch', { commit: 'c-record', pushed: true });
-/** The phase of committing is written, the branch is pushed, and the item is completed. */
-const published = (run: DrivenRun): DrivenRun => set(pushed(set(run)));
+/** The base says that the result waits for its merge, and the run's branch that the item is completed. */
+const awaited = (run: DrivenRun, state: JsonObject = committed): DrivenRun => run.ended('awaitMerge', state);
+const marked = (run: DrivenRun): DrivenRun =>
+  run.ended('integrate', { moved: false }).ended('markOnBranch', { ...onBranch, commit: 'c-marked' });
+/** The phase of committing is written, and the branch is pushed, which people merge. */
+const published = (run: DrivenRun): DrivenRun => pushed(marked(awaited(set(run))));
 const approved = (run: DrivenRun): DrivenRun =>
   run.send('APPROVAL_GRANTED', { by, gateId: run.view?.gate?.id, ...hashesOf(run) });
 const hashesOf = (run: DrivenRun): JsonObject => {
@@ -200,10 +204,10 @@ const way = (run: DrivenRun, activity: string, reason: string, chosen: string): 
     .fail(activity, reason, 'Stopped.', { ways: [{ way: chosen, text: `Choose ${chosen}`, note: 'As chosen.' }] })
     .send('CLARIFICATION_ANSWERED', { by, response: `Choose ${chosen}`, choices: [`Choose ${chosen}`] });
 
-const toPush = (): DrivenRun => recorded(set(verified(tested())));
+const toPush = (): DrivenRun => recorded(marked(awaited(set(verified(tested())))));
 const toMerge = (): DrivenRun => pushed(set(verified(tested(merging))).ended('integrate', { moved: false }));
 const named = (): DrivenRun => read({}, { approvals: 'named' });
-const toRelease = (): DrivenRun => set(pushed(set(approved(verified(tested(releasing))))));
+const toRelease = (): DrivenRun => published(approved(verified(tested(releasing))));
 const cutOff = (): DrivenRun =>
   toRelease().ended('release', {
     command: { command: 'npm run release', exitCode: null, durationMs: 0, output: '' },
@@ -285,7 +289,8 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
   docsCheck: () => ran(ran(green(tested(allChecks)), 'browserCheck'), 'performanceCheck'),
   findConcerns: () => reviewed(green(tested())),
   integrate: () => set(verified(tested(merging))),
-  recordRun: () => set(verified(tested())),
+  awaitMerge: () => set(verified(tested())),
+  recordRun: () => marked(awaited(set(verified(tested())))),
   pushBranch: toPush,
   merge: toMerge,
   takeIn: () => way(toPush(), 'pushBranch', 'push_rejected', 'take_in'),
@@ -430,29 +435,42 @@ export const scenarios: Scenarios = {
   'the result is sent back': () => set(rejected(verified(tested(manual)))),
   'concerns approved by a person': () =>
     published(approved(reviewed(green(tested())).ended('findConcerns', { concerns: [concern] }))),
-  'released by a person': () => set(ran(toRelease(), 'release')),
+  'released by a person': () => ran(toRelease(), 'release'),
   'published and not released': () => published(decided(verified(tested(releasing)), 'accept')),
   'sent back instead of released': () => set(rejected(verified(tested(releasing)))),
-  'the release fails, is run again': () => set(ran(decided(ran(toRelease(), 'release', 1), 'retry'), 'release')),
-  'the release fails, finished without': () => set(decided(ran(toRelease(), 'release', 1), 'accept')),
-  'the release is cut off, is run again': () => set(ran(decided(cutOff(), 'retry'), 'release')),
-  'the release is cut off, finished': () => set(decided(cutOff(), 'accept')),
-  'the base refuses the state before a release': () =>
-    ran(
-      pushed(
-        set(pushed(set(approved(verified(tested(releasing))))), onBranch).ended('markOnBranch', {
-          ...onBranch,
-          commit: 'c-marked',
-        }),
+  'the release fails, is run again': () => ran(decided(ran(toRelease(), 'release', 1), 'retry'), 'release'),
+  'the release fails, finished without': () => decided(ran(toRelease(), 'release', 1), 'accept'),
+  'the release is cut off, is run again': () => ran(decided(cutOff(), 'retry'), 'release'),
+  'the release is cut off, finished': () => decided(cutOff(), 'accept'),
+  'merged and released': () =>
+    set(
+      ran(
+        set(
+          pushed(
+            set(approved(verified(tested({ ...merging, ...releasing })))).ended('integrate', { moved: false }),
+          ).ended('merge', { merged: true, commit: 'c-main', strategy: 'squash' }),
+        ),
+        'release',
       ),
-      'release',
+    ),
+  'the base refuses to say that the result waits for its merge': () =>
+    pushed(marked(awaited(set(verified(tested())), onBranch))),
+  'a person has changed the status before the merge is awaited': () =>
+    awaited(retried(set(verified(tested())).fail('awaitMerge', 'merge_conflict'))),
+  'the base moves before the branch is left': () =>
+    set(
+      awaited(set(verified(tested()))).ended('integrate', {
+        moved: true,
+        baseCommit: 'base2',
+        commit: 'c-with-base',
+        codeTree: 't-with-base',
+        planPath: '',
+      }),
     ),
   'the state on the run branch': () =>
     pushed(set(verified(testedOnBranch()), onBranch).ended('markOnBranch', { ...onBranch, commit: 'c-marked' })),
   'the run branch has another status, a person is asked': () =>
     retried(set(verified(testedOnBranch()), onBranch).fail('markOnBranch', 'merge_conflict')),
-  'the base refuses the last state': () =>
-    set(pushed(set(verified(tested()))), onBranch).ended('pushBranch', { commit: 'c-state', pushed: true }),
   'the base has moved by states alone': () =>
     set(
       pushed(
@@ -467,17 +485,27 @@ export const scenarios: Scenarios = {
     ),
   'the base moves before the merge': () => toMerge().ended('merge', { merged: false }),
   'a refused push left as the branch that is pushed': () =>
-    set(way(toPush(), 'pushBranch', 'push_rejected', 'leave_pushed')),
-  'a conflict with the base, left as the branch': () =>
-    set(pushed(way(set(verified(tested(merging))), 'integrate', 'merge_conflict', 'leave_branch'))),
-  'commits of others, pushed beside them': () =>
-    set(
-      way(toPush(), 'pushBranch', 'push_rejected', 'push_beside').ended('pushBeside', {
-        commit: 'c-record',
-        pushed: true,
-        branch: 'autonomous/r-item-beside',
+    way(toPush(), 'pushBranch', 'push_rejected', 'leave_pushed'),
+  'a refused merge left as the branch that is pushed': () =>
+    pushed(
+      way(toMerge(), 'merge', 'push_rejected', 'leave_pushed').ended('markOnBranch', {
+        ...onBranch,
+        commit: 'c-marked',
       }),
     ),
+  'a conflict with the base, left as the branch': () =>
+    pushed(
+      way(set(verified(tested(merging))), 'integrate', 'merge_conflict', 'leave_branch').ended('markOnBranch', {
+        ...onBranch,
+        commit: 'c-marked',
+      }),
+    ),
+  'commits of others, pushed beside them': () =>
+    way(toPush(), 'pushBranch', 'push_rejected', 'push_beside').ended('pushBeside', {
+      commit: 'c-record',
+      pushed: true,
+      branch: 'autonomous/r-item-beside',
+    }),
   'cancelled while a task is done': () => planned().send('RUN_CANCELLED', { by, reason: 'Enough.' }),
   'message and budget while a task is done': () =>
     planned().send('MESSAGE_SENT', { by, text: 'Keep it short.' }).send('BUDGET_CHANGED', { by, maxTokens: 1_000 }),
