@@ -74,7 +74,9 @@ it('asks where the base refuses the state of a result that is merged, and neithe
   const { gate } = await server.until(run, { gate: 'pause' });
   expect(gate?.reason).toBe('push_rejected');
   expect(gate?.summary).toMatch(/^The result is merged into main; roadmap\/roadmap\.json there does not say so yet\./);
-  expect(gate?.summary).toMatch(/main is protected.*Allow it there, then retry\./);
+  expect(gate?.summary).toMatch(
+    /main is protected.*Allow it there, then retry\. Or push it from the server's machine: git --git-dir=/,
+  );
   expect(await server.payloads(run.id, 'COMMAND_RAN' as never)).toEqual([]);
   await open();
   await server.decide(run, { decision: 'retry' });

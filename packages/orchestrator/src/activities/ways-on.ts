@@ -14,7 +14,9 @@ export function refusedBase(
 ): NeedsHuman {
   const url = pullRequestUrl(repository, baseBranch, branch);
   const note = `The remote refused the push to ${baseBranch}; merge the branch there.`;
-  return new NeedsHuman('push_rejected', `Nothing was merged into ${baseBranch}. ${error.message}`, {
+  const own = `git fetch origin && git switch ${baseBranch} && git merge --ff-only origin/${baseBranch} && git merge origin/${branch} && git push origin ${baseBranch}`;
+  const message = `Nothing was merged into ${baseBranch}. ${error.message}. Where you may push there yourself: ${own}; then leave the result as its branch.`;
+  return new NeedsHuman('push_rejected', message, {
     cause: error,
     ways: [
       ...(url === null
@@ -70,7 +72,7 @@ export function othersOnBranch(branch: string, there: string | null): NeedsHuman
         };
   return new NeedsHuman(
     'push_rejected',
-    `The remote branch ${branch} is at ${there ?? 'no commit'}, which this run did not push. Move it out of the way, then retry.`,
+    `The remote branch ${branch} is at ${there ?? 'no commit'}, which this run did not push. Move it out of the way, then retry.${there === null ? '' : ` In a clone: ${moveAway(branch, there)}`}`,
     {
       ways: [
         takeIn,
@@ -78,6 +80,15 @@ export function othersOnBranch(branch: string, there: string | null): NeedsHuman
       ],
     },
   );
+}
+
+/** Commands that keep the commits of others under another name. */
+function moveAway(branch: string, there: string): string {
+  return [
+    `git fetch origin ${branch}`,
+    `git push origin ${there}:refs/heads/${branch}-others`,
+    `git push --force-with-lease=${branch}:${there} origin :${branch}`,
+  ].join(' && ');
 }
 
 /** Files of a conflict that an agent has not resolved. */

@@ -131,7 +131,21 @@ export async function pushCommit(
   const remoteCommit = (await listRemote(place, access)).branches.get(branch) ?? null;
   if (remoteCommit === commit) return { outcome: 'pushed' };
   if (remoteCommit !== expected) return { outcome: 'moved', remoteCommit };
-  throw rejection(access, branch, refusal?.groups?.['reason'] ?? null, answer.stderr);
+  throw rejection(
+    access,
+    branch,
+    { reason: refusal?.groups?.['reason'] ?? null, stderr: answer.stderr },
+    `. Or push it from the server's machine: ${pushCommand(place, access, commit, ref)}`,
+  );
+}
+
+/** The command that pushes a commit with the rights of the person who gives it. */
+function pushCommand({ gitDir }: GitPlace, { address }: RemoteAccess, commit: string, ref: string): string {
+  return ['git', `--git-dir=${gitDir}`, 'push', address.url, `${commit}:${ref}`].map(shellWord).join(' ');
+}
+
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /**
@@ -156,7 +170,7 @@ export async function removeRemoteBranch(
   if (now !== expected) return false;
   const refusal = /^!\t[^\t\n]*\t\[(?:remote )?rejected\](?: \((?<reason>[^\n]*)\))?$/m.exec(answer.stdout);
   if (refusal === null && !isForbidden(answer.stderr)) throw failureOf(answer, access);
-  throw rejection(access, branch, refusal?.groups?.['reason'] ?? null, answer.stderr);
+  throw rejection(access, branch, { reason: refusal?.groups?.['reason'] ?? null, stderr: answer.stderr });
 }
 
 /** @throws {NeedsHuman} for any end but success */
@@ -263,7 +277,13 @@ function unavailable(stderr: string, said: string, address: RemoteAddress): stri
   return `${url} cannot be reached (${said}); retry when it answers`;
 }
 
-function rejection(access: RemoteAccess, branch: string, reason: string | null, stderr: string): NeedsHuman {
+/** @param byHand the end of the message where a person with other rights can do it */
+function rejection(
+  access: RemoteAccess,
+  branch: string,
+  { reason, stderr }: { readonly reason: string | null; readonly stderr: string },
+  byHand = '',
+): NeedsHuman {
   const { url } = access.address;
   if (/archived so it is read-only/i.test(stderr)) {
     return new NeedsHuman(
@@ -274,7 +294,7 @@ function rejection(access: RemoteAccess, branch: string, reason: string | null, 
   if (reason === null) {
     return new NeedsHuman(
       'push_rejected',
-      `The token may read ${url} and not write to it: give ${access.tokenVariable} write access to its contents, then retry`,
+      `The token may read ${url} and not write to it: give ${access.tokenVariable} write access to its contents, then retry${byHand}`,
     );
   }
   if (/unable to create temporary object directory/.test(stderr)) {
@@ -291,7 +311,7 @@ function rejection(access: RemoteAccess, branch: string, reason: string | null, 
   }
   return new NeedsHuman(
     'push_rejected',
-    `${url} refuses a push to ${branch}: ${scrub(reason, access)} (${saidByGit(stderr, access)}). Allow it there, then retry`,
+    `${url} refuses a push to ${branch}: ${scrub(reason, access)} (${saidByGit(stderr, access)}). Allow it there, then retry${byHand}`,
   );
 }
 

@@ -2,6 +2,7 @@
  * Tests of the git adapter beyond the port's contract: answers of remotes, error messages, and files that are left
  * behind.
  */
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
@@ -305,10 +306,14 @@ describe('A remote that refuses a push', () => {
     const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
     const { reason, message } = await pause(repository.push(project, BRANCH, commit, null));
     expect(reason).toBe('push_rejected');
-    expect(message).toBe(
-      `${remote} refuses a push to ${BRANCH}: pre-receive hook declined (Ask at https://corp/x first). Allow it there, then retry`,
+    const [why, command = ''] = message.split(" Or push it from the server's machine: ");
+    expect(why).toBe(
+      `${remote} refuses a push to ${BRANCH}: pre-receive hook declined (Ask at https://corp/x first). Allow it there, then retry.`,
     );
     rmSync(hook);
+    // The command that the message names does what the push would have done.
+    execFileSync('sh', ['-c', command], { stdio: 'pipe' });
+    expect(git(remote, 'rev-parse', BRANCH)).toBe(commit);
     expect(await repository.push(project, BRANCH, commit, null)).toEqual({ ok: true });
   });
 

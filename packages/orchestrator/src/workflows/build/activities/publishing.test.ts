@@ -1,4 +1,6 @@
 /** Publishing while others move the base and the branch between two lives of an activity: real mirrors, real remotes. */
+import { execFileSync } from 'node:child_process';
+import path from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -335,10 +337,30 @@ describe('publishing', () => {
         if (isFetched) await fixture.repository.fetch(fixture.project);
         await expect(pushed(after)).rejects.toMatchObject({
           reason: 'push_rejected',
-          message: `The remote branch ${run.branch} is at ${theirs}, which this run did not push. Move it out of the way, then retry.`,
+          message: expect.stringContaining(
+            `The remote branch ${run.branch} is at ${theirs}, which this run did not push. Move it out of the way, then retry. In a clone: git fetch`,
+          ),
         });
       }
       expect(git(fixture.remote, 'rev-parse', run.branch)).toBe(theirs);
+    });
+
+    it('and names the commands that move it out of the way, after which a retry pushes', async () => {
+      const run = await aRun();
+      await pushed(run);
+      const theirs = commitOnRemote(fixture.remote, run.branch, { 'c.txt': 'c' });
+      const after = await commitAs(run, 'commitCode', { 'd.txt': 'd' });
+      const error = await pushed(after).then(
+        () => null,
+        (reason: unknown) => reason,
+      );
+      const commands = (error as Error).message.split(' In a clone: ')[1] ?? '';
+      const clone = `${fixture.remote}-${run.runId}`;
+      git(path.dirname(fixture.remote), 'clone', '--quiet', fixture.remote, clone);
+      execFileSync('sh', ['-c', commands], { cwd: clone, stdio: 'pipe' });
+      expect(git(fixture.remote, 'rev-parse', `${run.branch}-others`)).toBe(theirs);
+      expect(await pushed(after)).toMatchObject({ pushed: true, commit: after.head });
+      expect(git(fixture.remote, 'rev-parse', run.branch)).toBe(after.head);
     });
 
     it('again after what stood in its way was moved, or the branch was deleted', async () => {
