@@ -295,6 +295,36 @@ describe('The merge radar', () => {
     expect(texts('r-10')).not.toEqual([]);
   });
 
+  it('says once that two runs cannot be compared, also while they get new commits, and again after they could be', async () => {
+    let isReadable = false;
+    radar = openRadar({
+      findConflicts: async (_, pairs) => {
+        compared.push(pairs);
+        return pairs.map(() => (isReadable ? [] : null));
+      },
+    });
+    const first = await aRun('r-1', { 'src/a.ts': change(1, 'mine') });
+    const further = async (text: string): Promise<void> => {
+      const headCommit = await commit('r-2', { 'src/b.ts': text });
+      says(aView('r-2', { headCommit }));
+      await hasCompared(first.headCommit, headCommit);
+    };
+    const said = (): number => warnings.filter((line) => line.includes('could not be compared')).length;
+    await further('one');
+    await expect.poll(() => said(), PATIENCE).toBeGreaterThan(0);
+    await further('two');
+    // Each pair at most once: two with the base, and the two runs.
+    const before = said();
+    expect(before).toBeLessThanOrEqual(3);
+    for (const text of ['three', 'four', 'five']) await further(text);
+    expect(said()).toBe(before);
+    isReadable = true;
+    await further('six');
+    isReadable = false;
+    await further('seven');
+    await expect.poll(() => said(), PATIENCE).toBeGreaterThan(before);
+  });
+
   it('ends with the server while it compares', async () => {
     const begun = Promise.withResolvers<void>();
     const ended: unknown[] = [];

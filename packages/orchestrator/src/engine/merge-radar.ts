@@ -83,6 +83,8 @@ interface RadarProject {
   readonly runs: Map<string, LiveRun>;
   /** By the pair's id. While newer commits are compared, those of the older ones count. */
   readonly findings: Map<string, Finding>;
+  /** Ids of pairs that git could not compare the last time. */
+  readonly incomparable: Set<string>;
   /** As told to listeners; without runs that have none. */
   told: ReadonlyMap<string, readonly ForeseenConflict[]>;
   /** Runs whose branches may have moved since they were read. */
@@ -209,6 +211,7 @@ export class MergeRadar {
     const made: RadarProject = {
       runs: new Map(),
       findings: new Map(),
+      incomparable: new Set(),
       told: new Map(),
       moved: new Set(),
       isAsked: false,
@@ -299,10 +302,16 @@ export class MergeRadar {
       const files = found[index] ?? [];
       project.findings.set(pair.id, { of: keyOf(pair), files: firstOf(files), fileCount: files.length });
     }
-    const unknown = found.filter((each) => each === null).length;
-    if (unknown > 0)
+    // Each new commit of a run is compared: the same pair is told once, until it can be compared again.
+    const known = new Set(project.incomparable);
+    for (const [index, { id }] of pairs.entries()) {
+      if (found[index] === null) project.incomparable.add(id);
+      else project.incomparable.delete(id);
+    }
+    const fresh = [...project.incomparable].filter((id) => !known.has(id));
+    if (fresh.length > 0)
       log.warn(
-        { projectId: stored.id, pairs: unknown },
+        { projectId: stored.id, pairs: fresh.length },
         'some runs of a project could not be compared: the mirror lacks a commit, or git cannot merge them',
       );
   }
@@ -311,6 +320,7 @@ export class MergeRadar {
   #tell(projectId: string, project: RadarProject, pairs: readonly Pair[]): void {
     const ids = new Set(pairs.map(({ id }) => id));
     for (const id of project.findings.keys()) if (!ids.has(id)) project.findings.delete(id);
+    for (const id of project.incomparable) if (!ids.has(id)) project.incomparable.delete(id);
     const now = Map.groupBy(
       pairs.flatMap((pair) => conflictsOf(projectId, project, pair)),
       ({ runId }) => runId,
