@@ -40,6 +40,34 @@ const roadmap = (items: readonly Fields[]): string =>
     2,
   )}\n`;
 
+it('says that the followed branch has newer states, as the last fetch knows them', async () => {
+  const [ours, theirs] = [aFolder(), aFolder()];
+  const git = (folder: string, ...words: readonly string[]): void => {
+    execFileSync('git', ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org', ...words], {
+      cwd: folder,
+      stdio: 'pipe',
+    });
+  };
+  const commit = (text: string): void => {
+    mkdirSync(path.join(theirs, 'roadmap'), { recursive: true });
+    writeFileSync(path.join(theirs, 'roadmap/roadmap.json'), text);
+    git(theirs, 'add', '--all');
+    git(theirs, 'commit', '--quiet', '--message=one');
+  };
+  git(theirs, 'init', '--quiet', '--initial-branch=main');
+  commit(roadmap(ITEMS));
+  git(ours, 'clone', '--quiet', theirs, '.');
+  for (const name of ['next', 'status']) expect((await command(ours, name)).stderr).toBe('');
+  commit(roadmap(ITEMS.slice(1)));
+  git(ours, 'fetch', '--quiet');
+  for (const name of ['next', 'status'])
+    expect((await command(ours, name)).stderr).toContain(
+      'origin/main has a newer roadmap/roadmap.json: 1 commit that this clone does not have yet. See them with: git pull',
+    );
+  git(ours, 'pull', '--quiet');
+  expect((await command(ours, 'status')).stderr).not.toContain('newer');
+});
+
 /** Carries out a command in a folder inside a repository with this roadmap. */
 async function inRepository(text: string | null, ...words: readonly string[]) {
   const folder = aFolder();

@@ -7,7 +7,7 @@ import type { CommandLine } from '../command-line.ts';
 import { CommandFailure, EXIT } from '../exit.ts';
 import { readTextFile } from '../input-files.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
-import { roadmapFileOf, roadmapIn } from '../roadmap-files.ts';
+import { noteIfBehind, roadmapFileOf, roadmapIn } from '../roadmap-files.ts';
 import { addRoadmapWork } from './roadmap-work.ts';
 
 interface NextOptions {
@@ -64,6 +64,7 @@ async function next(io: CliIo, given: string | undefined, { item, json }: NextOp
       2,
     );
   } else for (const row of nextItemLines(chosen, { startCommand, named })) say(io, row);
+  await noteIfBehind(io, file);
   const isRefused = named !== null && chosen.selected === null && !chosen.inProgress.some(({ id }) => id === named);
   return isRefused ? EXIT.notDone : EXIT.done;
 }
@@ -72,6 +73,7 @@ async function status(io: CliIo, given: string | undefined): Promise<number> {
   const file = await roadmapFileOf(io, given);
   const roadmap = (await roadmapIn(io, file)).roadmap;
   for (const row of statusLines(roadmap)) say(io, row);
+  await noteIfBehind(io, file);
   const { length } = dependencyFaults(roadmap.items);
   if (length > 0) note(io, `Dependencies have ${countOf(length)}. See: ${io.program} roadmap validate ${file}`);
   return EXIT.done;
