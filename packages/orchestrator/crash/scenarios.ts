@@ -1,7 +1,14 @@
 /** Scenarios of the sweep. A new scenario is one more entry here. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { type GateDecision, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
+import {
+  type Gate,
+  type GateDecision,
+  type JsonObject,
+  type RunConfigRequest,
+  type RunView,
+  shownAt,
+} from '@autonomous/shared';
 import type { Script } from '../src/models/script.ts';
 import { countedTest } from '../test/counted-test.fixture.ts';
 import { CUT_OFF } from './play.ts';
@@ -94,6 +101,24 @@ const ROADMAP = {
 const RELEASE = 'echo released >> "${PWD%%/data/*}/letters"';
 const nothingFound = call([finish({ summary: 'Nothing was found.', bugs: [] })]);
 const RING = `T1: Ring\n\nMake it ring.\n\nThis is one task of 'A bell', an item of the project's roadmap. The documents of the item are in specs/a-bell/; the server writes them and roadmap/roadmap.json: change neither.`;
+
+/** A person who approves whatever is shown. */
+const approved = (gate: Gate): GateDecision | null =>
+  gate.decisions.includes('approve') ? { decision: 'approve', ...shownAt(gate) } : null;
+
+const ofItem = (input: JsonObject): Pick<Scenario, 'own' | 'files' | 'edits' | 'children' | 'roles'> => ({
+  own: { workflow: 'roadmap-item', input, inProject: true },
+  files: ROADMAP,
+  edits: Object.keys(ROADMAP),
+  children: [{ label: 'ring', request: RING }],
+  roles: roles({
+    ideator: [call([finish({ document: '# Problem\n\nNobody hears it.' })])],
+    specifier: [call([finish({ document: '# Overview\n\nIt rings.' })])],
+    decomposer: [call([finish({ tasks: [{ id: 'T1', title: 'Ring', description: 'Make it ring.', dependsOn: [] }] })])],
+    // A base that moves meanwhile has a result looked through again.
+    'item-reviewer': [nothingFound, nothingFound, nothingFound],
+  }),
+});
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -332,26 +357,20 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'roadmap-item',
     about:
       'an item of a roadmap through all its phases: documents that are approved, one task, tests, a merge, a release',
-    own: { workflow: 'roadmap-item', input: { item: 'bell' }, inProject: true },
-    files: ROADMAP,
-    edits: Object.keys(ROADMAP),
+    ...ofItem({ item: 'bell' }),
     runs: run({ commands: { test: 'sh check.sh', release: RELEASE } }),
-    children: [{ label: 'ring', request: RING }],
-    roles: roles({
-      ideator: [call([finish({ document: '# Problem\n\nNobody hears it.' })])],
-      specifier: [call([finish({ document: '# Overview\n\nIt rings.' })])],
-      decomposer: [
-        call([finish({ tasks: [{ id: 'T1', title: 'Ring', description: 'Make it ring.', dependsOn: [] }] })]),
-      ],
-      // A base that moves meanwhile has a result looked through again.
-      'item-reviewer': [nothingFound, nothingFound, nothingFound],
-    }),
     async decide(gate, _view, world) {
-      if (gate.kind !== CUT_OFF)
-        return gate.decisions.includes('approve') ? { decision: 'approve', ...shownAt(gate) } : null;
+      if (gate.kind !== CUT_OFF) return approved(gate);
       const released = await readFile(world.place.letters, 'utf8').catch(() => '');
       return released === '' ? { decision: 'retry' } : { decision: 'accept', reason: 'It is out.', ...shownAt(gate) };
     },
+  },
+  {
+    name: 'roadmap-item-left',
+    about: 'an item of a roadmap whose result is left as the branch that has its last state',
+    ...ofItem({ item: 'bell', approvals: 'release' }),
+    runs: run({ git: { autoMerge: false } }),
+    decide: approved,
   },
   {
     name: 'fan-out',
