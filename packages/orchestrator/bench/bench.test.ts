@@ -68,6 +68,7 @@ describe('the benches', () => {
     ['scale', '--events', '120', '--runs', '20', '--openings', '1'],
     ['rebuild', '--runs', '3'],
     ['merges', '--runs', '2'],
+    ['research', '--rounds', '6', '--researchers', '1', '--findings', '1'],
     ['peers', '--only', 'autonomous,raw', '--repeat', '1', '--runs', '20', '--seconds', '1', '--parts', 'throughput'],
   ])('%s measures this engine, in little', { timeout: 240_000 }, (...args) => {
     const { status, stdout, stderr } = spawnSync(
@@ -83,6 +84,8 @@ describe('the benches', () => {
     else if (args[0] === 'rebuild')
       expect(figures).toMatchObject({ runs: 3, rebuildS: expect.any(Number), rebuild1000S: null });
     else if (args[0] === 'merges') expect(figures).toMatchObject({ runs: 2, timesAsLong: expect.any(Number) });
+    else if (args[0] === 'research')
+      expect(figures).toMatchObject({ rounds: 6, promptBytes6: expect.any(Number), promptGrowth6: expect.any(Number) });
     else expect(figures).toMatchObject({ vsRaw1: expect.any(Number), vsRaw50: expect.any(Number) });
   });
 });

@@ -32,6 +32,8 @@ export interface Served extends Asked {
   readonly cut: boolean;
   /** Milliseconds since the epoch. */
   readonly at: number;
+  /** Bytes of the conversation: the instructions, the prompt, and what followed. */
+  readonly bytes: number;
 }
 
 export interface ScriptedProvider {
@@ -114,6 +116,7 @@ export async function startScriptedProvider(options: ScriptedProviderOptions): P
             status,
             cut: interrupted,
             at: timestamp,
+            bytes: Buffer.byteLength(body.messages.map(textOf).join('')),
           },
         ];
       });
@@ -185,6 +188,10 @@ function toolResults(request: ChatCompletionRequest): number {
 }
 
 function firstUserText(request: ChatCompletionRequest): string {
-  const content = request.messages.find((message) => message.role === 'user')?.content ?? '';
-  return typeof content === 'string' ? content : content.map((part) => part.text ?? '').join('');
+  const message = request.messages.find(({ role }) => role === 'user');
+  return message === undefined ? '' : textOf(message);
+}
+
+function textOf({ content }: ChatCompletionRequest['messages'][number]): string {
+  return typeof content === 'string' ? content : (content ?? []).map((part) => part.text ?? '').join('');
 }

@@ -1,6 +1,15 @@
 /** The texts of a report: what an update changes, and what an agent is shown of them. */
 import { expect, it } from 'vitest';
-import { directionsOf, MOST_THEMES, NO_TEXTS, shownReport, touchedBy, updated } from './report-texts.ts';
+import {
+  directionsOf,
+  LONGEST_SHOWN,
+  LONGEST_TEXTS,
+  MOST_THEMES,
+  NO_TEXTS,
+  shownReport,
+  touchedBy,
+  updated,
+} from './report-texts.ts';
 import type { Finding, ReportTexts, ReportUpdate } from './types.ts';
 
 const UPDATE: ReportUpdate = { themes: [], conflicts: [], openQuestions: [], directions: [] };
@@ -72,36 +81,67 @@ it('shows whole only the themes that new findings touch', () => {
   ];
   const claim = 'Bronze for bells was melted in open furnaces.';
   expect(touchedBy(themes, [claim]).map(({ id }) => id)).toEqual(['T1']);
-  const shown = shownReport({ ...NO_TEXTS, themes }, [finding('F3', claim)], false);
+  const shown = shownReport({ ...NO_TEXTS, themes }, [finding('F3', claim)]);
   expect(shown).toContain('T1 Casting of bells:\nBronze was melted');
   expect(shown).not.toContain('T2 Markets:\n');
   expect(shown).toContain('T2 Markets (findings: 1)');
 });
 
-it('shows no more of a report of thirty rounds than of one of five', () => {
-  const sized = (rounds: number): number => {
-    let texts: ReportTexts = NO_TEXTS;
-    for (let round = 1; round <= rounds; round += 1)
-      texts = updated(
+/** Texts of a report after so many rounds, in each of which the texts have their full length. */
+function textsAfter(rounds: number): ReportTexts {
+  const long = (word: string, characters: number): string => `${word} `.repeat(characters / 2).slice(0, characters);
+  return Array.from({ length: rounds }).reduce<ReportTexts>(
+    (texts, _, round) =>
+      updated(
         texts,
         {
           ...UPDATE,
-          executiveSummary: 'Summary. '.repeat(600),
-          background: 'Background. '.repeat(300),
-          analysis: 'Analysis. '.repeat(500),
+          executiveSummary: long('Summary', LONGEST_TEXTS.executiveSummary),
+          background: long('Background', LONGEST_TEXTS.background),
+          analysis: long('Analysis', LONGEST_TEXTS.analysis),
           themes: [1, 2, 3].map((number) => ({
             id: null,
-            title: `Theme ${round} ${number}`,
-            text: 'Bronze furnaces melted bells. '.repeat(90),
+            title: long(`Theme ${round} ${number}`, 120),
+            text: long('Bronze furnaces melted bells', LONGEST_TEXTS.theme),
             findings: [`F${round * 3 + number}`],
           })),
-          openQuestions: Array.from({ length: 15 }, (_, index) => `Question ${index} of the round ${round}?`),
+          conflicts: [1, 2, 3].map((number) => ({
+            id: null,
+            about: long(`Conflict ${round} ${number}`, 200),
+            positions: [],
+            resolution: null,
+          })),
+          openQuestions: Array.from({ length: 15 }, (_, index) => long(`Question ${index}`, 300)),
         },
         [],
-      );
-    return shownReport(texts, [finding('F999', 'Bronze furnaces melted bells.')], true).length;
+      ),
+    NO_TEXTS,
+  );
+}
+
+it.each(['touched', 'analysis', 'all'] as const)(
+  'shows no more of a report of thirty rounds than of one of five: %s',
+  (wanted) => {
+    const shown = (rounds: number) =>
+      shownReport(textsAfter(rounds), [finding('F999', 'Bronze furnaces melted bells.')], wanted);
+    expect(shown(30).length / shown(5).length).toBeLessThan(1.2);
+    expect(shown(30).length).toBeLessThanOrEqual(LONGEST_SHOWN);
+    expect(shown(30)).toContain(`Executive summary:\n${textsAfter(1).executiveSummary}`);
+    expect(shown(30)).toContain('Conflicts:\n');
+  },
+);
+
+it('shows the analysis and the background whole where they are to be worked on and there is room', () => {
+  const texts = { ...NO_TEXTS, analysis: 'So it is. '.repeat(100), background: 'Once upon a time. '.repeat(100) };
+  const isWhole = (wanted: 'touched' | 'analysis' | 'all') => {
+    const shown = shownReport(texts, [], wanted);
+    return [shown.includes(texts.analysis), shown.includes(texts.background)];
   };
-  expect(sized(30) / sized(5)).toBeLessThan(1.2);
+  expect([isWhole('touched'), isWhole('analysis'), isWhole('all')]).toEqual([
+    [false, false],
+    [true, false],
+    [true, true],
+  ]);
 });
 
 it('asks the request itself where the synthesiser named no question, and analysts only where there is code', () => {

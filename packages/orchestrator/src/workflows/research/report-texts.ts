@@ -78,9 +78,21 @@ function nextId(letter: string, known: readonly { readonly id: string }[]): stri
 
 const union = (one: readonly string[], other: readonly string[]): readonly string[] => [...new Set([...one, ...other])];
 
+/** `[F3]`, `[F3, F7]` and `[F3; F7]`, as the report reads them. */
+const CITATION = /\[F\d{1,7}(?: ?[,;] ?F\d{1,7}){0,50}\]/g;
+
 /** Ids of findings that a text names, in their order. */
 export function citedIn(text: string): readonly string[] {
-  return [...new Set([...text.matchAll(/\[(F[1-9]\d{0,4})\]/g)].map(([, id = '']) => id))];
+  return [...new Set((text.match(CITATION) ?? []).flatMap((citation) => citation.match(/F\d+/g) ?? []))];
+}
+
+/** A text of somebody who cannot know the ids of findings, without what looks like a citation of one. */
+export function withoutCitations(text: string): string {
+  return text
+    .replaceAll(CITATION, '')
+    .replaceAll(/ {2,}/g, ' ')
+    .replaceAll(/ (?=[.,;:!?])/g, '')
+    .trim();
 }
 
 /** Words by which texts are compared: those of at least five letters, in lower case. */
@@ -105,36 +117,83 @@ export function touchedBy(themes: readonly Theme[], claims: readonly string[]): 
     .map(({ theme }) => theme);
 }
 
-/** What the synthesiser is shown of the report: the outline, the texts that the findings touch, and the open questions. Bounded. */
-export function shownReport(texts: ReportTexts, fresh: readonly Finding[], hasContradictions: boolean): string {
-  const touched = touchedBy(
-    texts.themes,
-    fresh.map(({ claim }) => claim),
-  );
+/**
+ * What the synthesiser is shown of the report: the outline, the open questions and the executive summary, then the themes that the
+ * findings touch and the other texts as far as there is room. At most `LONGEST_SHOWN` characters, however long the report is.
+ * @param wanted texts that are to be worked on in any case: `analysis` where sources contradict each other, `all` in the last round
+ */
+export function shownReport(
+  texts: ReportTexts,
+  fresh: readonly Finding[],
+  wanted: 'touched' | 'analysis' | 'all' = 'touched',
+): string {
+  const claims = fresh.map(({ claim }) => claim);
   const outline = texts.themes.map(
-    ({ id, title, text, findings }) => `${id} ${title} (findings: ${findings.length}): ${firstOf(text)}`,
+    ({ id, title, text, findings }) =>
+      `${id} ${title} (findings: ${findings.length}): ${firstOf(text, FIRST_OF_THEME)}`,
   );
-  const conflicts = texts.conflicts
-    .slice(-SHOWN_CONFLICTS)
-    .map(({ id, about, resolution }) => `${id} ${about}: ${resolution === null ? 'open' : 'resolved'}`);
-  const parts: readonly (readonly [string, string])[] = [
-    ['Outline of the themes', outline.join('\n')],
-    ['Executive summary', texts.executiveSummary],
-    ['Background', firstOf(texts.background)],
-    ['Analysis', hasContradictions ? texts.analysis : firstOf(texts.analysis)],
-    ...touched.map(({ id, title, text }) => [`${id} ${title}`, text] as const),
-    ['Conflicts', conflicts.join('\n')],
-    ['Open questions', texts.openQuestions.map((question) => `- ${question}`).join('\n')],
+  const conflicts = texts.conflicts.map(
+    ({ id, about, resolution }) => `${id} ${about}: ${resolution === null ? 'open' : 'resolved'}`,
+  );
+  const analysis = { place: 4, title: 'Analysis', whole: texts.analysis, short: firstOf(texts.analysis) };
+  const background = { place: 3, title: 'Background', whole: texts.background, short: firstOf(texts.background) };
+  const isWhole = { analysis: wanted !== 'touched', background: wanted === 'all' };
+  const touched = touchedBy(texts.themes, claims).map(({ id, title, text }) => ({
+    place: 5,
+    title: `${id} ${title}`,
+    whole: text,
+  }));
+  const parts: readonly ShownPart[] = [
+    { place: 1, title: 'Outline of the themes', whole: outline.join('\n') },
+    { place: 7, title: 'Open questions', whole: texts.openQuestions.map((question) => `- ${question}`).join('\n') },
+    { place: 2, title: 'Executive summary', whole: texts.executiveSummary },
+    {
+      place: 6,
+      title: 'Conflicts',
+      whole: conflicts.slice(-SHOWN_CONFLICTS).join('\n'),
+      short: conflicts.slice(-SHOWN_CONFLICTS / 3).join('\n'),
+    },
+    ...(isWhole.analysis ? [] : [shortened(analysis)]),
+    ...(isWhole.background ? [analysis, background] : [shortened(background)]),
+    ...touched,
+    ...(isWhole.analysis && !isWhole.background ? [analysis] : []),
   ];
-  return parts
-    .filter(([, text]) => text !== '')
-    .map(([title, text]) => `${title}:\n${text}`)
+  return withinRoom(parts)
+    .sort((one, other) => one.place - other.place)
+    .map(({ title, whole }) => `${title}:\n${whole}`)
     .join('\n\n');
 }
 
+interface ShownPart {
+  /** Parts are shown in the order of their places, and get room in the order in which they are given. */
+  readonly place: number;
+  readonly title: string;
+  readonly whole: string;
+  /** Shown where there is no room for the whole. Absent: the part is left out then. */
+  readonly short?: string;
+}
+
+const shortened = (part: Required<ShownPart>): ShownPart => ({ ...part, whole: part.short });
+
+/** Characters of the report that the synthesiser is shown at most. */
+export const LONGEST_SHOWN = 16_000;
 const SHOWN_CONFLICTS = 12;
 const FIRST = 240;
-const firstOf = (text: string): string => (text.length <= FIRST ? text : `${text.slice(0, FIRST).toWellFormed()} […]`);
+const FIRST_OF_THEME = 120;
+
+function withinRoom(parts: readonly ShownPart[]): ShownPart[] {
+  let room = LONGEST_SHOWN;
+  return parts.flatMap((part) => {
+    const { title, whole, short = '' } = part;
+    const text = [whole, short].find((each) => each.length + title.length + 4 <= room) ?? '';
+    if (text === '') return [];
+    room -= text.length + title.length + 4;
+    return [{ ...part, whole: text }];
+  });
+}
+
+const firstOf = (text: string, most: number = FIRST): string =>
+  text.length <= most ? text : `${text.slice(0, most).toWellFormed()} […]`;
 
 /** New findings as the synthesiser sees them. */
 export function shownFindings(fresh: readonly Finding[]): string {
