@@ -46,6 +46,8 @@ export interface FixtureOptions {
   /** Environment variables of the server. */
   readonly env?: Readonly<Record<string, string>>;
   readonly sandboxes?: SandboxProvider;
+  /** Longest wait for a run of many agents to get somewhere, in milliseconds. Default: a minute. */
+  readonly patienceMs?: number;
 }
 
 /** A small project without any dependency, whose test is a shell script. */
@@ -177,7 +179,7 @@ export async function aServer(options: FixtureOptions = {}): Promise<Fixture> {
   onTestFinished(started.stop);
   const { client } = started;
   const project = await client.createProject({ name: 'notes', repository: remote });
-  const feed = new FollowedFeed(client, started.logged);
+  const feed = new FollowedFeed(client, started.logged, options.patienceMs ?? PATIENCE_MS);
   const close = async (): Promise<void> => {
     await feed.close();
     await started.stop();
@@ -332,6 +334,7 @@ interface Waiter {
 /** Every event of every run as a client sees it, and those who wait for one. */
 class FollowedFeed {
   readonly #logged: readonly Record<string, unknown>[];
+  readonly #patienceMs: number;
   readonly #views = new Map<string, RunView>();
   readonly #events: WorkflowEvent[] = [];
   readonly #said: Progress[] = [];
@@ -341,8 +344,9 @@ class FollowedFeed {
   readonly #abort = new AbortController();
   readonly #following: Promise<void>;
 
-  constructor(client: Client, logged: readonly Record<string, unknown>[]) {
+  constructor(client: Client, logged: readonly Record<string, unknown>[], patienceMs: number) {
     this.#logged = logged;
+    this.#patienceMs = patienceMs;
     this.#following = client
       .followFeed({
         signal: this.#abort.signal,
@@ -440,7 +444,7 @@ class FollowedFeed {
           `Waited in vain for ${what}. Last events:\n${last.join('\n')}\nLog:\n${JSON.stringify(this.#logged)}`,
         ),
       );
-    }, PATIENCE_MS);
+    }, this.#patienceMs);
     if (!check()) this.#waiters.add({ check, fail: reject });
     return promise;
   }

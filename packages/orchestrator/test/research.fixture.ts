@@ -68,6 +68,7 @@ export async function aResearchServer(
     readonly files?: Files;
     readonly pages?: Record<string, Answer>;
     readonly env?: Record<string, string>;
+    readonly patienceMs?: number;
   } = {},
 ): Promise<ResearchServer> {
   const site = await startLocalSite({ ...PAGES, ...options.pages });
@@ -76,6 +77,7 @@ export async function aResearchServer(
     files: options.files ?? FILES,
     script: aScript(roles(site.origin) as Script['roles']),
     env: { WEB_ALLOW: `*,internal:127.0.0.1:${site.port}`, ...options.env },
+    ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs }),
   });
   return {
     ...server,

@@ -1,4 +1,5 @@
 /** The tools with which an agent reads the web, and the log of what it read. */
+import { RetryableFailure } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import type { FetchedPage, FetchResult, SearchHit, WebPages } from '../web-pages/web-page.ts';
 import { webTools } from './web-tools.ts';
@@ -91,5 +92,28 @@ describe('web_search', () => {
     );
     expect((await call(aWeb([]), 'web_search', { query: 'bells' })).answer?.text).toContain('Nothing was found');
     expect((await call(aWeb([]), 'web_search', { query: '' })).answer?.ok).toBe(false);
+  });
+});
+
+describe('a limit of the search API', () => {
+  const limited = (waits: readonly number[]) => {
+    const left = [...waits];
+    return {
+      ...aWeb(),
+      search: async (): Promise<readonly SearchHit[]> => {
+        const retryAfterMs = left.shift();
+        if (retryAfterMs === undefined) return [];
+        throw new RetryableFailure('Too many requests', { reason: 'rate_limited', retryAfterMs });
+      },
+    };
+  };
+
+  it('is waited for where it ends soon', async () => {
+    const { answer } = await call(limited([1, 1]), 'web_search', { query: 'bells' });
+    expect(answer).toEqual({ ok: true, text: 'Nothing was found. Try other words.' });
+  });
+
+  it.each([[[60_000]], [[1, 1, 1]]])('is left to the run where it does not: %j', async (waits) => {
+    await expect(call(limited(waits), 'web_search', { query: 'bells' })).rejects.toThrow('Too many requests');
   });
 });

@@ -1,4 +1,6 @@
 /** The tools with which an agent reads the web through the server, and the log of what it read. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { RetryableFailure } from '@autonomous/shared';
 import { z } from 'zod';
 import { CALL_TOOL_NAMES } from '../roles/role.ts';
 import type { CallTool } from '../agents/agent.ts';
@@ -9,6 +11,9 @@ const [FETCH, SEARCH] = CALL_TOOL_NAMES;
 /** Characters of a page that one call shows. */
 const SHOWN = 20_000;
 const HITS = 10;
+/** Longest wait of one search for the limit of its API. */
+const LONGEST_WAIT_MS = 10_000;
+const MAX_TRIES = 3;
 
 const fetchInput = z.object({
   address: z.string().trim().min(1).max(2_000),
@@ -52,7 +57,7 @@ export function webTools(pages: WebPages): WebTools {
             async call(input, signal) {
               const parsed = searchInput.safeParse(input);
               if (!parsed.success) return { ok: false, text: 'Give a query of 1 to 400 characters.' };
-              const hits = await search({ query: parsed.data.query, limit: HITS, signal });
+              const hits = await patiently(() => search({ query: parsed.data.query, limit: HITS, signal }), signal);
               if (hits.length === 0) return { ok: true, text: 'Nothing was found. Try other words.' };
               return {
                 ok: true,
@@ -72,6 +77,20 @@ export function webTools(pages: WebPages): WebTools {
           },
         ];
   return { tools: [fetchTool, ...searchTool], log: () => [...fetched.values()].map(withoutText) };
+}
+
+/** A search whose API asks to wait a moment is asked again within the call; longer waits are the run's. */
+async function patiently<Hits>(search: () => Promise<Hits>, signal: AbortSignal): Promise<Hits> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await search();
+    } catch (error) {
+      const waitMs =
+        error instanceof RetryableFailure && error.reason === 'rate_limited' ? error.retryAfterMs : undefined;
+      if (waitMs === undefined || waitMs > LONGEST_WAIT_MS || tries === MAX_TRIES) throw error;
+      await wait(waitMs, undefined, { signal });
+    }
+  }
 }
 
 function withoutText(page: FetchedPage | RefusedPage): Omit<FetchedPage, 'text'> | RefusedPage {

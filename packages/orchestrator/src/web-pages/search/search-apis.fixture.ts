@@ -16,8 +16,8 @@ export interface LocalSearchApi {
   readonly key: string;
   /** Queries that were asked, in order. */
   readonly queries: readonly string[];
-  /** Answers the next requests with this and not from the documents; `null` ends that. */
-  override: ((request: IncomingMessage, response: ServerResponse) => void) | null;
+  /** Answers the next requests with this and not from the documents, but for those to which it returns `false`; `null` ends that. */
+  override: ((request: IncomingMessage, response: ServerResponse) => unknown) | null;
   close(): Promise<void>;
 }
 
@@ -36,10 +36,7 @@ export async function startSearchApi(
   const queries: string[] = [];
   const speaks = api === 'exa' ? exa : brave;
   const server = createServer(async (request, response) => {
-    if (local.override !== null) {
-      local.override(request, response);
-      return;
-    }
+    if (local.override !== null && local.override(request, response) !== false) return;
     const query = await speaks.read(request);
     if (query === 'unauthorized') return answer(response, api === 'exa' ? 401 : 422, speaks.unauthorized);
     if (query === 'unknown') return answer(response, 404, { error: 'there is nothing here' });

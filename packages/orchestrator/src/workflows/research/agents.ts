@@ -10,6 +10,7 @@ import type { CallTool } from '../../agents/agent.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX } from '../../core/activity.ts';
 import type { CommonInput } from '../../roles/prompt-parts.ts';
 import type { Role } from '../../roles/role.ts';
+import { shownContradictions } from './contradictions.ts';
 import { supported } from './prose.ts';
 import { topicFiles } from './files.ts';
 import { repairFault, replaced, withLines } from './repairs.ts';
@@ -112,28 +113,37 @@ export function synthesise(tools: ActivityTools): Of<'synthesise'> {
   return {
     retry: ONE_TRY_A_SANDBOX,
     async perform(input, context) {
-      const { texts, fresh, contradictions } = input;
+      const { texts, fresh } = input;
+      const findings = findingsOf(await tools.events(input.runId));
       const { result, cost } = await called(tools, context, input, {
         role: synthesiser,
         own: {
-          report: shownReport(texts, fresh, contradictions.length > 0),
-          news: newsOf(input),
+          report: shownReport(texts, fresh, wantedTexts(input)),
+          news: newsOf(input, shownContradictions(findings, texts.conflicts)),
           task: taskOf(input),
         },
         callTools: [],
       });
-      const findings = findingsOf(await tools.events(input.runId));
-      const { update, unsupported } = supported(result, findings);
+      const { update, unsupported } = supported(result, findings, `${input.topic}\n${input.request}`);
       return { update, unsupported, cost };
     },
   };
 }
 
-function newsOf({ fresh, summaries, contradictions, followUps, unsupported }: SynthesiseInput): string {
+function wantedTexts({ wanted, contradictions }: SynthesiseInput): 'touched' | 'analysis' | 'all' {
+  if (wanted.web + wanted.repository === 0) return 'all';
+  return contradictions.length > 0 ? 'analysis' : 'touched';
+}
+
+function newsOf(
+  { fresh, summaries, contradictions, followUps, unsupported }: SynthesiseInput,
+  foundContradictions: string,
+): string {
   const parts: readonly (readonly [string, string])[] = [
     ['New findings', shownFindings(fresh)],
     ['What the agents say', summaries.map((summary) => `- ${summary}`).join('\n')],
     ['Contradictions that they name', contradictions.map((text) => `- ${text}`).join('\n')],
+    ['Findings that contradict each other, and that no conflict has yet', foundContradictions],
     ['Questions that they have left', followUps.map((text) => `- ${text}`).join('\n')],
     [
       'Sentences of your last texts that were left out, since no finding supports them',

@@ -148,6 +148,14 @@ describe('evidence', () => {
     expect(checked.rejected).toMatchObject([{ reason: { kind: 'detail_absent' } }]);
   });
 
+  it('is rejected where the claim says the opposite of what its quotes say', () => {
+    const page = from('a.example/b-tree', 'It keeps pages of fixed size');
+    const checked = checkOf(aFinding({ claim: 'It keeps no pages of fixed size', evidence: [page] }));
+    expect(checked.rejected).toMatchObject([{ reason: { kind: 'opposite', claim: 'no pages of', passages: '' } }]);
+    expect(isLeftOut(checked)).toBe(true);
+    expect(correctionText([checked])).toContain('The claim says "no pages of", and the quotes deny nothing. Say in');
+  });
+
   it('does not take a detail from a quote that was rejected', () => {
     const claim = 'It was described in 1970 in 30 pages';
     const invented = from('invented.example', 'described in 1970 in a report of 30 pages');

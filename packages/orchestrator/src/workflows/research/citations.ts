@@ -6,6 +6,7 @@ import { normalisedAddress } from './addresses.ts';
 import { type Detail, missingDetails } from './claim-details.ts';
 import { type NormalisedText, normalised } from './normalised-text.ts';
 import { distinctSources } from './novelty.ts';
+import { type Opposite, oppositeOf } from './opposites.ts';
 import { findQuote, SHORTEST_PART_WORDS, SHORTEST_QUOTE, type Span } from './passages.ts';
 
 /** A page that the run fetched. */
@@ -65,7 +66,9 @@ export type Rejection =
   | { readonly kind: 'quote_absent'; readonly part: string }
   | { readonly kind: 'quote_too_short'; readonly part: string }
   /** The quotes stand in their pages, and none of them states these details of the claim. */
-  | { readonly kind: 'detail_absent'; readonly missing: readonly Detail[] };
+  | { readonly kind: 'detail_absent'; readonly missing: readonly Detail[] }
+  /** The quotes stand in their pages, and the claim says the opposite. */
+  | ({ readonly kind: 'opposite' } & Opposite);
 
 export interface AcceptedEvidence extends Evidence {
   /** The fetched page in which the quote stands. */
@@ -106,7 +109,7 @@ export interface CheckedFinding {
  * Checks the evidence of each finding. Addresses are compared in the form of `normalisedAddress`; the one that was asked for and the one
  * that answered both name a page. A page that was fetched several times counts with each of its texts, the newest first, and a
  * page that was fetched once is not refused because of another attempt. The details of a claim are looked for in all its accepted
- * quotes together: if one is missing, all of them are rejected with `detail_absent`.
+ * quotes together: if one is missing, all of them are rejected with `detail_absent`, and with `opposite` if the claim says the opposite of them.
  * @param log both lists oldest first
  * @param texts stored texts by digest; a page whose text is not among them counts as not fetched
  */
@@ -243,20 +246,32 @@ function checkFinding(finding: Finding, pages: Pages): CheckedFinding {
   const checked = finding.evidence.map((evidence) => checkEvidence(evidence, pages));
   const standing = checked.filter((each) => 'page' in each);
   const rejected = checked.filter((each) => 'reason' in each);
-  const quotes = standing.map(({ quote }) => quote);
-  const missing = standing.length === 0 ? [] : missingDetails(finding.claim, quotes);
-  const reason = { kind: 'detail_absent', missing } as const;
-  const accepted = missing.length === 0 ? standing : [];
+  const fault =
+    standing.length === 0
+      ? null
+      : faultOf(
+          finding.claim,
+          standing.map(({ quote }) => quote),
+        );
+  const accepted = fault === null ? standing : [];
   return {
     finding,
     accepted,
     rejected:
-      missing.length === 0
+      fault === null
         ? rejected
-        : [...rejected, ...standing.map(({ quote, address }) => ({ quote, address, reason }))],
+        : [...rejected, ...standing.map(({ quote, address }) => ({ quote, address, reason: fault }))],
     sources: sourcesOf(finding, accepted),
     rejectedSources: rejectedSourcesOf(finding, accepted, pages),
   };
+}
+
+/** Why quotes that stand in their pages do not say the claim; `null` when nothing speaks against it. */
+function faultOf(claim: string, quotes: readonly string[]): Rejection | null {
+  const missing = missingDetails(claim, quotes);
+  if (missing.length > 0) return { kind: 'detail_absent', missing };
+  const opposite = oppositeOf(claim, quotes);
+  return opposite === null ? null : { kind: 'opposite', ...opposite };
 }
 
 function checkEvidence({ quote, address }: Evidence, pages: Pages): AcceptedEvidence | RejectedEvidence {
@@ -301,6 +316,7 @@ function rejectionText(reason: Rejection, address: string): string {
     quote_absent: 'Copy a passage of the page word for word.',
     quote_too_short: 'Quote a longer passage.',
     detail_absent: 'Quote a passage that states this as well, or leave it out of the claim.',
+    opposite: 'Say in the claim what the passage says.',
   } satisfies Record<Rejection['kind'], string>;
   return `${reasonText(reason, address)} ${wayOut[reason.kind]}`;
 }
@@ -318,6 +334,8 @@ function reasonText(reason: Rejection | RejectedSource['reason'], address: strin
       return `"${shown(reason.part)}" is too short: a quote has at least ${SHORTEST_QUOTE.words} words and ${SHORTEST_QUOTE.characters} characters, and ${SHORTEST_PART_WORDS} words in each part between ellipses.`;
     case 'detail_absent':
       return `The quotes do not state ${reason.missing.map(({ kind, text }) => `the ${kind} "${shown(text)}"`).join(', ')}.`;
+    case 'opposite':
+      return `The claim says "${shown(reason.claim)}", and the quotes ${reason.passages === '' ? 'deny nothing' : `say "${shown(reason.passages)}"`}.`;
     case 'not_quoted':
       return `${page} was fetched, and no accepted quote stands in it.`;
     default:

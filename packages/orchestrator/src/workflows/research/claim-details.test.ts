@@ -241,6 +241,18 @@ describe('names of a claim', () => {
 
   it('are not asked of the first word of a sentence', () => {
     expect(missing('Researchers agree. Engines vary: Some are slow?', 'x')).toEqual([]);
+    expect(missing('Researchers found it. Recently built towers lean. It was old. Casting began.', 'x')).toEqual([]);
+  });
+
+  it.each([
+    ['Meier cast the bell.', 'Huber cast the bell.', ['name Meier']],
+    ['It rang. Meier was the founder.', 'Huber was the founder.', ['name Meier']],
+    ["Meier's bell rang.", "Huber's bell rang.", ['name Meier']],
+    ['Kilo-Works melted it.', 'Huber melted it.', ['name Kilo-Works']],
+    ['Demand rose.', 'The demand rose.', []],
+    ['Meier cast the bell.', 'The bell was cast by Meier.', []],
+  ])('are asked of the first word of a sentence whose verb follows at once: %j by %j', (claim, passage, expected) => {
+    expect(missing(claim, passage)).toEqual(expected);
   });
 });
 
@@ -295,7 +307,7 @@ it('misses nothing of a claim that is quoted as a whole', () => {
 describe('detailKeys', () => {
   it('are equal for the same details in other words', () => {
     expect(detailKeys('Google sold 3 million phones in May 2024 to IBM')).toEqual(
-      detailKeys('to IBM were sold 3,000,000 phones in May 2024'),
+      detailKeys('to IBM were sold 3,000,000 phones by Google in May 2024'),
     );
     expect(detailKeys('sold 3 million')).not.toEqual(detailKeys('sold 4 million'));
     expect(detailKeys('sold to IBM')).not.toEqual(detailKeys('sold to NASA'));

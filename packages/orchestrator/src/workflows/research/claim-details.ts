@@ -28,18 +28,25 @@ export interface Detail {
  *
  * **Names** are capitalised words that begin no sentence, acronyms, words with capitals inside (`GitHub`, `iPhone`), words of letters
  * and digits (`H2O`, `GPT-4`) and versions (`v2.3`, `version 2.3`, `2.3.1`). The first word of a sentence, also behind a colon, is a name
- * only when it is one of the last four. Capitalised function words (`The`, `Of`) and "I" are none. A name of several words is compared word by
+ * only when it is one of the last four, when it is a possessive, or when its verb follows at once (`Meier cast`, `Meier was`). Capitalised function words (`The`, `Of`) and "I" are none. A name of several words is compared word by
  * word. Possessive, plural `s`, hyphens, points and accents do not count; case does not count in names of five letters and more.
  */
 export function missingDetails(claim: string, passages: readonly string[]): readonly Detail[] {
+  return missingIn(passages)(claim);
+}
+
+/** The same for many claims of the same passages, which are read once. */
+export function missingIn(passages: readonly string[]): (claim: string) => readonly Detail[] {
   const said = statedIn(passages);
-  const seen = new Set<string>();
-  return detailsOf(claim).flatMap(({ kind, text, stands }) => {
-    const key = `${kind} ${text}`;
-    if (seen.has(key) || stands(said)) return [];
-    seen.add(key);
-    return [{ kind, text }];
-  });
+  return (claim) => {
+    const seen = new Set<string>();
+    return detailsOf(claim).flatMap(({ kind, text, stands }) => {
+      const key = `${kind} ${text}`;
+      if (seen.has(key) || stands(said)) return [];
+      seen.add(key);
+      return [{ kind, text }];
+    });
+  };
 }
 
 /** The details of a text in canonical form, for the comparison of two claims: equal sets mean that none of them differs. */
@@ -195,7 +202,8 @@ function nameDetail(words: readonly Word[], at: number): Checked | null {
   if (isDecade(word)) return nameCheck('date', text, [[nameKey(text)]]);
   if (isVersion(words, at)) return nameCheck('name', text, [[nameKey(text)]]);
   const parts = text.split(PART_MARK);
-  const isNamePart = parts.map((part, index) => isName(part, startsSentence && index === 0));
+  const isSubject = startsSentence && isNamedSubject(words, at);
+  const isNamePart = parts.map((part, index) => isName(part, startsSentence && index === 0 && !isSubject));
   if (!isNamePart.includes(true)) return null;
   const isWord = parts.map((part, index) => isNamePart[index] !== true && /^\p{Ll}+$/u.test(part));
   const core = parts.slice(isWord.indexOf(false), isWord.lastIndexOf(false) + 1);
@@ -204,6 +212,31 @@ function nameDetail(words: readonly Word[], at: number): Checked | null {
   const ways = [[nameKey(text)], [nameKey(core.join('-'))], ...(hasFigures ? [] : [nameParts])];
   return nameCheck('name', core.join('').length === text.length ? text : core.join('-'), ways);
 }
+
+/**
+ * True for a capitalised word at the beginning of a sentence that is followed by a verb of the past, and that no article stands
+ * before: it is a name, or a word that the passages have as well.
+ */
+function isNamedSubject(words: readonly Word[], at: number): boolean {
+  const [text = '', next] = [words[at]?.text, words[at + 1]];
+  if (!/^\p{Lu}\p{L}+(?:'s)?$/u.test(text) || SENTENCE_STARTS.has(text.toLowerCase())) return false;
+  if (text.endsWith("'s")) return true;
+  // A plural, and words such as "Recently" and "Casting".
+  if (/(?:[^s]s|ly|ing|ed)$/.test(text) || next?.gap !== ' ') return false;
+  return VERBS.has(next.text) || /^\p{Ll}{2,}ed$/u.test(next.text);
+}
+
+const VERBS: ReadonlySet<string> = new Set(
+  'became began bought broke brought built came can cast could did does fell found gave gets got grew had has held is knew led left lost made may met must owns paid rang ran says said sank saw sells sent sold should spent spoke stood struck takes taught told took was went were will won would writes wrote'.split(
+    ' ',
+  ),
+);
+/** Words that begin a sentence before a verb and are no names, in small letters. */
+const SENTENCE_STARTS: ReadonlySet<string> = new Set(
+  "all another any anyone anybody both children each either everybody everyone everything few half he here how it it's its let's little many men more most much neither nobody none nothing nowhere one only other people she some somebody someone something such that that's the there there's these they this those three today today's tomorrow two we what what's when where which who why women yesterday yesterday's you".split(
+    ' ',
+  ),
+);
 
 /** @param ways of each way to write the name, the words that must all stand */
 function nameCheck(kind: Detail['kind'], text: string, ways: readonly (readonly string[])[]): Checked {

@@ -106,9 +106,9 @@ describe('findQuote', () => {
 
   it('tells where the quote stands in the normalised page', () => {
     const page = normalised(PAGE);
-    const found = findQuote('possible to recover after … “the ubiquitous B-tree” [...] Compaction runs in the', page);
+    const found = findQuote('possible to recover after … It was described … “the ubiquitous B-tree”', page);
     const spans = found.stands ? found.spans.map(({ start, end }) => page.normalised.slice(start, end)) : [];
-    expect(spans).toEqual(['possible to recover after', 'the ubiquitous Btree', 'Compaction runs in the']);
+    expect(spans).toEqual(['possible to recover after', 'It was described', 'the ubiquitous Btree']);
   });
 
   it.each([
@@ -186,6 +186,18 @@ describe('an ellipsis in a quote', () => {
   it('needs the parts in their order', () => {
     expect(standsIn('after a crash … keeps pages of', PAGE)).toBe(false);
     expect(standsIn('keeps pages of … keeps pages of', PAGE)).toBe(false);
+  });
+
+  it('joins no beginning of a sentence to the end of another', () => {
+    const page =
+      'The oldest bell hangs in the tower of the town. The second bell was cast in 1655 by Dr. B. Huber of Ulm, then sold.';
+    expect(standsIn('The oldest bell … was cast in 1655', page)).toBe(false);
+    expect(standsIn('The oldest bell … The second bell was cast', page)).toBe(true);
+    expect(standsIn('The second bell … by Dr. B. Huber … then sold', page)).toBe(false);
+    expect(standsIn('The second bell was cast … of Ulm, then sold', page)).toBe(true);
+    expect(standsIn('What is it made of … and iron it is', 'What is it made of? Of bronze and iron it is.')).toBe(
+      false,
+    );
   });
 
   it('needs three words in each part', () => {

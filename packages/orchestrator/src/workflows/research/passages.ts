@@ -38,7 +38,8 @@ export const MOST_PARTS = 8;
  * Quotation marks around the quote and punctuation at its end are not compared.
  *
  * `…`, `...` and `[…]` within a quote are compared as they are written first. If the quote does not stand in the page so, they
- * separate parts: each part has at least 3 words, stands behind the one before it, and at most 600 characters away.
+ * separate parts: each part has at least 3 words, stands behind the one before it, and at most 600 characters away. Where a sentence ends
+ * between two parts, the second one begins a sentence: the beginning of one sentence and the end of another make a third one.
  * @param page the page's text; prepare it with `normalised` when several quotes are sought in it
  */
 export function findQuote(quote: string, page: string | NormalisedText): FoundQuote {
@@ -94,19 +95,30 @@ function findParts(parts: readonly Part[], text: string): FoundQuote {
   for (const { written, compared } of parts) {
     if (sizeOf(compared).words < SHORTEST_PART_WORDS) return { stands: false, why: 'too_short', part: written };
     const spans = occurrences(compared, text);
-    chains = chains === null ? spans.map((span) => ({ span, before: null })) : extended(chains, spans);
+    chains = chains === null ? spans.map((span) => ({ span, before: null })) : extended(chains, spans, text);
     if (chains.length === 0) return { stands: false, why: 'absent', part: written };
   }
   return { stands: true, spans: spansOf(chains?.[0] ?? null) };
 }
 
-function extended(chains: readonly Chain[], spans: readonly Span[]): readonly Chain[] {
+function extended(chains: readonly Chain[], spans: readonly Span[], text: string): readonly Chain[] {
   let next = 0;
   return spans.flatMap((span) => {
     while (chains[next] !== undefined && (chains[next]?.span.end ?? 0) <= span.start) next += 1;
     const before = chains[next - 1];
-    return before !== undefined && span.start - before.span.end <= LONGEST_GAP ? [{ span, before }] : [];
+    const isNear = before !== undefined && span.start - before.span.end <= LONGEST_GAP;
+    return isNear && !joinsSentences(text.slice(before.span.end, span.start)) ? [{ span, before }] : [];
   });
+}
+
+/** The end of a sentence, with what closes it. The point of an abbreviation or an initial ends none. */
+const SENTENCE_END =
+  /(?:[!?]|(?<!(?:^|[ .(])(?:\p{Lu}|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn]o|vs|cf|al|fig|approx|ca|Jr|Sr))\.)["')]* ["'(]*(?=[\p{Lu}\d])/u;
+
+/** True when a sentence ends between two parts and the second one begins within another. */
+function joinsSentences(between: string): boolean {
+  // What follows the gap is not in it: a sentence that ends with the gap itself is one that the second part begins.
+  return SENTENCE_END.test(between) && !/[.!?]["')]* ["'(]*$/.test(between);
 }
 
 function spansOf(last: Chain | null): readonly Span[] {

@@ -1,6 +1,6 @@
 /** Sentences of a report stay only where findings support them. */
 import { describe, expect, it } from 'vitest';
-import { supported } from './prose.ts';
+import { supported as supportedAbout } from './prose.ts';
 import type { Finding, ReportUpdate } from './types.ts';
 
 const FINDINGS: readonly Finding[] = [
@@ -24,6 +24,8 @@ const FINDINGS: readonly Finding[] = [
   },
 ];
 const UPDATE: ReportUpdate = { themes: [], conflicts: [], openQuestions: [], directions: [] };
+const supported = (update: ReportUpdate, findings: readonly Finding[]) =>
+  supportedAbout(update, findings, 'Bells of Aldermoor');
 const checked = (executiveSummary: string) => {
   const { update, unsupported } = supported({ ...UPDATE, executiveSummary }, FINDINGS);
   return { text: update.executiveSummary, unsupported };
@@ -34,6 +36,8 @@ describe('a sentence', () => {
     'The oldest bell was cast in 1288 [F1].',
     'One source says 1288 [F1] and another 1291 [F2].',
     'Bells matter to a town.',
+    'The bell of Aldermoor was cast in 1288 [F1, F2].',
+    'It is told at https://a.test/ [F1].',
     'Two paragraphs.\n\n- one item [F1]\n- another one [F2]',
   ])('stays: %s', (text) => {
     expect(checked(text)).toEqual({ text, unsupported: [] });
@@ -44,6 +48,11 @@ describe('a sentence', () => {
     ['It was cast in 1288.', 'It was cast in 1288.'],
     ['It was cast in 1288 [F2].', 'It was cast in 1288 [F2].'],
     ['Nobody knows [F9].', 'Nobody knows [F9].'],
+    ['Nobody knows [F1, F9].', 'Nobody knows [F1, F9].'],
+    ['The council of Brackenford said so [F1].', 'The council of Brackenford said so [F1].'],
+    ['It belongs to Brackenford.', 'It belongs to Brackenford.'],
+    ['It weighs nine thousand kilograms [F1].', 'It weighs nine thousand kilograms [F1].'],
+    ['Prizes are at https://prizes.test/ for all.', 'Prizes are at https://prizes.test/ for all.'],
     ['It weighs 9,000 kilograms. [F1]', 'It weighs 9,000 kilograms [F1].'],
   ])('goes: %s', (text, sentence) => {
     expect(checked(`Bells matter. ${text} They ring.`)).toEqual({
@@ -92,4 +101,21 @@ it('leaves unknown findings out of lists, and a conflict with one position left'
     ['Year', [['F1'], ['F2']]],
   ]);
   expect(unsupported).toEqual(['9,000']);
+});
+
+it('leaves an address that no finding rests on out of titles and questions', () => {
+  const position = { text: 'It is old.', findings: ['F1'] };
+  const { update, unsupported } = supported(
+    {
+      ...UPDATE,
+      themes: [{ id: null, title: 'Age, see https://prizes.test/x', text: 'Old.', findings: [] }],
+      conflicts: [{ id: null, about: 'Year of https://a.test/', positions: [position, position], resolution: null }],
+      openQuestions: ['Who wins at https://prizes.test/?', 'Which year?'],
+    },
+    FINDINGS,
+  );
+  expect(update.themes[0]?.title).toBe('Age, see');
+  expect(update.conflicts[0]?.about).toBe('Year of https://a.test/');
+  expect(update.openQuestions).toEqual(['Which year?']);
+  expect(unsupported).toEqual(['Who wins at https://prizes.test/?']);
 });

@@ -1,7 +1,9 @@
 /** The report of a run as a model of its texts, findings and sources. Pure. */
 import type { WorkflowEvent } from '@autonomous/shared';
 import type { ReportModel, ReportSource } from '../../artifacts/latex/report-model.ts';
+import { type Contradiction, unnamedContradictions } from './contradictions.ts';
 import { findingsOf, leftOutOf, sourcesOf } from './kept-findings.ts';
+import { withoutCitations } from './report-texts.ts';
 import type { Confidence, FetchedSource, Finding, ReportTexts, RoundSummary } from './types.ts';
 
 export interface RunReport {
@@ -13,6 +15,8 @@ export interface RunReport {
   readonly events: readonly WorkflowEvent[];
 }
 
+/** Contradictions that the server found and the report lists beside the conflicts of its texts. */
+const MOST_UNNAMED = 40;
 /** Characters of a claim in the title of its subsection. */
 const LONGEST_TITLE = 80;
 
@@ -45,11 +49,14 @@ export function reportOf({ topic, at, texts, rounds, events }: RunReport): Repor
       ...texts.themes.filter(({ text }) => text !== '').map(({ title, text }) => `**${plain(title)}.** ${text}`),
       texts.analysis,
     ].join('\n\n'),
-    conflicts: texts.conflicts.map(({ about, positions, resolution }) => ({
-      question: about,
-      positions: positions.map(({ text, findings: ids }) => ({ statement: withoutCitations(text), findings: ids })),
-      resolution,
-    })),
+    conflicts: [
+      ...texts.conflicts.map(({ about, positions, resolution }) => ({
+        question: about,
+        positions: positions.map(({ text, findings: ids }) => ({ statement: withoutCitations(text), findings: ids })),
+        resolution,
+      })),
+      ...unnamedContradictions(findings, texts.conflicts).slice(0, MOST_UNNAMED).map(openConflict),
+    ],
     openQuestions: texts.openQuestions.map((question) => ({ question, detail: '' })),
     methodology: methodologyOf(rounds),
     rounds: rounds.length,
@@ -58,6 +65,15 @@ export function reportOf({ topic, at, texts, rounds, events }: RunReport): Repor
       'Each agent rates its sources: who says it, how they can know it, and what they gain by it. A rating is the judgement of an agent; that a passage stands in its source was looked up by the server.',
     sources,
     leftOut: leftOutOf(events).map(({ claim, address, reason }) => ({ claim, address: shownAddress(address), reason })),
+  };
+}
+
+/** Two findings of which nobody has said which one holds. */
+function openConflict(pair: Contradiction): ReportModel['conflicts'][number] {
+  return {
+    question: 'Which of these holds?',
+    positions: pair.map(({ id, claim }) => ({ statement: withoutCitations(claim), findings: [id] })),
+    resolution: null,
   };
 }
 
@@ -110,7 +126,6 @@ function citedSources(
 const shownAddress = (address: string): string =>
   address.startsWith('file:') ? address.slice('file:'.length).trim() : address;
 
-const withoutCitations = (text: string): string => text.replaceAll(/[ \t]?\[F\d{1,7}\]/g, '');
 const plain = (text: string): string => text.replaceAll(/[*_`[\]]/g, '').trim();
 
 function titleOf(claim: string): string {

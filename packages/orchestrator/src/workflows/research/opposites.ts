@@ -1,0 +1,175 @@
+/** Finds claims that say the opposite of the passages that are quoted for them. Pure, and linear in the length of both. */
+import { type Word, wordsOf } from './detail-words.ts';
+
+/** The claim and its passages contradict each other in these words. */
+export interface Opposite {
+  /** As the claim has it, such as `not cast`. */
+  readonly claim: string;
+  /** As the passages have it; empty: they deny nothing. */
+  readonly passages: string;
+}
+
+/**
+ * The first words in which a claim says the opposite of its passages; `null` when none is found. A claim says the opposite where
+ *
+ * - it asserts a word that the passages have only behind a negation (`a crack`, `no crack`);
+ * - it has a negation, and nothing in the passages denies anything;
+ * - it has one word of a pair such as `rose` and `fell`, and the passages have only the other one.
+ *
+ * It is cautious: a contradiction that takes other words is not found.
+ */
+export function oppositeOf(claim: string, passages: readonly string[]): Opposite | null {
+  const claimed = statementOf([claim]);
+  const quoted = statementOf(passages);
+  return asserted(claimed, quoted) ?? denied(claimed, quoted) ?? turned(claimed, quoted);
+}
+
+interface Statement {
+  /** Words outside a negation, by their stems. */
+  readonly asserted: ReadonlyMap<string, string>;
+  /** Stems directly behind a negation, with the negation as it is written. */
+  readonly denied: ReadonlyMap<string, string>;
+  /** The first negation with the word behind it; `null`: there is none. */
+  readonly negation: string | null;
+  /** Has a word that denies something, such as `lost` or `rejected`. */
+  readonly denies: boolean;
+  /** Has a word that may deny something, such as `unsafe`. */
+  readonly mayDeny: boolean;
+  readonly words: ReadonlySet<string>;
+}
+
+function statementOf(texts: readonly string[]): Statement {
+  const asserted = new Map<string, string>();
+  const denied = new Map<string, string>();
+  const words = new Set<string>();
+  let negation: string | null = null;
+  let denies = false;
+  let mayDeny = false;
+  for (const sentence of texts.map(wordsOf))
+    for (const [at, word] of sentence.entries()) {
+      const text = lower(word);
+      words.add(text);
+      denies ||= isNegation(sentence, at) || DENIES.test(text);
+      mayDeny ||= MAY_DENY.test(text);
+      const found = negationBefore(sentence, at);
+      if (isNegation(sentence, at) && negation === null) negation = shownFrom(sentence, at);
+      if (SMALL_WORDS.has(text) || !/^\p{L}{3}/u.test(text)) continue;
+      if (found === null) asserted.set(stemOf(text), word.text);
+      else if (!denied.has(stemOf(text))) denied.set(stemOf(text), shownFrom(sentence, found));
+    }
+  return { asserted, denied, negation, denies, mayDeny: mayDeny || denies, words };
+}
+
+function asserted(claimed: Statement, quoted: Statement): Opposite | null {
+  if (claimed.denies) return null;
+  for (const [stem, shown] of quoted.denied) {
+    const word = claimed.asserted.get(stem);
+    if (word !== undefined && !quoted.asserted.has(stem)) return { claim: word, passages: shown };
+  }
+  return null;
+}
+
+function denied(claimed: Statement, quoted: Statement): Opposite | null {
+  if (claimed.negation === null || quoted.mayDeny) return null;
+  return { claim: claimed.negation, passages: '' };
+}
+
+function turned(claimed: Statement, quoted: Statement): Opposite | null {
+  if (claimed.negation !== null || quoted.negation !== null) return null;
+  for (const pair of PAIRS)
+    for (const [mine, other] of [pair, pair.toReversed()] as const) {
+      const said = mine?.find((word) => claimed.words.has(word));
+      const heard = other?.find((word) => quoted.words.has(word));
+      if (said === undefined || heard === undefined) continue;
+      if (other?.some((word) => claimed.words.has(word)) || mine?.some((word) => quoted.words.has(word))) continue;
+      return { claim: said, passages: heard };
+    }
+  return null;
+}
+
+/** Words between a negation and the word that it denies. */
+const REACH = 3;
+
+/** Index of the negation that denies a word: none but small words stand between the two, and no mark. */
+function negationBefore(words: readonly Word[], at: number): number | null {
+  for (let index = at - 1; index >= 0 && index >= at - REACH - 1; index -= 1) {
+    if (!/^ ?$/.test(words[index + 1]?.gap ?? '')) return null;
+    if (isNegation(words, index)) return index;
+    if (!SMALL_WORDS.has(lower(words[index]))) return null;
+  }
+  return null;
+}
+
+const NEGATION =
+  /^(?:not|no|never|none|nor|neither|nobody|nothing|nowhere|without|cannot|hardly|lacks?|lacked|lacking|\p{L}+n't)$/u;
+
+/** `not only`, `no later than` and `No. 5` deny nothing. */
+function isNegation(words: readonly Word[], at: number): boolean {
+  const word = words[at];
+  if (word === undefined || !NEGATION.test(lower(word))) return false;
+  const next = words[at + 1];
+  if (lower(word) === 'no' && word.after.startsWith('.') && /^\d/.test(next?.text ?? '')) return false;
+  return !/^(?:only|just|merely|until|unlike|doubt|but|more|less|later|earlier|fewer|sooner)$/.test(lower(next));
+}
+
+/** Beginnings of words that may deny something: a claim with a negation may rest on them. */
+const MAY_DENY = /^(?:un\p{L}{3}|(?:in|im|ir|il)\p{L}{5}|dis\p{L}{4}|non\p{L}{3})/u;
+/** Words that deny something beside the negations. */
+const DENIES =
+  /^(?:fail\p{L}*|refus\p{L}*|reject\p{L}*|den(?:y|ies|ied)|few|fewer|only|less|little|rarely|seldom|barely|scarcely|zero|0|absen\p{L}*|missing|avoid\p{L}*|prevent\p{L}*|prohibit\p{L}*|ban|bans|banned|forbid\p{L}*|forbidden|stop\p{L}*|ceas\p{L}*|end|ends|ended|rather|instead|former\p{L}*|false|wrong|myth|doubt\p{L}*|exclud\p{L}*|except|against|lost|loses?|negative|free|exempt\p{L}*|empty|otherwise|contrary|mistaken\p{L}*|too)$/u;
+
+/** Words that stand between a negation and the word that it denies, and that say nothing by themselves. */
+const SMALL_WORDS: ReadonlySet<string> = new Set(
+  'a about all an and any are as at be been being both but by can could did do does done each either for from had has have having he her him his i if in into is it its may might more most much must of on one or other our own shall she should so some such than that the their them then there these they this those to very was we were what when where which who whose will with would yet you your ever even'.split(
+    ' ',
+  ),
+);
+
+/** Words of which a claim and its passages cannot have one each. */
+const PAIRS: readonly (readonly [readonly string[], readonly string[]])[] = (
+  [
+    ['rise rises rose risen rising', 'fall falls fell fallen falling'],
+    [
+      'increase increases increased increasing grew grow grows',
+      'decrease decreases decreased decreasing shrank shrink shrinks',
+    ],
+    ['gained gain gains', 'lost lose loses'],
+    ['higher highest', 'lower lowest'],
+    ['oldest older', 'youngest younger newest newer'],
+    ['largest biggest larger bigger', 'smallest smaller'],
+    ['heaviest heavier', 'lightest lighter'],
+    ['fastest faster', 'slowest slower'],
+    ['cheapest cheaper', 'dearest dearer'],
+    ['longest longer', 'shortest shorter'],
+    ['strongest stronger', 'weakest weaker'],
+    ['best better', 'worst worse'],
+    ['before', 'after'],
+    ['above', 'below'],
+    ['always', 'never'],
+    ['safe', 'unsafe dangerous'],
+    ['legal', 'illegal'],
+    ['possible', 'impossible'],
+    ['effective', 'ineffective'],
+    ['approved approve approves accepted accept accepts', 'rejected reject rejects refused refuse refuses'],
+    ['allowed allow allows permitted', 'forbidden forbid forbids banned prohibited'],
+    ['succeeded succeed succeeds', 'failed fail fails'],
+    ['won', 'lost'],
+    ['true', 'false'],
+    ['opened', 'closed'],
+    ['cold colder coldest', 'hot hotter hottest warm warmer warmest'],
+  ] as const
+).map(([one, other]) => [one.split(' '), other.split(' ')]);
+
+const lower = (word: Word | undefined): string => word?.text.toLowerCase() ?? '';
+
+/** One form for `survive`, `survived` and `survives`. */
+function stemOf(word: string): string {
+  return word.length < 5 ? word.replace(/s$/, '') : word.replace(/'s?$/, '').replace(/(?:ing|ed|es|s|e)$/, '');
+}
+
+function shownFrom(words: readonly Word[], at: number): string {
+  return words
+    .slice(at, at + REACH)
+    .map(({ text }) => text)
+    .join(' ');
+}
