@@ -1,6 +1,6 @@
 /**
  * The places at which a server can be ended: around every write to the store, every part of an activity, every effect in
- * git and every request to a model, and at each read while it takes up what an earlier process left.
+ * git, every request to a model and every page of the web, and at each read while it takes up what an earlier process left.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { JsonObject } from '@autonomous/shared';
@@ -197,7 +197,12 @@ export class Boundaries {
         return this.#around(`${who}.${method}`, () => call(...args));
       };
     });
-    return { ...tools, repository, parser: INSTANT_PARSER };
+    const webPages = proxied(tools.webPages, (method, call) => {
+      if (method !== 'fetch') return call;
+      return (...args: unknown[]) =>
+        this.#around(`${this.#within.getStore()?.name ?? 'api'}.page`, () => call(...args));
+    });
+    return { ...tools, repository, webPages, parser: INSTANT_PARSER };
   }
 
   #learn(runId: string, request: string): void {

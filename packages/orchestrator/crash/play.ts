@@ -179,7 +179,7 @@ async function live(
 
 function environment(
   scenario: Scenario,
-  { place, models, forge }: World,
+  { place, models, forge, web }: World,
   compileCache: string,
   setting: ServerSetting,
 ): Readonly<Record<string, string>> {
@@ -196,6 +196,7 @@ function environment(
     DEFAULT_VALIDATOR_MODEL: model,
     SWEEP_LETTERS: place.letters,
     ...forge?.env,
+    ...(web === null ? {} : { WEB_ALLOW: `*,internal:127.0.0.1:${web.port}` }),
     ...scenario.env,
   };
 }

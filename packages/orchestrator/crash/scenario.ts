@@ -25,6 +25,8 @@ export interface Scenario {
   readonly roles: Script['roles'];
   /** Files of the project beside those that every one has. */
   readonly files?: Readonly<Record<string, string>>;
+  /** Paragraphs of pages by their paths on a web of this machine, which `roles` call `WEB`. Absent: there is none. */
+  readonly web?: Readonly<Record<string, readonly string[]>>;
   /** Those of `files` in which the runs themselves change a status or add lines. Default: none. */
   readonly edits?: readonly string[];
   /** Variables of the server beside those that every one has. */
@@ -50,6 +52,9 @@ export interface Scenario {
   /** Status in which its runs end; `completed` when absent. */
   readonly ends?: 'cancelled';
 }
+
+/** Origin of the scenario's web in `roles`. Its server has another one in each playback. */
+export const WEB = 'http://web.test';
 
 export interface ColleaguesCommit {
   readonly before: string;
@@ -85,6 +90,10 @@ export function when(contains: string, played: Call): Call {
 
 export function write(path: string, content: string): ToolCall {
   return { name: 'write', input: { path, content } };
+}
+
+export function fetchPage(address: string): ToolCall {
+  return { name: 'fetch', input: { address } };
 }
 
 export function finish(result: ToolCall['input']): ToolCall {

@@ -12,7 +12,7 @@ import {
 import type { Script } from '../src/models/script.ts';
 import { countedTest } from '../test/counted-test.fixture.ts';
 import { CUT_OFF } from './play.ts';
-import { ask, call, finish, type Scenario, when, write } from './scenario.ts';
+import { ask, call, fetchPage, finish, type Scenario, WEB, when, write } from './scenario.ts';
 
 const REQUEST = 'Add the feature';
 const PLAN = '# Plan\n\n```mermaid\nflowchart TD\n  a["Start"] --> b["Feature"]\n```\n';
@@ -119,6 +119,33 @@ const ofItem = (input: JsonObject): Pick<Scenario, 'own' | 'files' | 'edits' | '
     'item-reviewer': [nothingFound, nothingFound, nothingFound],
   }),
 });
+
+const CAST = 'The oldest bell of the town was cast in 1288 and weighs 4,500 kilograms.';
+const CRACK = 'A crack was found in the great bell in March 2019 by the keeper of the tower.';
+const HUNG = 'The tower of the town has two bells of bronze.';
+
+/** What an agent of a research run reports. */
+const reported = (...findings: readonly (readonly [claim: string, quote: string, address: string])[]) =>
+  finish({
+    summary: 'Looked at the pages.',
+    findings: findings.map(([claim, quote, address]) => ({
+      claim,
+      evidence: [{ quote, address }],
+      confidence: 'medium',
+    })),
+    sources: findings.map(([, , address]) => ({ address, credibility: 'medium', why: 'It is near.' })),
+    contradictions: [],
+    followUps: [],
+  });
+const cast = ['The oldest bell of the town was cast in 1288.', CAST, `${WEB}/oldest`] as const;
+/** It is sent back, and left out. */
+const fabricated = ['The oldest bell of the town weighs 9,000 kilograms.', CAST, `${WEB}/oldest`] as const;
+const synthesised = (update: object) =>
+  call([finish({ themes: [], conflicts: [], openQuestions: ['Which bell is next?'], directions: [], ...update })]);
+const asked = [
+  { kind: 'web', question: 'How old is the oldest bell?' },
+  { kind: 'repository', question: 'What do the files say?' },
+];
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -371,6 +398,43 @@ export const SCENARIOS: readonly Scenario[] = [
     ...ofItem({ item: 'bell', approvals: 'release' }),
     runs: run({ git: { autoMerge: false } }),
     decide: approved,
+  },
+  {
+    name: 'research',
+    about:
+      'two rounds of a researcher and an analyst at once, a claim that is sent back and left out, a report that is merged',
+    own: {
+      workflow: 'research',
+      input: { topic: 'Bells', researchers: 1, analysts: 1, maxRounds: 2, maxRepairs: 0 },
+      inProject: true,
+    },
+    inAnyOrder: true,
+    web: { '/oldest': [CAST], '/crack': [CRACK] },
+    files: { 'bells.md': `${HUNG}\n` },
+    runs: [{ label: '', request: 'Which bell of the town is the oldest?', config: { git: { autoMerge: true } } }],
+    roles: {
+      synthesiser: [
+        synthesised({ directions: asked }),
+        synthesised({
+          executiveSummary: 'It was cast in 1288 [F1].',
+          themes: [{ id: null, title: 'Age', text: 'It is old [F1].', findings: ['F1'] }],
+          directions: asked,
+        }),
+        synthesised({ analysis: 'It is cracked [F3].' }),
+      ],
+      researcher: [
+        call([fetchPage(`${WEB}/oldest`)], [reported(cast, fabricated)]),
+        call([reported(cast, fabricated)]),
+        call(
+          [fetchPage(`${WEB}/crack`)],
+          [reported(['A crack was found in the great bell in 2019.', CRACK, `${WEB}/crack`])],
+        ),
+      ],
+      'repo-analyst': [
+        call([{ name: 'read', input: { path: 'bells.md' } }], [reported([HUNG, HUNG, 'file:bells.md'])]),
+        call([reported()]),
+      ],
+    },
   },
   {
     name: 'fan-out',

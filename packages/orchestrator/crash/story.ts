@@ -168,6 +168,8 @@ function tellRepository(title: string, state: RepositoryState, counts: ReadonlyM
       ...files
         // What agents said while they worked is said again when they begin again.
         .filter(([file]) => !file.endsWith('/transcript.jsonl'))
+        // A PDF holds the time at which it was made.
+        .filter(([file]) => !file.endsWith('.pdf'))
         .flatMap(([file, text]) =>
           withoutBooks(file, text.trimEnd().split('\n'), counts).map((line) => `${where}: ${file}: ${line}`),
         ),
@@ -251,6 +253,7 @@ function namer(
     [world.place.folder, '<place>'],
     [new URL(world.models.baseUrl).host, '<models>'],
     [world.forge?.host ?? '<forge>', '<forge>'],
+    [world.web?.origin.slice('http://'.length) ?? '<web>', '<web>'],
     [runs[0]?.view.projectId || '<project>', '<project>'],
     ...runs.map(({ view, label }) => [view.id, label === '' ? '<run>' : `<run ${label}>`] as const),
   ];

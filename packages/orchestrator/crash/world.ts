@@ -1,9 +1,10 @@
 /** World that outlives the servers of a point: the remote, the forge, the models, and the decisions of people so far. */
 import type { Script } from '../src/models/script.ts';
+import { anArticle, type LocalSite, respond, startLocalSite } from '../src/web-pages/local-web.fixture.ts';
 import { type Asked, startScriptedProvider } from '../test/scripted-provider.fixture.ts';
 import { openForge, type PointForge } from './forge.ts';
 import { commitAsColleague, makePlace, type Place } from './place.ts';
-import type { Scenario } from './scenario.ts';
+import { type Scenario, WEB } from './scenario.ts';
 
 /** A request that a model was asked, whether it got its answer or not. */
 export type ModelRequest = Pick<Asked, 'role' | 'call' | 'turn'> & { readonly model: string };
@@ -13,6 +14,8 @@ export interface World {
   readonly models: { readonly baseUrl: string; readonly apiKey: string };
   /** `null` where the scenario has none. */
   readonly forge: PointForge | null;
+  /** `null` where the scenario has none. */
+  readonly web: LocalSite | null;
   /** What the model server was asked, in order. */
   readonly requests: readonly ModelRequest[];
   /** Settles when a request is held. */
@@ -33,7 +36,8 @@ export async function makeWorld(scenario: Scenario, template: string): Promise<W
   const held = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
   let isReleased = false;
-  const script: Script = { name: 'sweep', roles: scenario.roles };
+  const web = scenario.web === undefined ? null : await startLocalSite(pagesOf(scenario.web));
+  const script: Script = { name: 'sweep', roles: rolesOf(scenario, web) };
   const provider = await startScriptedProvider({
     script,
     format: 'chat/completions',
@@ -56,6 +60,7 @@ export async function makeWorld(scenario: Scenario, template: string): Promise<W
     place,
     models: { baseUrl: provider.baseUrl, apiKey: API_KEY },
     forge,
+    web,
     requests,
     held: held.promise,
     release,
@@ -64,7 +69,20 @@ export async function makeWorld(scenario: Scenario, template: string): Promise<W
       release();
       await provider.stop();
       await forge?.close();
+      await web?.close();
       await place.remove();
     },
   };
+}
+
+function pagesOf(web: NonNullable<Scenario['web']>): LocalSite['pages'] {
+  return Object.fromEntries(
+    Object.entries(web).map(([path, paragraphs]) => [path, respond('text/html', anArticle(path.slice(1), paragraphs))]),
+  );
+}
+
+/** The roles with the web's own addresses. */
+function rolesOf({ roles }: Scenario, web: LocalSite | null): Script['roles'] {
+  if (web === null) return roles;
+  return JSON.parse(JSON.stringify(roles).replaceAll(WEB, web.origin)) as Script['roles']; // as it was before
 }
