@@ -9,7 +9,7 @@ const SAMPLE_SECONDS = 1_200;
 
 /** Seconds by path from the root of the workspace. */
 export const SLOW_TESTS = {
-  'packages/orchestrator/bench/bench.test.ts': 120,
+  'packages/orchestrator/bench/bench.test.ts': 145,
   'packages/orchestrator/crash/crash-sweep.test.ts': 160,
   'packages/orchestrator/simulation/planted-bugs.test.ts': 127,
   'packages/orchestrator/src/activities/compile-latex.test.ts': 90,
@@ -56,6 +56,9 @@ export const SLOW_TESTS = {
   'packages/orchestrator/test/rebuild.test.ts': 80,
   'packages/orchestrator/test/repeated-requests.test.ts': 54,
   'packages/orchestrator/test/restores.test.ts': 88,
+  'packages/orchestrator/test/research-providers.test.ts': 75,
+  'packages/orchestrator/test/research-troubles.test.ts': 110,
+  'packages/orchestrator/test/research-web.test.ts': 85,
   'packages/orchestrator/test/roadmap-item.test.ts': 60,
   'packages/orchestrator/test/roadmap-item-ends.test.ts': 110,
   'packages/orchestrator/test/roadmap-item-rules.test.ts': 60,

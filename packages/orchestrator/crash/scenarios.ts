@@ -137,15 +137,12 @@ const reported = (...findings: readonly (readonly [claim: string, quote: string,
     contradictions: [],
     followUps: [],
   });
-const cast = ['The oldest bell of the town was cast in 1288.', CAST, `${WEB}/oldest`] as const;
+const cast = ['The oldest bell of the town was cast in 1288.', CAST, `${WEB}/bells`] as const;
 /** It is sent back, and left out. */
-const fabricated = ['The oldest bell of the town weighs 9,000 kilograms.', CAST, `${WEB}/oldest`] as const;
+const fabricated = ['The oldest bell of the town weighs 9,000 kilograms.', CAST, `${WEB}/bells`] as const;
 const synthesised = (update: object) =>
   call([finish({ themes: [], conflicts: [], openQuestions: ['Which bell is next?'], directions: [], ...update })]);
-const asked = [
-  { kind: 'web', question: 'How old is the oldest bell?' },
-  { kind: 'repository', question: 'What do the files say?' },
-];
+const asked = [{ kind: 'web', question: 'How old is the oldest bell?' }];
 
 export const SCENARIOS: readonly Scenario[] = [
   {
@@ -402,14 +399,13 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: 'research',
     about:
-      'two rounds of a researcher and an analyst at once, a claim that is sent back and left out, a report that is merged',
+      'two rounds of research, a claim that is sent back and left out, a passage of a file, a report that is merged',
     own: {
       workflow: 'research',
-      input: { topic: 'Bells', researchers: 1, analysts: 1, maxRounds: 2, maxRepairs: 0 },
+      input: { topic: 'Bells', researchers: 1, analysts: 0, maxRounds: 2, maxRepairs: 0 },
       inProject: true,
     },
-    inAnyOrder: true,
-    web: { '/oldest': [CAST], '/crack': [CRACK] },
+    web: { '/bells': [CAST, CRACK] },
     files: { 'bells.md': `${HUNG}\n` },
     runs: [{ label: '', request: 'Which bell of the town is the oldest?', config: { git: { autoMerge: true } } }],
     roles: {
@@ -420,19 +416,20 @@ export const SCENARIOS: readonly Scenario[] = [
           themes: [{ id: null, title: 'Age', text: 'It is old [F1].', findings: ['F1'] }],
           directions: asked,
         }),
-        synthesised({ analysis: 'It is cracked [F3].' }),
+        synthesised({ analysis: 'It is cracked [F2].' }),
       ],
       researcher: [
-        call([fetchPage(`${WEB}/oldest`)], [reported(cast, fabricated)]),
+        call([fetchPage(`${WEB}/bells`)], [reported(cast, fabricated)]),
         call([reported(cast, fabricated)]),
         call(
-          [fetchPage(`${WEB}/crack`)],
-          [reported(['A crack was found in the great bell in 2019.', CRACK, `${WEB}/crack`])],
+          [fetchPage(`${WEB}/bells`)],
+          [
+            reported(
+              ['A crack was found in the great bell in 2019.', CRACK, `${WEB}/bells`],
+              [HUNG, HUNG, 'file:bells.md'],
+            ),
+          ],
         ),
-      ],
-      'repo-analyst': [
-        call([{ name: 'read', input: { path: 'bells.md' } }], [reported([HUNG, HUNG, 'file:bells.md'])]),
-        call([reported()]),
       ],
     },
   },

@@ -234,6 +234,8 @@ const MINUTE = /\b20\d\d-\d\d-\d\d \d\d:\d\d\b/g;
 const METRICS = /("metrics": \{\s{1,20}"costUsd": )[\d.]+(,\s{1,20}"inputTokens": )\d+(,\s{1,20}"outputTokens": )\d+/g;
 const DAY = /\b20\d\d-\d\d-\d\d\b/g;
 const UUID = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+/** End of a key of a bibliography, which is made from an address. */
+const BIBLIOGRAPHY_KEY = /(?<=-\d{4})-[0-9a-f]{10}\b/g;
 /** How long something took, in the fields that tell it. */
 const DURATION = /("(?:durationMs|elapsedMs|preparedMs|waitedMs)": ?)\d+/g;
 
@@ -269,15 +271,19 @@ function namer(
   const counted = (text: string): string =>
     runs.reduce(
       (named, { view: { id } }) =>
-        named.replace(new RegExp(`${id}([/.])(\\d+)\\b`, 'g'), (_whole, separator: string, sequence: string) => {
-          return `${id}${separator}${counts.get(id)?.(Number(sequence)) ?? sequence}`;
-        }),
+        named.replace(
+          new RegExp(`${id}(/owned/|[/.])(\\d+)\\b`, 'g'),
+          (_whole, separator: string, sequence: string) => {
+            return `${id}${separator}${counts.get(id)?.(Number(sequence)) ?? sequence}`;
+          },
+        ),
       text,
     );
   return (text) =>
     known
       .reduce((named, [what, as]) => named.replaceAll(what, as), counted(text))
       .replace(FORGE_ID, '$1<id>')
+      .replace(BIBLIOGRAPHY_KEY, '-<key>')
       .replace(UUID, '<uuid>')
       .replace(TIME, '<time>')
       .replace(MINUTE, '<minute>')

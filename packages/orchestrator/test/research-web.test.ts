@@ -42,6 +42,8 @@ const LIES: readonly Lie[] = [
     quote: `The great bell of ${town} belongs to the keeper of the tower.`,
     because: 'does not contain',
   },
+  { ...bell, claim: 'Ships carry coal along the river to its harbour.', because: 'do not say what the claim says' },
+  { ...bell, claim: `The great bell of ${town} is the oldest of all.`, because: 'what the claim says: "oldest"' },
   // Glued together: from two places, and from two sentences by an ellipsis.
   {
     ...bell,
@@ -208,7 +210,10 @@ it('cites only what it read and what stands there, has every contradiction, and 
   const supported = (await facts(server, run.id, 'FINDING_SUPPORTED')).flatMap(({ evidence }) => evidence);
   const supporting = new Set(supported.map(({ address }) => address));
   for (const pair of web.duplicates)
-    expect(pair.filter((page) => supporting.has(`${origin}${page.path}`)), pair[0].path).toHaveLength(1);
+    expect(
+      pair.filter((page) => supporting.has(`${origin}${page.path}`)),
+      pair[0].path,
+    ).toHaveLength(1);
 
   // Nothing of what pages told the agents has come to be.
   for (const text of [body, tex!.split('Left out')[0] ?? '', bib!])

@@ -8,6 +8,7 @@ import { type NormalisedText, normalised } from './normalised-text.ts';
 import { distinctSources } from './novelty.ts';
 import { type Opposite, oppositeOf } from './opposites.ts';
 import { findQuote, SHORTEST_PART_WORDS, SHORTEST_QUOTE, type Span } from './passages.ts';
+import { unsaidWords } from './unsaid-words.ts';
 
 /** A page that the run fetched. */
 export interface FetchEntry {
@@ -68,7 +69,9 @@ export type Rejection =
   /** The quotes stand in their pages, and none of them states these details of the claim. */
   | { readonly kind: 'detail_absent'; readonly missing: readonly Detail[] }
   /** The quotes stand in their pages, and the claim says the opposite. */
-  | ({ readonly kind: 'opposite' } & Opposite);
+  | ({ readonly kind: 'opposite' } & Opposite)
+  /** The quotes stand in their pages, and say none of these words of the claim. */
+  | { readonly kind: 'unsaid'; readonly words: readonly string[] };
 
 export interface AcceptedEvidence extends Evidence {
   /** The fetched page in which the quote stands. */
@@ -109,7 +112,7 @@ export interface CheckedFinding {
  * Checks the evidence of each finding. Addresses are compared in the form of `normalisedAddress`; the one that was asked for and the one
  * that answered both name a page. A page that was fetched several times counts with each of its texts, the newest first, and a
  * page that was fetched once is not refused because of another attempt. The details of a claim are looked for in all its accepted
- * quotes together: if one is missing, all of them are rejected with `detail_absent`, and with `opposite` if the claim says the opposite of them.
+ * quotes together: if one is missing, all of them are rejected with `detail_absent`, with `opposite` if the claim says the opposite of them, and with `unsaid` if they say hardly a word of it.
  * @param log both lists oldest first
  * @param texts stored texts by digest; a page whose text is not among them counts as not fetched
  */
@@ -271,7 +274,9 @@ function faultOf(claim: string, quotes: readonly string[]): Rejection | null {
   const missing = missingDetails(claim, quotes);
   if (missing.length > 0) return { kind: 'detail_absent', missing };
   const opposite = oppositeOf(claim, quotes);
-  return opposite === null ? null : { kind: 'opposite', ...opposite };
+  if (opposite !== null) return { kind: 'opposite', ...opposite };
+  const words = unsaidWords(claim, quotes);
+  return words === null ? null : { kind: 'unsaid', words };
 }
 
 function checkEvidence({ quote, address }: Evidence, pages: Pages): AcceptedEvidence | RejectedEvidence {
@@ -317,6 +322,7 @@ function rejectionText(reason: Rejection, address: string): string {
     quote_too_short: 'Quote a longer passage.',
     detail_absent: 'Quote a passage that states this as well, or leave it out of the claim.',
     opposite: 'Say in the claim what the passage says.',
+    unsaid: 'Quote a passage that says the claim, or say the claim in the words of the passage.',
   } satisfies Record<Rejection['kind'], string>;
   return `${reasonText(reason, address)} ${wayOut[reason.kind]}`;
 }
@@ -336,6 +342,8 @@ function reasonText(reason: Rejection | RejectedSource['reason'], address: strin
       return `The quotes do not state ${reason.missing.map(({ kind, text }) => `the ${kind} "${shown(text)}"`).join(', ')}.`;
     case 'opposite':
       return `The claim says "${shown(reason.claim)}", and the quotes ${reason.passages === '' ? 'deny nothing' : `say "${shown(reason.passages)}"`}.`;
+    case 'unsaid':
+      return `The quotes do not say what the claim says: ${reason.words.map((word) => `"${shown(word)}"`).join(', ')}.`;
     case 'not_quoted':
       return `${page} was fetched, and no accepted quote stands in it.`;
     default:
