@@ -24,6 +24,8 @@ export const description = 'the prompt of the synthesiser after 30 rounds of res
 
 /** The round with which all later ones are compared. */
 const EARLY = 5;
+/** Fact of the workflow's own. */
+const ROUND_ENDED: string = 'ROUND_ENDED';
 const LOOK_MS = 500;
 const STALLED_MS = 300_000;
 const KEY = 'a-key-of-a-bench';
@@ -146,7 +148,7 @@ async function findingsByRound(client: Client, id: string): Promise<readonly num
   while (true) {
     const events = await client.listEvents(id, after, 1_000);
     for (const { type, payload } of events)
-      if (String(type) === 'ROUND_ENDED') kept.push(Number((payload as { readonly kept?: unknown }).kept));
+      if (type === ROUND_ENDED) kept.push(Number((payload as { readonly kept?: unknown }).kept));
     const last = events.at(-1);
     if (last === undefined) return kept;
     after = last.sequence;

@@ -121,7 +121,6 @@ const ofItem = (input: JsonObject): Pick<Scenario, 'own' | 'files' | 'edits' | '
 });
 
 const CAST = 'The oldest bell of the town was cast in 1288 and weighs 4,500 kilograms.';
-const CRACK = 'A crack was found in the great bell in March 2019 by the keeper of the tower.';
 const HUNG = 'The tower of the town has two bells of bronze.';
 
 /** What an agent of a research run reports. */
@@ -138,6 +137,7 @@ const reported = (...findings: readonly (readonly [claim: string, quote: string,
     followUps: [],
   });
 const cast = ['The oldest bell of the town was cast in 1288.', CAST, `${WEB}/bells`] as const;
+const hung = [HUNG, HUNG, 'file:bells.md'] as const;
 /** It is sent back, and left out. */
 const fabricated = ['The oldest bell of the town weighs 9,000 kilograms.', CAST, `${WEB}/bells`] as const;
 const synthesised = (update: object) =>
@@ -398,14 +398,13 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'research',
-    about:
-      'two rounds of research, a claim that is sent back and left out, a passage of a file, a report that is merged',
+    about: 'a round of research, a claim that is sent back and left out, a passage of a file, a report that is merged',
     own: {
       workflow: 'research',
-      input: { topic: 'Bells', researchers: 1, analysts: 0, maxRounds: 2, maxRepairs: 0 },
+      input: { topic: 'Bells', researchers: 1, analysts: 0, maxRounds: 1, maxRepairs: 0 },
       inProject: true,
     },
-    web: { '/bells': [CAST, CRACK] },
+    web: { '/bells': [CAST] },
     files: { 'bells.md': `${HUNG}\n` },
     runs: [{ label: '', request: 'Which bell of the town is the oldest?', config: { git: { autoMerge: true } } }],
     roles: {
@@ -414,22 +413,11 @@ export const SCENARIOS: readonly Scenario[] = [
         synthesised({
           executiveSummary: 'It was cast in 1288 [F1].',
           themes: [{ id: null, title: 'Age', text: 'It is old [F1].', findings: ['F1'] }],
-          directions: asked,
         }),
-        synthesised({ analysis: 'It is cracked [F2].' }),
       ],
       researcher: [
-        call([fetchPage(`${WEB}/bells`)], [reported(cast, fabricated)]),
-        call([reported(cast, fabricated)]),
-        call(
-          [fetchPage(`${WEB}/bells`)],
-          [
-            reported(
-              ['A crack was found in the great bell in 2019.', CRACK, `${WEB}/bells`],
-              [HUNG, HUNG, 'file:bells.md'],
-            ),
-          ],
-        ),
+        call([fetchPage(`${WEB}/bells`)], [reported(cast, hung, fabricated)]),
+        call([reported(cast, hung, fabricated)]),
       ],
     },
   },

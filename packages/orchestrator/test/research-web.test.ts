@@ -310,7 +310,7 @@ async function facts({ client }: Awaited<ReturnType<typeof aResearchServer>>, ru
   const all = [];
   for (let after = 0; ;) {
     const events = await client.listEvents(runId, after, 1_000);
-    all.push(...events.filter((event) => String(event.type) === type).map(({ payload }) => payload as unknown as Fact));
+    all.push(...events.filter((event) => event.type === type).map(({ payload }) => payload as unknown as Fact));
     const last = events.at(-1);
     if (last === undefined) return all;
     after = last.sequence;
