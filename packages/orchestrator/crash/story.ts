@@ -150,6 +150,11 @@ function chainOf({ step }: RecordedLine, count: Count) {
   return { payloadHash: undefined, step: place };
 }
 
+/** A PDF holds the time at which it was made: that it is there is compared, and not its content. */
+function linesOf(file: string, text: string, counts: ReadonlyMap<string, Count>): readonly string[] {
+  return file.endsWith('.pdf') ? ['a PDF'] : withoutBooks(file, text.trimEnd().split('\n'), counts);
+}
+
 function tellRepository(title: string, state: RepositoryState, counts: ReadonlyMap<string, Count>): readonly string[] {
   // The record last, whatever letter the id of a run begins with.
   const isRecord = (branch: string): number => (branch === RECORD_BRANCH ? 1 : 0);
@@ -168,11 +173,7 @@ function tellRepository(title: string, state: RepositoryState, counts: ReadonlyM
       ...files
         // What agents said while they worked is said again when they begin again.
         .filter(([file]) => !file.endsWith('/transcript.jsonl'))
-        // A PDF holds the time at which it was made.
-        .filter(([file]) => !file.endsWith('.pdf'))
-        .flatMap(([file, text]) =>
-          withoutBooks(file, text.trimEnd().split('\n'), counts).map((line) => `${where}: ${file}: ${line}`),
-        ),
+        .flatMap(([file, text]) => linesOf(file, text, counts).map((line) => `${where}: ${file}: ${line}`)),
     ];
   });
 }
