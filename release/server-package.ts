@@ -32,8 +32,11 @@ const SQLITE_PLACE = 'vendor/better-sqlite3';
 /** The server runs on Linux and the demo on macOS: binaries for other systems stay behind. */
 const SQLITE_FILES = /^(?:lib|prebuilds)$|^(?:LICENSE|package\.json)$|^lib\/(?!win32)|^prebuilds\/(?!win32)/;
 
-/** Measured: 12.9 MB packed, of which the binaries of better-sqlite3 for six systems are more than half. */
-const LIMITS = { bytes: 14_000_000, unpackedBytes: 40_000_000 };
+/**
+ * Measured: 13.5 MB packed and 40.4 MB unpacked. The binaries of better-sqlite3 for six systems are more than half of the packed
+ * bytes; pdf.js is there twice, for the pages that the server reads and for the dashboard.
+ */
+const LIMITS = { bytes: 14_000_000, unpackedBytes: 42_000_000 };
 
 /**
  * Builds the package and leaves its tarball in a folder. The workspace has to be built before.

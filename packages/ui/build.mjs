@@ -1,6 +1,6 @@
 /**
- * Makes what the hosts load. A browser: `dist/app/`, with the styles and the icons' font; what draws diagrams is a file of its
- * own there, four fifths of all, which waits for the first diagram. A web view: `dist/web-view/`, one script with everything
+ * Makes what the hosts load. A browser: `dist/app/`, with the styles and the icons' font; what draws diagrams and PDFs are files
+ * of their own there, nine tenths of all, which wait for the first diagram and the first PDF. A web view: `dist/web-view/`, one script with everything
  * in it, since each further one is a way through the editor's service worker.
  *
  * Usage: node build.mjs [--if-stale]
@@ -50,26 +50,35 @@ const withoutElk = {
   load: (id) => (id === '\0elkjs' ? NO_ELK : undefined),
 };
 const PROGRAM = '?program';
-const DIAGRAMS = 'diagrams.js';
+/** Files of the dashboard with the programs of frames, by the name of their source. */
+const PROGRAMS = { 'drawing-frame': 'diagrams.js', 'pdf-frame': 'pdfs.js' };
 /**
  * `drawing-frame.ts?program` gives what that file is built to as one text, when it is asked for: the page hands it to a
  * frame, where it runs.
- * @param {string} code module that exports what gives the text
+ * @param {(name: string) => string} codeOf module that exports what gives the text, by the name of the program's source
  * @returns {import('rolldown').Plugin}
  */
-const asProgram = (code) => ({
+const asProgram = (codeOf) => ({
   name: 'as-program',
   resolveId: (id, importer) =>
     id.endsWith(PROGRAM) && importer !== undefined ? path.resolve(path.dirname(importer), id) : undefined,
-  load: (id) => (id.endsWith(PROGRAM) ? { code, moduleType: 'js' } : undefined),
+  load: (id) =>
+    id.endsWith(PROGRAM)
+      ? { code: codeOf(path.basename(id.slice(0, -PROGRAM.length), '.ts')), moduleType: 'js' }
+      : undefined,
 });
-const drawing = await programOf(path.join(here, 'src', 'components', 'drawing-frame.ts'));
-const inside = asProgram(`export default async () => ${JSON.stringify(drawing)};`);
-writeFileSync(path.join(out, DIAGRAMS), drawing);
+/** @type {Record<string, string>} */
+const programs = {};
+for (const [name, file] of Object.entries(PROGRAMS)) {
+  const program = await programOf(path.join(here, 'src', 'components', `${name}.ts`));
+  programs[name] = program;
+  writeFileSync(path.join(out, file), program);
+}
+const inside = asProgram((name) => `export default async () => ${JSON.stringify(programs[name])};`);
 const apart = asProgram(
-  `export default async () => {
-  const answer = await fetch(new URL(${JSON.stringify(DIAGRAMS)}, import.meta.url));
-  if (!answer.ok) throw new Error('what draws diagrams could not be loaded; load the page again');
+  (name) => `export default async () => {
+  const answer = await fetch(new URL(${JSON.stringify(PROGRAMS[name])}, import.meta.url));
+  if (!answer.ok) throw new Error('the program that draws it could not be loaded; load the page again');
   return answer.text();
 };`,
 );
@@ -151,6 +160,8 @@ function options(input, plugins) {
     treeshake: { moduleSideEffects: [{ test: /\/(?:packages\/shared|zod)\//, sideEffects: false }] },
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
     onLog(level, log, handle) {
+      // Where pdf.js would load parts of its own from: nothing in its frame can load any.
+      if (log.code === 'EMPTY_IMPORT_META') return;
       if (log.code !== 'EVAL' && log.code !== 'PLUGIN_TIMINGS') handle(level, log);
     },
   };

@@ -331,6 +331,7 @@ function createService(
     forge: tools.forge,
     workflows: registry,
     describeWorkflow: (name) => describeWorkflow(workflows, name),
+    projectionOf: (name) => workflows.all.find((workflow) => workflow.name === name)?.projection,
     ...(launchable[0] === undefined ? {} : { defaultWorkflow: launchable[0].name }),
     models,
     prices,

@@ -175,6 +175,8 @@ export {
   type JsonValue,
   NeedsHuman,
   NotFound,
+  type Projected,
+  type ProjectionSection,
   RetryableFailure,
   type RunConfig,
   type RunStart,

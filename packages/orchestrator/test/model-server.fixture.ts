@@ -161,6 +161,7 @@ export class ModelServer {
       engine,
       store,
       workflows,
+      projectionOf: () => undefined,
       describeWorkflow: (name) => ({
         name,
         title: name,

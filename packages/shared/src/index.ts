@@ -17,6 +17,7 @@ export * from './json.ts';
 export type * from './merge-conflict.ts';
 export * from './owned-files.ts';
 export type * from './pulse.ts';
+export * from './projection.ts';
 export * from './review-notes.ts';
 export * from './run.ts';
 export * from './shown-gate.ts';

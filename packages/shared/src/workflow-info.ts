@@ -89,7 +89,7 @@ export interface DecisionLabel {
 }
 
 /** How clients draw a document. */
-export const DOCUMENT_KINDS = ['markdown', 'diagrams', 'changes', 'checks'] as const;
+export const DOCUMENT_KINDS = ['markdown', 'diagrams', 'changes', 'checks', 'pdf'] as const;
 export type DocumentKind = (typeof DOCUMENT_KINDS)[number];
 
 export interface DocumentInfo {
@@ -127,6 +127,8 @@ export interface WorkflowInfo {
   readonly events?: Readonly<Record<string, EventInfo>>;
   /** Words for what the progress of its runs counts: `phases merged` in `3 of 7 phases merged`. Default: none. */
   readonly progressWord?: string;
+  /** True: clients show the projection of its runs in their overview. Default: false. */
+  readonly hasProjection?: boolean;
 }
 
 /** Gates that a run of any workflow may have; a workflow may describe them in its own words. */

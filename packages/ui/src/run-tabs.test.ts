@@ -42,6 +42,17 @@ describe('The tabs of a run', () => {
     expect(names).toEqual(['overview', 'plan', 'changes', 'evidence', 'transcript', 'statechart', 'events']);
   });
 
+  it('have a PDF once there is one', () => {
+    const documents = {
+      findings: { title: 'Findings', drawnAs: 'markdown' },
+      paper: { title: 'PDF', drawnAs: 'pdf' },
+    } as const;
+    const names = (...artifacts: Artifact[]) =>
+      tabsOf(aRun({ artifacts }), aWorkflow({ gates: {}, documents })).map(({ name }) => name);
+    expect(names()).not.toContain('pdf');
+    expect(names(anArtifact('paper')).slice(0, 2)).toEqual(['overview', 'pdf']);
+  });
+
   it('have the pull request where the run has opened one', () => {
     const pullRequest = { number: 7, url: 'https://github.com/acme/shop/pull/7' };
     const published = { branch: 'b', commit: 'c', pushed: true, pullRequest };

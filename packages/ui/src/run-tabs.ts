@@ -37,7 +37,7 @@ export function tabsOf(run: RunView, workflow: Described | undefined): readonly 
   const types = documentTypes(run, workflow);
   const shown = types.map((type) => ({ type, info: documentInfoOf(workflow, type) }));
   const documents = shown.flatMap(({ type, info }): readonly ShownTab[] =>
-    info.drawnAs === 'markdown' || info.drawnAs === 'diagrams'
+    info.drawnAs === 'markdown' || info.drawnAs === 'diagrams' || info.drawnAs === 'pdf'
       ? [{ name: documentTab(workflow, type), title: info.title, document: { type, info } }]
       : [],
   );

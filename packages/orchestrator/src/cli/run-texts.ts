@@ -278,7 +278,9 @@ export async function documentAt(client: Client, { runId, artifactHash }: Gate):
 }
 
 async function documentText(client: Client, artifact: Artifact, workflow: WorkflowInfo | undefined): Promise<string> {
-  const { content } = await client.getArtifact(artifact.workflowRunId, artifact.id);
+  const { content, encoding } = await client.getArtifact(artifact.workflowRunId, artifact.id);
+  if (encoding === 'base64')
+    return `${artifact.gitPath ?? artifact.type} has ${Buffer.byteLength(content, 'base64')} bytes and is no text. It is on the run's branch.`;
   const where = `in the ${documentWordOf(workflow, artifact.type)}`;
   const warnings = textWarnings(content, where).map((warning) => `! ${warning}\n`);
   return `${artifact.scripted ? '(scripted)\n' : ''}${warnings.join('')}${showHidden(content.trimEnd())}`;

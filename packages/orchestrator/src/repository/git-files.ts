@@ -30,15 +30,42 @@ export function pathsOfFiles(entries: readonly TreeEntry[]): readonly string[] {
  * @throws {Unprocessable} for a file of more than 10 MB
  */
 export async function readTextFile(place: GitPlace, tree: string, path: string): Promise<string | null> {
+  const file = await fileEntry(place, tree, path);
+  if (file === null) return null;
+  if (file.bytes > MAX_TEXT_BYTES)
+    throw new Unprocessable(`${path} has ${file.bytes} bytes; files over ${MAX_TEXT_BYTES} bytes are not read as text`);
+  return (await runGit(place, { args: ['cat-file', 'blob', file.oid] })).stdout.toString('utf8');
+}
+
+/**
+ * One file as it is; `null` when there is no such file.
+ * @throws {Unprocessable} for a file of more than `maxBytes`
+ */
+export async function readFileBytes(
+  place: GitPlace,
+  tree: string,
+  path: string,
+  maxBytes: number,
+): Promise<Uint8Array | null> {
+  const file = await fileEntry(place, tree, path);
+  if (file === null) return null;
+  if (file.bytes > maxBytes)
+    throw new Unprocessable(`${path} has ${file.bytes} bytes; files over ${maxBytes} bytes are not read`);
+  return (await runGit(place, { args: ['cat-file', 'blob', file.oid] })).stdout;
+}
+
+/** `null` for what is no regular file. */
+async function fileEntry(
+  place: GitPlace,
+  tree: string,
+  path: string,
+): Promise<{ readonly oid: string; readonly bytes: number } | null> {
   const line = await gitText(place, {
     args: ['ls-tree', '-z', '-l', '--full-tree', tree, '--', path],
     env: { GIT_LITERAL_PATHSPECS: '1' },
   });
   const [mode = '', , oid = '', size = ''] = line.split('\t', 1)[0]?.split(/ +/) ?? [];
-  if (!isFileMode(mode)) return null;
-  if (Number(size) > MAX_TEXT_BYTES)
-    throw new Unprocessable(`${path} has ${size} bytes; files over ${MAX_TEXT_BYTES} bytes are not read as text`);
-  return (await runGit(place, { args: ['cat-file', 'blob', oid] })).stdout.toString('utf8');
+  return isFileMode(mode) ? { oid, bytes: Number(size) } : null;
 }
 
 /**

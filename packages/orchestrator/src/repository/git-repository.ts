@@ -9,7 +9,7 @@ import { ownedPaths } from '../artifacts/owned-files.ts';
 import { checkoutTree, type LfsFile, linksLeftOut } from './folder-checkout.ts';
 import { importFolderTree } from './folder-import.ts';
 import { type Author, checkCommit, commitOnBranch, commitsAfter, commitsBetween } from './git-commits.ts';
-import { pathsOfFiles, readTextFile, readTextFiles, restoreFrom, writeTextFiles } from './git-files.ts';
+import { pathsOfFiles, readFileBytes, readTextFile, readTextFiles, restoreFrom, writeTextFiles } from './git-files.ts';
 import { inspectClone, inspectRemote } from './git-inspection.ts';
 import { gatherObjects } from './gathered-objects.ts';
 import { GitMirrors, type MirrorOptions } from './git-mirrors.ts';
@@ -229,6 +229,7 @@ type TreeMethods = Pick<
   | 'codeTree'
   | 'listFiles'
   | 'readFile'
+  | 'readBytes'
   | 'readFiles'
   | 'writeFiles'
   | 'restorePaths'
@@ -261,6 +262,12 @@ function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
       assertFilePath(path);
       const place = await mirrors.of(project);
       return readTextFile(place, await trees.treeOf(place, treeish), path);
+    },
+
+    async readBytes(project, treeish, path, maxBytes) {
+      assertFilePath(path);
+      const place = await mirrors.of(project);
+      return readFileBytes(place, await trees.treeOf(place, treeish), path, maxBytes);
     },
 
     async readFiles(project, treeish, paths, maxBytes, maxTotalBytes) {

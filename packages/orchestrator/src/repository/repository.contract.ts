@@ -94,6 +94,18 @@ export function describeRepository(
       );
     });
 
+    it('reads a file as it is, up to a size', async () => {
+      const { repository, project } = fixture;
+      const main = await mainHead(fixture);
+      const file = Buffer.from(MAIN_FILES['src/cart.js'] ?? '');
+      expect(Buffer.from((await repository.readBytes(project, main, 'src/cart.js', file.length)) ?? [])).toEqual(file);
+      expect(await repository.readBytes(project, main, 'src', 100)).toBeNull();
+      expect(await repository.readBytes(project, main, 'nothing.pdf', 100)).toBeNull();
+      await expect(repository.readBytes(project, main, 'src/cart.js', file.length - 1)).rejects.toThrow(
+        `src/cart.js has ${file.length} bytes; files over ${file.length - 1} bytes are not read`,
+      );
+    });
+
     it('writes and removes files in a tree, also where a file becomes a folder', async () => {
       const { repository, project } = fixture;
       const main = await mainHead(fixture);

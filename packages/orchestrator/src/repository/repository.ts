@@ -198,6 +198,11 @@ export interface Repository {
   /** Reads a file as UTF-8 text; `null` if there is no such file. */
   readFile(project: RemoteProject, treeish: string, path: string): Promise<string | null>;
   /**
+   * Reads a file as it is; `null` if there is no such file.
+   * @throws {Unprocessable} when it has more than `maxBytes`
+   */
+  readBytes(project: RemoteProject, treeish: string, path: string, maxBytes: number): Promise<Uint8Array | null>;
+  /**
    * Reads many files in few processes. Leaves out missing paths, symlinks, files of more than `maxBytes`, and files beyond
    * `maxTotalBytes` together.
    * @returns texts by path

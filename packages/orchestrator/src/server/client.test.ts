@@ -53,6 +53,7 @@ describe('the client', () => {
     await client.listEvents('r-1', 7);
     await client.listArtifacts('r-1');
     await client.getArtifact('r-1', 'r-1.3');
+    await client.getProjection('r-1');
     await client.getDiff('r-1');
     await client.getTranscript('r-1');
     await client.getStatechart('r-1');
@@ -99,6 +100,7 @@ describe('the client', () => {
       ['listEvents', 'r-1', 7, 500],
       ['listArtifacts', 'r-1'],
       ['getArtifact', 'r-1', 'r-1.3'],
+      ['getProjection', 'r-1'],
       ['getDiff', 'r-1'],
       ['getTranscript', 'r-1'],
       ['getStatechart', 'r-1', undefined],

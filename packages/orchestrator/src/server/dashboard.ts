@@ -49,6 +49,7 @@ const TYPES: Readonly<Record<string, string>> = {
   'lazy-screens.js': 'text/javascript; charset=utf-8',
   'runtime.js': 'text/javascript; charset=utf-8',
   'diagrams.js': 'text/javascript; charset=utf-8',
+  'pdfs.js': 'text/javascript; charset=utf-8',
   'app.css': 'text/css; charset=utf-8',
   'theme.css': 'text/css; charset=utf-8',
   'codicon.css': 'text/css; charset=utf-8',

@@ -28,6 +28,7 @@ import { createReviewComments } from './review-comments.ts';
 import { RoadmapBoards, type RoadmapReader } from './roadmap-boards.ts';
 import { RunLauncher } from './run-launcher.ts';
 import { RunPullRequests } from './run-pull-requests.ts';
+import { type Projection, readProjection } from './run-projection.ts';
 import { RunResults } from './run-results.ts';
 import { TimeTravel } from './time-travel.ts';
 import type { Uploads } from './uploads.ts';
@@ -52,6 +53,8 @@ export interface ServiceOptions {
   readonly setup: SetupPort;
   /** Describes a workflow of the registry. */
   readonly describeWorkflow: (name: string) => DescribedWorkflow;
+  /** The projection of a workflow's runs; `undefined` where it has none, or the server does not have the workflow. */
+  readonly projectionOf: (workflow: string) => Projection | undefined;
   /** Workflow of a request that names none. Absent: each request has to name one. */
   readonly defaultWorkflow?: string;
   readonly models: Models;
@@ -134,6 +137,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     },
     listArtifacts: async (runId) => (await engine.view(runId)).artifacts,
     getArtifact: (runId, artifactId) => results.artifact(runId, artifactId),
+    getProjection: (runId) => readProjection(options, runId),
     getDiff: (runId) => results.diff(runId),
     async getTranscript(runId) {
       await engine.view(runId);

@@ -96,6 +96,7 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
       createdAt: NOON,
       content: '# Plan',
     }),
+    getProjection: async () => ({ sequence: 0, sections: [] }),
     getDiff: async () => ({ from: 'a', to: 'b', files: [], patch: '', truncated: false }),
     getTranscript: async () => [],
     getRunTree: async (id) => ({ id, runs: 1, budgets: {}, inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 }),

@@ -51,6 +51,7 @@ const SECTIONS: Readonly<Record<string, z.ZodType>> = {
   documents: z.record(text, z.strictObject({ title: text, drawnAs: z.unknown() })),
   children: z.array(z.looseObject({})),
   recordFiles: z.function(),
+  projection: z.function(),
   // Texts and tones are checked with the names that they use.
   events: z.record(text, z.looseObject({})),
   progressWord: text.min(1),

@@ -6,6 +6,8 @@ import type {
   DocumentInfo,
   EventInfo,
   GateInfo,
+  JsonObject,
+  Projected,
   RoleInfo,
   RunView,
   StageInfo,
@@ -57,13 +59,18 @@ export interface Workflow {
    * events. Default: none.
    */
   recordFiles?(view: RunView, events: readonly WorkflowEvent[]): Readonly<Record<string, string>>;
+  /**
+   * Sections that clients show of a run, such as a timeline of its rounds. A pure function of the run's view, its events and its
+   * machine's context; each section has at most `MOST_PROJECTED` rows, and long texts are cut. Default: none.
+   */
+  readonly projection?: (view: RunView, events: readonly WorkflowEvent[], context: JsonObject) => Projected;
   /** Activities by the names that the machines of all its versions give them. */
   activities(tools: ActivityTools): ActivityRegistry;
 }
 
 /** Returns the part of a workflow that clients read. */
 export function workflowInfoOf(workflow: Workflow): WorkflowInfo {
-  const { name, title, roles, stages, trustModes, gates, documents, events, progressWord } = workflow;
+  const { name, title, roles, stages, trustModes, gates, documents, events, progressWord, projection } = workflow;
   return {
     name,
     title,
@@ -78,6 +85,7 @@ export function workflowInfoOf(workflow: Workflow): WorkflowInfo {
     documents,
     ...(events === undefined ? {} : { events }),
     ...(progressWord === undefined ? {} : { progressWord }),
+    ...(projection === undefined ? {} : { hasProjection: true }),
   };
 }
 

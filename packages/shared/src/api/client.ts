@@ -5,6 +5,7 @@ import type { WorkflowEvent } from '../events.ts';
 import type { FeedPage, FeedPageRequest } from '../feed.ts';
 import type { ForeseenConflict, ForeseenConflictFilter } from '../foreseen-conflicts.ts';
 import type { JsonObject } from '../json.ts';
+import type { RunProjection } from '../projection.ts';
 import type { Artifact, Clarification, Gate, ReviewComment, RunFamily, RunView } from '../run.ts';
 import { ApiError, ServerUnreachable } from './api-error.ts';
 import { type Backoff, sleep, waitBefore } from './backoff.ts';
@@ -85,6 +86,8 @@ export interface Client {
   listEvents(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
   listArtifacts(runId: string): Promise<readonly Artifact[]>;
   getArtifact(runId: string, artifactId: string): Promise<ArtifactContent>;
+  /** The run as its workflow projects it; without sections where it does not. */
+  getProjection(runId: string): Promise<RunProjection>;
   getDiff(runId: string): Promise<RunDiff>;
   getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
   getStatechart(runId: string, at?: number): Promise<Statechart>;
@@ -194,6 +197,7 @@ export function createClient(options: ClientOptions): Client {
           param: { id: segment(id), artifactId: segment(artifactId) },
         }),
       ),
+    getProjection: async (id) => read(await api.runs[':id'].projection.$get(path(id))),
     getDiff: async (id) => read(await api.runs[':id'].diff.$get(path(id))),
     getTranscript: async (id) => items(await api.runs[':id'].transcript.$get(path(id))),
     getRunTree: async (id) => read(await api.runs[':id'].tree.$get(path(id))),

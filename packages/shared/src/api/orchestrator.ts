@@ -3,6 +3,7 @@ import type { RunConfigRequest } from '../config.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { ForeseenConflict, ForeseenConflictFilter } from '../foreseen-conflicts.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { RunProjection } from '../projection.ts';
 import type { Artifact, Clarification, Decision, Gate, ReviewComment, RunStatus, RunFamily, RunView } from '../run.ts';
 import type { ShownFields } from '../shown-gate.ts';
 import type { BudgetChange } from '../budgets.ts';
@@ -164,6 +165,8 @@ export interface NewComment {
 
 export interface ArtifactContent extends Artifact {
   readonly content: string;
+  /** `base64`: the content is a file that is no text, such as a PDF. Absent: it is text. */
+  readonly encoding?: 'base64' | undefined;
 }
 
 export interface FileChange {
@@ -344,7 +347,13 @@ export interface Orchestrator {
   exportRun(runId: string): Promise<JsonObject>;
   listEvents(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
   listArtifacts(runId: string): Promise<readonly Artifact[]>;
+  /** @throws {NotFound} @throws {Unprocessable} when it has more than 16 MB */
   getArtifact(runId: string, artifactId: string): Promise<ArtifactContent>;
+  /**
+   * The run as its workflow projects it. Without sections where the workflow has no projection, or its state cannot be read.
+   * @throws {NotFound}
+   */
+  getProjection(runId: string): Promise<RunProjection>;
   getDiff(runId: string): Promise<RunDiff>;
   getTranscript(runId: string): Promise<readonly TranscriptEntry[]>;
   /** @param at after the step that holds this event; absent: now */

@@ -179,6 +179,7 @@ function runReadingRoutes(orchestrator: Orchestrator, { readFeed }: ApiOptions) 
       const { id, artifactId } = c.req.valid('param');
       return c.json(await orchestrator.getArtifact(id, artifactId), 200);
     })
+    .openapi(routes.getProjection, async (c) => c.json(await orchestrator.getProjection(c.req.valid('param').id), 200))
     .openapi(routes.getDiff, async (c) => c.json(await orchestrator.getDiff(c.req.valid('param').id), 200))
     .openapi(routes.getTranscript, async (c) =>
       c.json({ items: await orchestrator.getTranscript(c.req.valid('param').id) }, 200),
@@ -573,6 +574,14 @@ const routes = {
     summary: 'One artifact with its content',
     request: { params: schemas.artifactParams },
     responses: { 200: gives(schemas.artifactContent, 'The artifact') },
+  }),
+  getProjection: route({
+    method: 'get',
+    path: '/api/runs/{id}/projection',
+    summary:
+      'The run as its workflow projects it: sections such as a timeline of its rounds and a table of its sources',
+    request: { params },
+    responses: { 200: gives(schemas.runProjection, 'The sections; none where the workflow has no projection') },
   }),
   getDiff: route({
     method: 'get',

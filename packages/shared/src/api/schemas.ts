@@ -11,6 +11,7 @@ import type { FeedPage } from '../feed.ts';
 import type { ForeseenConflict } from '../foreseen-conflicts.ts';
 import { showHiddenInLine } from '../hidden-characters.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import type { ProjectedEntry, ProjectedItem, ProjectedPart, ProjectedText, RunProjection } from '../projection.ts';
 import type {
   Artifact,
   Baseline,
@@ -507,7 +508,75 @@ const artifactShape: Shape<Artifact> = {
   scripted: z.boolean().optional(),
 };
 export const artifact = answer<Artifact>('Artifact', artifactShape);
-export const artifactContent = answer<ArtifactContent>('ArtifactContent', { ...artifactShape, content: z.string() });
+export const artifactContent = answer<ArtifactContent>('ArtifactContent', {
+  ...artifactShape,
+  content: z.string(),
+  encoding: z.literal('base64').optional(),
+});
+
+const projectedTextShape = {
+  text: z.string(),
+  href: z.string().optional(),
+  tone: z.enum(EVENT_TONES).optional(),
+  note: z.string().optional(),
+  at: time.optional(),
+} satisfies Shape<ProjectedText>;
+const projectedText = answer<ProjectedText>('ProjectedText', projectedTextShape);
+const sectionShape = { id: z.string(), title: z.string(), empty: z.string() };
+export const runProjection = answer<RunProjection>('RunProjection', {
+  sequence: count,
+  absent: z.record(z.string(), z.string()).optional(),
+  sections: z.array(
+    z.discriminatedUnion('kind', [
+      z.object({
+        kind: z.literal('plot'),
+        ...sectionShape,
+        about: z.string(),
+        labelled: z.string(),
+        labels: strings,
+        series: z.array(z.object({ label: z.string(), values: z.array(z.number()) })),
+        threshold: z.object({ label: z.string(), value: z.number() }).optional(),
+      }),
+      z.object({
+        kind: z.literal('timeline'),
+        ...sectionShape,
+        entries: z.array(
+          answer<ProjectedEntry>('ProjectedEntry', {
+            title: z.string(),
+            startedAt: time,
+            endedAt: time.nullable(),
+            mark: projectedText.optional(),
+            facts: strings,
+            parts: z.array(
+              answer<ProjectedPart>('ProjectedPart', { ...projectedTextShape, title: z.string(), facts: strings }),
+            ),
+          }),
+        ),
+        total: count,
+      }),
+      z.object({
+        kind: z.literal('table'),
+        ...sectionShape,
+        columns: strings,
+        rows: z.array(z.array(projectedText)),
+        total: count,
+      }),
+      z.object({
+        kind: z.literal('list'),
+        ...sectionShape,
+        items: z.array(
+          answer<ProjectedItem>('ProjectedItem', {
+            ...projectedTextShape,
+            quote: z.string().optional(),
+            source: projectedText.optional(),
+            items: z.array(projectedText).optional(),
+          }),
+        ),
+        total: count,
+      }),
+    ]),
+  ),
+});
 
 const testCount = answer<TestCount>('TestCount', {
   runner: z.string(),
@@ -908,6 +977,7 @@ const workflowInfoShape: Shape<
     .record(z.string(), answer<EventInfo>('EventInfo', { text: z.string(), tone: z.enum(EVENT_TONES).optional() }))
     .optional(),
   progressWord: z.string().optional(),
+  hasProjection: z.boolean().optional(),
 };
 
 export const workflowSummary = answer<WorkflowSummary>('Workflow', {

@@ -4,6 +4,7 @@
  * nothing could end it, so that only what is quickly drawn is begun.
  */
 import type { DiagramGraph } from '@autonomous/shared/diagram';
+import { MAX_START_MS, openFrame, type SandboxedFrame } from './sandboxed-frame.ts';
 
 /** As much as the server takes of a plan's diagrams. */
 const MAX_BYTES = 50_000;
@@ -12,8 +13,6 @@ const MAX_MS = 3_000;
 const OWN_MAX_MS = 30_000;
 /** Mermaid's own limit. */
 const MAX_EDGES = 500;
-/** The frame loads several megabytes of program, on a machine that may be busy. */
-const MAX_START_MS = 30_000;
 /** More than this takes the page itself too long to show. */
 const MAX_SVG_CHARACTERS = 4_000_000;
 /** Without a process of its own: what is drawn in well under three seconds, whatever its kind. */
@@ -78,13 +77,13 @@ export interface Drawer {
  * @param nonce by which the page's policy lets that program run
  */
 export function createDrawer(program: () => Promise<string>, nonce: string, page: Document = document): Drawer {
-  let frame: Frame | null = null;
+  let opened: Awaited<ReturnType<typeof openDrawingFrame>> | null = null;
   let turn: Promise<unknown> = Promise.resolve();
   let lastId = 0;
 
   const drawInTurn = async (source: string, look: Look, isOwn: boolean): Promise<Drawn> => {
-    frame ??= await openFrame(await program(), nonce, page);
-    const { isIsolated } = frame;
+    opened ??= await openDrawingFrame(await program(), nonce, page);
+    const { frame, isIsolated } = opened;
     const fault = isIsolated || isOwn ? null : sharedThreadFault(source);
     if (fault !== null) throw new Error(`${fault}, and this browser could not stop a drawing that takes too long`);
     const id = ++lastId;
@@ -97,7 +96,7 @@ export function createDrawer(program: () => Promise<string>, nonce: string, page
     );
     if (reply === null) {
       frame.end();
-      frame = null;
+      opened = null;
       throw new Error(`it took longer than ${maxMs / 1_000} s`);
     }
     if (reply.kind !== 'drawn') throw new Error(reply.kind === 'refused' ? reply.reason : 'the frame did not answer');
@@ -133,79 +132,26 @@ export function sharedThreadFault(source: string): string | null {
   return null;
 }
 
-interface Frame {
-  /** It has a thread of its own: the page goes on whatever happens in it. */
-  readonly isIsolated: boolean;
-  /** @returns `null` where no such reply came in time */
-  ask(request: DrawingRequest, isReply: (reply: DrawingReply) => boolean, maxMs: number): Promise<DrawingReply | null>;
-  end(): void;
-}
+type DrawingFrame = SandboxedFrame<DrawingRequest, DrawingReply>;
 
-/** Loads the program it is sent, once; it can load nothing else, from anywhere. */
-const frameHtml = (nonce: string): string => `<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-${nonce}'; style-src 'unsafe-inline'">
-<title>Drawing</title></head><body><script nonce="${nonce}">
-addEventListener('message', ({ data, source }) => {
-  if (source !== parent) return;
-  const script = document.createElement('script');
-  script.nonce = '${nonce}';
-  script.textContent = data;
-  document.head.append(script);
-}, { once: true });
-parent.postMessage({ kind: 'loaded' }, '*');
-</script></body></html>`;
-
-async function openFrame(program: string, nonce: string, page: Document): Promise<Frame> {
-  const element = page.createElement('iframe');
-  // Scripts and nothing else: no origin of the page, no forms, no windows, no way to move the page elsewhere.
-  element.setAttribute('sandbox', 'allow-scripts');
-  element.setAttribute('aria-hidden', 'true');
-  element.tabIndex = -1;
-  element.title = 'Where diagrams are drawn';
-  element.className = 'drawing-room';
-  element.srcdoc = frameHtml(nonce);
-  const ended = new AbortController();
-  const heard = <Reply>(isReply: (reply: Reply) => boolean, maxMs: number): Promise<Reply | null> =>
-    new Promise((resolve) => {
-      const settle = (reply: Reply | null): void => {
-        clearTimeout(timer);
-        window.removeEventListener('message', onMessage);
-        resolve(reply);
-      };
-      const onMessage = ({ data, source }: MessageEvent): void => {
-        if (source !== element.contentWindow || typeof data !== 'object' || data === null) return;
-        // From our own frame; whatever it says is read with care, since diagrams are drawn there.
-        if (isReply(data as Reply)) settle(data as Reply);
-      };
-      const timer = setTimeout(() => settle(null), maxMs);
-      ended.signal.addEventListener('abort', () => settle(null), { once: true });
-      window.addEventListener('message', onMessage);
-    });
-  const post = (message: DrawingRequest | string): void => element.contentWindow?.postMessage(message, '*');
-  const ask: Frame['ask'] = (request, isReply, maxMs) => {
-    const reply = heard<DrawingReply>(isReply, maxMs);
-    post(request);
-    return reply;
-  };
-  const end = (): void => {
-    ended.abort();
-    element.remove();
-  };
-
-  const loaded = heard<{ readonly kind: string }>(({ kind }) => kind === 'loaded', MAX_START_MS);
-  page.body.append(element);
-  await loaded;
-  const ready = heard<DrawingReply>(({ kind }) => kind === 'ready', MAX_START_MS);
-  post(program);
-  if ((await ready) === null) {
-    end();
-    throw new Error('the frame that it is drawn in did not start');
-  }
-  return { isIsolated: await hasThreadOfItsOwn(ask), ask, end };
+/** A frame in which diagrams are drawn, and whether the page goes on whatever happens in it. */
+async function openDrawingFrame(
+  program: string,
+  nonce: string,
+  page: Document,
+): Promise<{ readonly frame: DrawingFrame; readonly isIsolated: boolean }> {
+  const frame = await openFrame<DrawingRequest, DrawingReply>({
+    program,
+    nonce,
+    page,
+    title: 'Where diagrams are drawn',
+    isReady: ({ kind }) => kind === 'ready',
+  });
+  return { frame, isIsolated: await hasThreadOfItsOwn(frame.ask) };
 }
 
 /** Whether the page goes on while the frame is busy. A page that is slow for another reason is asked twice. */
-async function hasThreadOfItsOwn(ask: Frame['ask']): Promise<boolean> {
+async function hasThreadOfItsOwn(ask: DrawingFrame['ask']): Promise<boolean> {
   for (const ms of SPIN_MS) {
     const ticks: number[] = [];
     const ticking = setInterval(() => ticks.push(Date.now()), 4);

@@ -27,6 +27,8 @@ interface PlotProps {
   readonly series: readonly PlotSeries[];
   /** Name of the points in time: the head of the table's first column. */
   readonly labelled: string;
+  /** A line across at the value that decides something. Default: none. */
+  readonly threshold?: { readonly label: string; readonly value: number } | undefined;
 }
 
 const HEIGHT_PX = 190;
@@ -37,11 +39,13 @@ const SYSTEM_COLOURS = ['CanvasText', 'LinkText', 'GrayText', 'Highlight'];
 /** Lines differ in more than their colour. */
 const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [10, 3, 2, 3]];
 
+const THRESHOLD_DASH = [6, 4];
+
 /** No half runs: 1, 2, 5, 10, … */
 const COUNT_STEPS = Array.from({ length: 13 }, (_step, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 export function Plot(props: PlotProps) {
-  const { title, about, kind, measure, labels, series, labelled } = props;
+  const { title, about, kind, measure, labels, series, labelled, threshold } = props;
   const id = useId();
   const frame = useRef<HTMLDivElement>(null);
   const look = useLook(series);
@@ -60,7 +64,7 @@ export function Plot(props: PlotProps) {
       plot.destroy();
     };
     // The properties are these; a parent's next drawing has the same lists while nothing has changed.
-  }, [kind, measure, labels, series, look]);
+  }, [kind, measure, labels, series, look, threshold]);
 
   const valueAt = (values: PlotSeries['values'], index: number): string => {
     const value = values[index];
@@ -77,6 +81,11 @@ export function Plot(props: PlotProps) {
             {pointed !== null && <b> {valueAt(values, pointed)}</b>}
           </span>
         ))}
+        {threshold !== undefined && (
+          <span>
+            <Swatch kind="lines" colour={look.text} dash={THRESHOLD_DASH} /> {threshold.label}
+          </span>
+        )}
         {pointed !== null && <span className="when">{labels[pointed]}</span>}
       </p>
       <div ref={frame} className="drawing" aria-hidden="true" style={{ height: HEIGHT_PX }} />
@@ -176,8 +185,8 @@ function dashAt(index: number): readonly number[] {
 }
 
 /** Bars stand on top of each other: each is as high as all up to it, and the highest is drawn first. */
-function dataOf({ kind, measure, labels, series }: PlotProps): UPlot.AlignedData {
-  const { size } = axisUnit(measure, mostOf(kind, series));
+function dataOf({ kind, measure, labels, series, threshold }: PlotProps): UPlot.AlignedData {
+  const { size } = axisUnit(measure, mostShown({ kind, series, threshold }));
   const scaled = series.map(({ values }) => values.map((value) => (value === null ? null : value / size)));
   const points = labels.map((_label, index) => index);
   if (kind === 'lines') return [points, ...scaled];
@@ -185,6 +194,11 @@ function dataOf({ kind, measure, labels, series }: PlotProps): UPlot.AlignedData
     points.map((index) => scaled.slice(0, last + 1).reduce((sum, values) => sum + (values[index] ?? 0), 0)),
   );
   return [points, ...heights.toReversed()];
+}
+
+/** The highest of what is drawn, the threshold among it. */
+function mostShown({ kind, series, threshold }: Pick<PlotProps, 'kind' | 'series' | 'threshold'>): number {
+  return Math.max(mostOf(kind, series), threshold?.value ?? 0);
 }
 
 function mostOf(kind: PlotProps['kind'], series: readonly PlotSeries[]): number {
@@ -196,12 +210,12 @@ function mostOf(kind: PlotProps['kind'], series: readonly PlotSeries[]): number 
 }
 
 function optionsOf(
-  { kind, measure, labels, series }: PlotProps,
+  { kind, measure, labels, series, threshold }: PlotProps,
   look: Look,
   width: number,
   point: (index: number | null) => void,
 ): UPlot.Options {
-  const most = mostOf(kind, series);
+  const most = mostShown({ kind, series, threshold });
   const unit = axisUnit(measure, most);
   const bars = UPlot.paths.bars?.({ size: [0.7, 48] });
   const drawn = series.map((_series, index): UPlot.Series => {
@@ -249,8 +263,26 @@ function optionsOf(
       },
     ],
     series: [{}, ...(kind === 'bars' ? drawn.toReversed() : drawn)],
-    hooks: { setCursor: [(plot) => point(plot.cursor.idx ?? null)] },
+    hooks: {
+      setCursor: [(plot) => point(plot.cursor.idx ?? null)],
+      draw: threshold === undefined ? [] : [(plot) => drawThreshold(plot, threshold.value / unit.size, look.text)],
+    },
   };
+}
+
+/** Above the bars, so that it is seen across all of them. */
+function drawThreshold(plot: UPlot, value: number, colour: string): void {
+  const { ctx, bbox } = plot;
+  const y = Math.round(plot.valToPos(value, 'y', true));
+  ctx.save();
+  ctx.strokeStyle = colour;
+  ctx.lineWidth = LINE_PX * devicePixelRatio;
+  ctx.setLineDash(THRESHOLD_DASH.map((length) => length * devicePixelRatio));
+  ctx.beginPath();
+  ctx.moveTo(bbox.left, y);
+  ctx.lineTo(bbox.left + bbox.width, y);
+  ctx.stroke();
+  ctx.restore();
 }
 
 /** A little above the highest, and something where all is nothing. */

@@ -5,6 +5,10 @@ import { DrawerProvider } from '../components/diagram.tsx';
 // oxlint-disable-next-line import/default -- build.mjs makes it: the program of that file, as one text
 import drawingProgram from '../components/drawing-frame.ts?program';
 import { createDrawer } from '../components/drawing.ts';
+import { createPdfOpener } from '../components/pdf-drawer.ts';
+// oxlint-disable-next-line import/default -- build.mjs makes it, as the one above
+import pdfProgram from '../components/pdf-frame.ts?program';
+import { PdfOpenerProvider } from '../components/pdf.tsx';
 import { Exploration } from './exploration.tsx';
 import { Launch } from './launch.tsx';
 import { Metrics } from './metrics.tsx';
@@ -16,13 +20,17 @@ import { SignIn } from './sign-in.tsx';
 export type OtherScreen = Exclude<Screen, { readonly name: 'runs' }>;
 
 // The page lets nothing run but what bears its nonce, which the scripts that run here do.
-const drawer = createDrawer(drawingProgram, document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '');
+const nonce = document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '';
+const drawer = createDrawer(drawingProgram, nonce);
+const openPdf = createPdfOpener(pdfProgram, nonce);
 
 export function Others({ screen }: { readonly screen: OtherScreen | 'sign-in' }) {
   if (screen === 'sign-in') return <SignIn />;
   return (
     <DrawerProvider value={drawer}>
-      <ScreenOf screen={screen} />
+      <PdfOpenerProvider value={openPdf}>
+        <ScreenOf screen={screen} />
+      </PdfOpenerProvider>
     </DrawerProvider>
   );
 }

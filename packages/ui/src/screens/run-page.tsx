@@ -3,7 +3,7 @@ import { documentInfoOf, FINAL_STATUSES, presentedAt, type RunView } from '@auto
 import { durationText, pulseText, sanitizeText, withoutTerminal } from '@autonomous/shared/presentation';
 import { ApiError } from '@autonomous/shared/client';
 import { useSelector } from '@xstate/store-react';
-import { useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import type { Screen } from '../bridge.ts';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
@@ -29,6 +29,9 @@ import { GatePanel } from './gate-panel.tsx';
 import { GateReplies } from './gate-replies.tsx';
 import { PullRequest } from './pull-request.tsx';
 import { RunDocument } from './run-document.tsx';
+import { DocumentsBeside } from './documents-beside.tsx';
+import { RunProjectionView, useProjection } from './run-projection.tsx';
+import { RunPdf } from './run-pdf.tsx';
 import { RunCosts } from './run-costs.tsx';
 import { RunNotices } from './run-notices.tsx';
 import { ChildRuns, ParentLink, useFamily, WaitingChildren } from './child-runs.tsx';
@@ -186,9 +189,11 @@ interface TabProps {
 
 function Tab({ run, tab: { name, document }, event }: TabProps) {
   const workflow = useWorkflow(run);
+  if (document?.info.drawnAs === 'pdf') return <RunPdf key={document.type} run={run} {...document} />;
   if (document !== undefined) return <RunDocument key={document.type} run={run} {...document} />;
   switch (name) {
     case 'overview': {
+      if (workflow?.hasProjection === true) return <ProjectedOverview run={run} />;
       // A document that a person decides about now is the overview.
       const presented = run.gate === null ? null : presentedAt(workflow, run.gate, run.artifacts);
       if (presented?.kind !== 'document') return <Overview run={run} />;
@@ -218,7 +223,20 @@ function Tab({ run, tab: { name, document }, event }: TabProps) {
   }
 }
 
-function Overview({ run }: { readonly run: RunView }) {
+/** The overview of a run that its workflow projects, with its documents beside it. */
+function ProjectedOverview({ run }: { readonly run: RunView }) {
+  const projection = useProjection(run);
+  return (
+    <div className="with-documents">
+      <Overview run={run}>
+        <RunProjectionView projection={projection} />
+      </Overview>
+      <DocumentsBeside run={run} absent={projection.value?.absent ?? {}} />
+    </div>
+  );
+}
+
+function Overview({ run, children }: { readonly run: RunView; readonly children?: ReactNode }) {
   const now = useNow();
   const workflow = useWorkflow(run);
   // A stage that never completed ended with its run.
@@ -243,6 +261,7 @@ function Overview({ run }: { readonly run: RunView }) {
       )}
       {run.gate === null && <RunNotices run={run} />}
       <ChildRuns run={run} />
+      {children}
       <h2>Stages</h2>
       {run.stages.length === 0 ? (
         <p className="empty">None has started.</p>
