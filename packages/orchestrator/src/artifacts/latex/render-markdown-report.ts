@@ -77,8 +77,8 @@ function findingMarkdown(
   const numberOf = (address: string): number => 1 + sources.findIndex((source) => source.address === address);
   const cited = sourcesOf(finding).flatMap((address) => sources.find((source) => source.address === address) ?? []);
   return [
-    `<!-- finding ${finding.id} -->`,
-    `### Finding ${number}: ${markdownText(finding.title)}`,
+    // In sight, since viewers of Markdown show comments as text or not at all.
+    `### Finding ${number}: ${markdownText(finding.title)} (${markdownText(finding.id)})`,
     `**Claim.** ${markdownProse(finding.claim, numbers)} ${markdownCitation([finding.id], numbers)}`,
     ...(finding.evidence.length === 0 ? [] : ['**Evidence.**']),
     finding.evidence.map(({ quote, source }) => `- “${markdownText(quote)}” \\[${numberOf(source)}\\]`).join('\n'),

@@ -177,7 +177,7 @@ describe('a report in Markdown', () => {
     expect([...markdown.matchAll(/^## (.+)$/gm)].map(([, name = '']) => name)).toEqual(
       SECTIONS.map((name) => name.replace('\\&', '&')),
     );
-    expect(markdown).toContain('### Finding 1: Observation number 1');
+    expect(markdown).toContain('### Finding 1: Observation number 1 (F1)');
     expect(markdown).toMatch(/an effect happens \\\[1, 2, 3, 4, 5, 6\\\]\./);
     expect(markdown).toContain(
       '| 1 | <https://example.com/a/very/long/path/0?query=one&other=two#fragment_with_underscores> |',
@@ -199,7 +199,7 @@ describe('a report in Markdown', () => {
       sources: [aSource({ title: hostile, credibilityReason: hostile }), aSource({ address: 'javascript:alert(1)' })],
     });
     const markdown = markdownOf(model);
-    const own = markdown.replace('<!-- finding F1 -->', '').replace('<https://example.com/durable-execution>', '');
+    const own = markdown.replace('<https://example.com/durable-execution>', '');
     expect(own.replaceAll('<https://example.com/durable-execution>', '').replaceAll(/`+[^`]+`+/g, '')).not.toMatch(
       /(?<!\\)[<[]|\u202E/,
     );

@@ -10,7 +10,7 @@ import { pushBranch } from '../../activities/push-branch.ts';
 import { recordRun } from '../../activities/record-run.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
-import { hashOf } from '../../artifacts/content-hash.ts';
+import { hashOf, hashOfBytes } from '../../artifacts/content-hash.ts';
 import { renderMarkdownReport } from '../../artifacts/latex/render-markdown-report.ts';
 import { renderReport } from '../../artifacts/latex/render-report.ts';
 import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
@@ -227,7 +227,15 @@ function compile(tools: ActivityTools): Of<'compile'> {
       };
       const codeTree = await repository.codeTree(project, done.commit);
       if (outcome.kind === 'compiled')
-        return { ...done, codeTree, compiled: { kind: 'compiled', pages: outcome.pages } };
+        return {
+          ...done,
+          codeTree,
+          compiled: {
+            kind: 'compiled',
+            pages: outcome.pages,
+            pdf: { path: files.pdf, hash: hashOfBytes(outcome.pdf) },
+          },
+        };
       if (outcome.kind === 'absent') return { ...done, codeTree, compiled: { kind: 'absent' } };
       const errors = outcome.errors
         .slice(0, 20)

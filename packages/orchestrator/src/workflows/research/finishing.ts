@@ -46,9 +46,25 @@ export const compiling = researchSetup.createStateConfig({
         { guard: canRepair, target: '#research.active.repairing' },
         {
           target: '#research.active.findingConcerns',
-          actions: enqueueActions(({ enqueue, context: { compiled } }) => {
+          actions: enqueueActions(({ enqueue, context: { compiled, head, versions, scripted } }) => {
             if (compiled === null) return;
             const pages = compiled.kind === 'compiled' ? compiled.pages : 0;
+            const pdf = compiled.kind === 'compiled' ? compiled.pdf : undefined;
+            if (pdf !== undefined)
+              enqueue.emit({
+                type: 'ARTIFACT_CREATED',
+                artifact: {
+                  stage: 'reporting',
+                  type: 'research_pdf',
+                  gitPath: pdf.path,
+                  commitSha: head,
+                  hash: pdf.hash,
+                  // Of the report that it was compiled from.
+                  version: versions,
+                  parsedConstraints: null,
+                  scripted,
+                },
+              });
             enqueue.emit({ type: 'REPORT_COMPILED', pages, note: NOTES[compiled.kind] });
           }),
         },

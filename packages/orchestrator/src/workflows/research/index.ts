@@ -3,6 +3,7 @@ import { COMMON_GATES } from '@autonomous/shared';
 import type { Workflow } from '../workflow.ts';
 import { researchActivities } from './activities.ts';
 import { RESEARCH_EVENTS } from './events.ts';
+import { projectionOf } from './projection.ts';
 import { researchV1 } from './research-1.ts';
 import { roles } from './roles/index.ts';
 
@@ -36,8 +37,12 @@ export const research: Workflow = {
       details: { open: 'Open questions' },
     },
   },
-  documents: { research_report: { title: 'Report', drawnAs: 'markdown' } },
+  documents: {
+    research_report: { title: 'Report', drawnAs: 'markdown' },
+    research_pdf: { title: 'PDF', drawnAs: 'pdf' },
+  },
   events: RESEARCH_EVENTS,
   progressWord: 'rounds done',
+  projection: projectionOf,
   activities: researchActivities,
 };

@@ -68,3 +68,10 @@ export function leftOutOf(events: readonly WorkflowEvent[]): readonly LeftOut[] 
     reason,
   }));
 }
+
+/** Pages that could not be read, with the time and the reason, oldest first. */
+export function unreadSourcesOf(
+  events: readonly WorkflowEvent[],
+): readonly { readonly address: string; readonly at: string; readonly reason: string }[] {
+  return factsOf(events, 'SOURCE_REFUSED');
+}

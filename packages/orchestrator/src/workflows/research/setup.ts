@@ -170,6 +170,8 @@ export function reportInput(context: ResearchContext, status: 'in_progress' | 'c
 
 interface Kept {
   readonly fresh: readonly Finding[];
+  /** The agents that brought them, in the same order. */
+  readonly agents: readonly string[];
   /** Findings that say what a kept one says, by its id. */
   readonly repeated: readonly { readonly id: string; readonly finding: SoundFinding }[];
 }
@@ -177,18 +179,18 @@ interface Kept {
 /** The findings of a round that are kept, with their ids. */
 function kept(context: ResearchContext, sound: readonly SoundFinding[]): Kept {
   const ids = new Map<string, string>();
-  const fresh = sound.flatMap((finding): readonly Finding[] => {
-    if (finding.sameAs !== undefined) return [];
+  const novel = sound.filter(({ sameAs }) => sameAs === undefined);
+  const fresh = novel.map((finding): Finding => {
     const id = `F${context.findings + ids.size + 1}`;
     ids.set(localId(finding), id);
     const { claim, evidence, sources, confidence } = finding;
-    return [{ id, claim, evidence, sources, confidence, round: context.round }];
+    return { id, claim, evidence, sources, confidence, round: context.round };
   });
   const repeated = sound.flatMap((finding) => {
     const { sameAs } = finding;
     return sameAs === undefined ? [] : [{ id: ids.get(sameAs) ?? sameAs, finding }];
   });
-  return { fresh, repeated };
+  return { fresh, agents: novel.map(({ agent }) => agent), repeated };
 }
 
 /** Why the research ends after these rounds; `null` where it goes on. */
@@ -225,7 +227,12 @@ export const researchSetup = withParts.extend({
         checked: null,
         fresh: [],
       });
-      enqueue.emit({ type: 'ROUND_STARTED', round, questions: context.directions.map(({ question }) => question) });
+      enqueue.emit({
+        type: 'ROUND_STARTED',
+        round,
+        questions: context.directions.map(({ question }) => question),
+        agents: ids,
+      });
     }),
     startAgents: enqueueActions(({ enqueue, context }) => {
       if (context.agents === null) return;
@@ -349,7 +356,7 @@ export const researchSetup = withParts.extend({
     endRound: enqueueActions(({ enqueue, context }) => {
       const { round, agents, reports, input } = context;
       const checked = context.checked ?? EMPTY;
-      const { fresh, repeated } = kept(context, checked.sound);
+      const { fresh, agents: finders, repeated } = kept(context, checked.sound);
       const failedAgents = context.directions.length - reports.length;
       const summary: RoundSummary = {
         round,
@@ -362,13 +369,14 @@ export const researchSetup = withParts.extend({
       const rounds = [...context.rounds, summary];
       const ends = endAfter(rounds, context);
       if (agents === null) return;
-      for (const finding of fresh) {
+      for (const [index, finding] of fresh.entries()) {
         const { id, claim, confidence, evidence, sources } = finding;
-        enqueue.emit({ type: 'FINDING_KEPT', round, finding: id, claim, confidence, evidence, sources });
+        const agent = finders[index] ?? '';
+        enqueue.emit({ type: 'FINDING_KEPT', round, finding: id, agent, claim, confidence, evidence, sources });
       }
       for (const { id, finding } of repeated) {
-        const { evidence, sources } = finding;
-        enqueue.emit({ type: 'FINDING_SUPPORTED', round, finding: id, evidence, sources });
+        const { agent, evidence, sources } = finding;
+        enqueue.emit({ type: 'FINDING_SUPPORTED', round, finding: id, agent, evidence, sources });
       }
       for (const left of checked.leftOut) enqueue.emit({ type: 'CITATION_LEFT_OUT', round, ...left });
       enqueue.emit({ type: 'ROUND_ENDED', ...summary });

@@ -294,7 +294,12 @@ export interface ResearchContext
 }
 
 export type Compiled =
-  | { readonly kind: 'compiled'; readonly pages: number }
+  | {
+      readonly kind: 'compiled';
+      readonly pages: number;
+      /** The file on the run's branch, with the SHA-256 of its bytes in hex. Absent in older events. */
+      readonly pdf?: { readonly path: string; readonly hash: string };
+    }
   /** There is no LaTeX where commands run. */
   | { readonly kind: 'absent' }
   | { readonly kind: 'failed'; readonly errors: string };

@@ -150,7 +150,8 @@ const researched = (change: object = {}, input: JsonObject = {}): DrivenRun => {
   const first = committed(synthesised(found(ended(asked(change, input), 1))), 2);
   return committed(synthesised(ended(first, 2).ended('checkFindings', checked()), { directions: [] }), 3);
 };
-const compiled = (run: DrivenRun, outcome: JsonObject = { kind: 'compiled', pages: 3 }): DrivenRun =>
+const PDF = { path: 'docs/research-bells/bells-report.pdf', hash: 'p'.repeat(64) };
+const compiled = (run: DrivenRun, outcome: JsonObject = { kind: 'compiled', pages: 3, pdf: PDF }): DrivenRun =>
   run.ended('compile', { ...report(4), codeTree: 't-base', compiled: outcome });
 const noConcerns = (run: DrivenRun): DrivenRun => run.ended('findConcerns', { concerns: [] });
 const reported = (change: object = {}): DrivenRun => noConcerns(compiled(researched(change)));
