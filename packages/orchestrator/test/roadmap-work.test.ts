@@ -92,7 +92,9 @@ it('asks nobody with --approvals release, and leaves the result as a branch, wit
   const done = await cli(place, ...work);
   expect(done).toMatchObject({
     exitCode: 0,
-    stdout: expect.stringMatching(/'A bell' is completed\. Branch \S+ is pushed; merge it into main, whose roadmap has/),
+    stdout: expect.stringMatching(
+      /'A bell' is completed\. Branch \S+ is pushed; merge it into main, whose roadmap has/,
+    ),
   });
   const [run] = (await place.client.listRuns({ workflow: 'roadmap-item' })).items;
   const branch = run?.branch ?? '';
