@@ -44,7 +44,10 @@ const BUNDLED_SCRIPTS = {
   backlog: fileURLToPath(new URL('./notes-backlog.script.yaml', import.meta.url)),
   'roadmap-item': fileURLToPath(new URL('./notes-roadmap.script.yaml', import.meta.url)),
   research: fileURLToPath(new URL('./notes-research.script.yaml', import.meta.url)),
+  'research-and-plan': fileURLToPath(new URL('./notes-research.script.yaml', import.meta.url)),
 };
+/** Further roles of the demo with a plan. */
+const PLAN_SCRIPT = fileURLToPath(new URL('./notes-plan-of-research.script.yaml', import.meta.url));
 /** Subject of the heading's sentence. */
 const SUBJECTS: Readonly<Record<DemoOptions['workflow'], string>> = {
   build: 'A build run',
@@ -52,6 +55,7 @@ const SUBJECTS: Readonly<Record<DemoOptions['workflow'], string>> = {
   backlog: 'A backlog of three items',
   'roadmap-item': 'An item of a roadmap',
   research: 'A research run of two rounds',
+  'research-and-plan': 'A plan that rests on two rounds of research',
 };
 /** Further calls of the demo with a pull request. */
 const REVIEW_SCRIPT = fileURLToPath(new URL('./review.script.yaml', import.meta.url));
@@ -86,14 +90,16 @@ async function demo(options: DemoOptions): Promise<number> {
   if (options.workflow === 'backlog') await addFiles(place, BUNDLED_BACKLOG, 'A backlog with three items');
   if (options.workflow === 'roadmap-item') await addFiles(place, BUNDLED_ROADMAP, 'A roadmap with three items');
   const forge = options.forge ? await openDemoForge(path.join(place.folder, 'github'), BUNDLED_PROJECT) : null;
-  const web = options.workflow === 'research' ? await openDemoWeb() : null;
+  const isPlanned = options.workflow === 'research-and-plan';
+  const web = options.workflow === 'research' || isPlanned ? await openDemoWeb() : null;
   try {
     return await runIn({
       place: forge === null ? place : await makePlaceAt(place, forge.remote),
       forge,
       web,
       script:
-        (await web?.scriptIn(place.folder, script)) ?? (forge === null ? script : await withReview(script, place)),
+        (await web?.scriptIn(place.folder, script, isPlanned ? PLAN_SCRIPT : null)) ??
+        (forge === null ? script : await withReview(script, place)),
       options,
       startedAt,
     });
@@ -224,6 +230,14 @@ async function launch(client: Client, { place, forge, options: { request, workfl
       workflow,
       request: 'Which reading time is to be shown beside a note?',
       input: { topic: 'Reading times', researchers: 2, analysts: 1, maxRounds: 2 },
+      config: { git: { autoMerge: true } },
+    });
+  if (workflow === 'research-and-plan')
+    return client.launchRun({
+      projectId: project.id,
+      workflow,
+      request: 'Show a reading time beside each note.',
+      input: { topic: 'Reading times', researchers: 2, analysts: 1, researchRounds: 2 },
       config: { git: { autoMerge: true } },
     });
   if (workflow === 'phased-plan')

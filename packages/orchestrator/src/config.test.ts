@@ -83,6 +83,8 @@ describe('without any variable', () => {
       synthesiser: 'deepseek-reasoner',
       'novelty-judge': 'gpt-4o-mini',
       'report-repairer': 'gpt-4o-mini',
+      'plan-architect': 'deepseek-reasoner',
+      'plan-critic': 'deepseek-reasoner',
     });
     const models = createModels(config.models).list({ ...config.runDefaults.modelRouting });
     const planner = models.find((model) => model.defaultFor.includes('planner'));
@@ -284,6 +286,8 @@ it('takes every variable', () => {
         synthesiser: 'openai:gpt-4o',
         'novelty-judge': 'openai-compatible:llama3:8b',
         'report-repairer': 'openai-compatible:llama3:8b',
+        'plan-architect': 'openai:gpt-4o',
+        'plan-critic': 'openai:gpt-4o',
       },
       maxClarifications: 0,
       git: { autoMerge: true },
@@ -623,6 +627,8 @@ describe('default models', () => {
     synthesiser: 'deepseek-reasoner',
     'novelty-judge': 'gpt-4o-mini',
     'report-repairer': 'gpt-4o-mini',
+    'plan-architect': 'deepseek-reasoner',
+    'plan-critic': 'deepseek-reasoner',
   };
 
   it('are a current model of the one provider that has a key', () => {
@@ -656,6 +662,8 @@ describe('default models', () => {
       synthesiser: 'scripted:play',
       'novelty-judge': 'scripted:play',
       'report-repairer': 'scripted:play',
+      'plan-architect': 'scripted:play',
+      'plan-critic': 'scripted:play',
     });
     expect(modelsOf({ OPENAI_API_KEY: 'x' })['planner']).toBe('openai:gpt-6-sol');
     expect(modelsOf({ OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:1/v1' })).toEqual(documented);
@@ -687,6 +695,8 @@ describe('default models', () => {
       synthesiser: 'anthropic:claude-x',
       'novelty-judge': 'gpt-4o-mini',
       'report-repairer': 'gpt-4o-mini',
+      'plan-architect': 'anthropic:claude-x',
+      'plan-critic': 'anthropic:claude-x',
     });
   });
 

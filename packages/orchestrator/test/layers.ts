@@ -74,6 +74,12 @@ const MAY_IMPORT_WORKFLOWS = new Set([
   'composition/roadmap-reader.ts',
 ]);
 
+/**
+ * Workflows whose runs start runs of another one: they may use its types, roles and activities. No source that decides the way of a run
+ * is among them: each version is pinned with its sources, and those are no other workflow's (`golden.test.ts`).
+ */
+const BUILT_ON: ReadonlyMap<string, string> = new Map([['research-and-plan', 'research']]);
+
 /** What the folders of row 2 may import of each other: the port files, and what egress shares with agents and web pages. */
 const PORTS = new Set([
   'event-store/event-store.ts',
@@ -201,13 +207,18 @@ function whyNot(from: string, layer: Layer, target: string): string | undefined 
   const below = layerOf(target);
   if (!below) return 'it lies in no layer';
   const workflow = workflowOf(target);
-  if (workflow !== undefined && workflowOf(from) !== workflow && !MAY_IMPORT_WORKFLOWS.has(from))
+  if (workflow !== undefined && !mayImport(from, workflow))
     return `nothing outside workflows/${workflow} imports it; put what both need into workflows/parts or activities`;
   if (below.row < layer.row || memberOf(from) === memberOf(target)) return undefined;
   if (below.row > layer.row) return `row ${below.row} stands above row ${layer.row}; imports go down only`;
   if (layer.apart === 'freely') return undefined;
   if (layer.apart === 'never') return `${memberOf(from)} and ${memberOf(target)} do not import each other`;
   return PORTS.has(target) ? undefined : `of another folder in row ${layer.row} only the port may be imported`;
+}
+
+function mayImport(from: string, workflow: string): boolean {
+  const own = workflowOf(from);
+  return own === workflow || MAY_IMPORT_WORKFLOWS.has(from) || (own !== undefined && BUILT_ON.get(own) === workflow);
 }
 
 function impurities(file: SourceFile, from: string, layer: Layer): readonly string[] {

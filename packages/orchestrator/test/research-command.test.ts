@@ -1,28 +1,7 @@
 /** The command `research` against a real server. */
-import { Readable, Writable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { runCli } from '../src/cli/program.ts';
-import { aResearchServer, found, OLDEST, reads, report, type ResearchServer, synthesis } from './research.fixture.ts';
-
-async function cli({ orchestrator, folder }: ResearchServer, ...words: readonly string[]) {
-  const said = { stdout: '', stderr: '' };
-  const stream = (name: keyof typeof said) =>
-    new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        said[name] += chunk.toString();
-        done();
-      },
-    });
-  const exitCode = await runCli(words, {
-    stdin: Readable.from([]),
-    stdout: stream('stdout'),
-    stderr: stream('stderr'),
-    env: { AUTONOMOUS_TOKEN: orchestrator.token, AUTONOMOUS_SERVER: orchestrator.server.url },
-    cwd: folder,
-    program: 'autonomous',
-  });
-  return { exitCode, ...said };
-}
+import { commandLine as cli } from './command-line.fixture.ts';
+import { aResearchServer, found, OLDEST, reads, report, synthesis } from './research.fixture.ts';
 
 it('follows a run to the gate of its report, and refuses a topic that is a path and an empty question', async () => {
   const server = await aResearchServer((web) => ({

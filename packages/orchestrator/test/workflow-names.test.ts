@@ -41,8 +41,28 @@ const EXCEPTIONS: readonly Exception[] = [
   },
   {
     path: 'orchestrator/src/cli/commands/research.ts',
-    names: ['research', 'implementation'],
+    names: ['research'],
     reason: 'the command of the workflow research',
+  },
+  {
+    path: 'orchestrator/src/cli/document-config.ts',
+    names: ['implementation'],
+    reason: 'the trust mode of workflows whose result is documents',
+  },
+  {
+    path: 'orchestrator/src/cli/commands/research-and-plan.ts',
+    names: ['research-and-plan'],
+    reason: 'the command of the workflow research-and-plan',
+  },
+  {
+    path: 'orchestrator/src/workflows/parts/source-facts.ts',
+    names: ['SOURCE_FETCHED', 'SOURCE_REFUSED'],
+    reason: 'facts of all workflows with agents that read the web',
+  },
+  {
+    path: 'orchestrator/src/workflows/parts/document-publishing.ts',
+    names: ['implementation'],
+    reason: 'the trust mode of workflows whose result is documents',
   },
   {
     path: 'orchestrator/src/composition/roadmap-reader.ts',

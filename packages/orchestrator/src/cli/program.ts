@@ -28,6 +28,7 @@ import { addRebuild } from './commands/rebuild.ts';
 import { addReject } from './commands/reject.ts';
 import { addRetry } from './commands/retry.ts';
 import { addResearch } from './commands/research.ts';
+import { addResearchAndPlan } from './commands/research-and-plan.ts';
 import { addRoadmap } from './commands/roadmap.ts';
 import { addRun } from './commands/run.ts';
 import { addServe } from './commands/serve.ts';
@@ -52,6 +53,7 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addBacklog,
   addRoadmap,
   addResearch,
+  addResearchAndPlan,
   addHook,
   addWatch,
   addApprove,

@@ -321,11 +321,15 @@ function ownedFilesOfChild(
   const inherited = [...(above?.paths ?? []), ...(above?.inherited ?? [])];
   const paths = ownPaths(definition, input);
   if (paths.length + inherited.length === 0) return {};
+  const further = inherited.length === 0 ? {} : { inherited: [...new Set(inherited)] };
+  const { ownedResults } = definition;
+  if (ownedResults === 'all') return { ownedFiles: { paths, ...further, to: 'branch', results: paths } };
   const { to = 'base', why, refused } = above ?? {};
   return {
     ownedFiles: {
       paths,
-      ...(inherited.length === 0 ? {} : { inherited: [...new Set(inherited)] }),
+      ...further,
+      ...(ownedResults === undefined ? {} : { results: ownedResults }),
       to,
       ...(why === undefined ? {} : { why }),
       ...(refused === undefined ? {} : { refused }),

@@ -1,27 +1,22 @@
 /** The command `research`: researches a topic and follows the run. */
-import type { RunConfigRequest } from '@autonomous/shared';
 import { collectModels, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
+import { type DocumentOptions, documentConfigOf } from '../document-config.ts';
 import { UsageError } from '../exit.ts';
 import { followStarted } from '../follow-started.ts';
-import { readConfigFile } from '../input-files.ts';
 import { type CliIo, say } from '../io.ts';
 import { findProject, launchOn } from '../project.ts';
-import { addEnd, endOf, type EndOptions } from '../run-end.ts';
+import { addEnd } from '../run-end.ts';
 
 const WORKFLOW = 'research';
 
-interface ResearchOptions extends JsonOptions, EndOptions {
+interface ResearchOptions extends JsonOptions, DocumentOptions {
   readonly project?: string;
   readonly researchers?: number;
   readonly analysts?: number;
   readonly rounds?: number;
   readonly quietRounds?: number;
   readonly newFindings?: number;
-  readonly review?: boolean;
-  readonly base?: string;
-  readonly model?: Readonly<Record<string, string>>;
-  readonly config?: string;
   readonly detach?: boolean;
 }
 
@@ -51,7 +46,7 @@ export function addResearch(line: CommandLine): void {
 async function research(io: CliIo, topic: string, request: string, options: ResearchOptions): Promise<number> {
   if (request.trim() === '')
     throw new UsageError(`Say what is to be found out: ${io.program} research "${topic}" "Your question"`);
-  const config = await configOf(io, options);
+  const config = await documentConfigOf(io, options);
   const client = await connect(io, options.server);
   const project = await findProject(client, io, options.project);
   const { researchers, analysts, rounds: maxRounds, quietRounds, newFindings } = options;
@@ -65,17 +60,4 @@ async function research(io: CliIo, topic: string, request: string, options: Rese
   });
   if (!options.json && !options.detach) say(io, `run ${launched.id} on ${project.name}: research on ${topic}`);
   return followStarted(io, client, launched, project.name, options);
-}
-
-/** The file's configuration under what the options say. */
-async function configOf(io: CliIo, options: ResearchOptions): Promise<RunConfigRequest> {
-  const file = options.config === undefined ? {} : await readConfigFile(io, options.config);
-  const { base, model, review } = options;
-  const git = { ...file.git, ...endOf(options), ...(base === undefined ? {} : { baseBranch: base }) };
-  return {
-    ...file,
-    ...(Object.keys(git).length === 0 ? {} : { git }),
-    ...(review === true ? { trustMode: { ...file.trustMode, implementation: 'manual' } } : {}),
-    ...(model === undefined ? {} : { modelRouting: { ...file.modelRouting, ...model } }),
-  };
 }

@@ -1,5 +1,5 @@
 /** The activities of a research run, by the names that its machine gives them. */
-import { TerminalFailure } from '@autonomous/shared';
+import { TerminalFailure, type WorkflowEvent } from '@autonomous/shared';
 import { commitOwnedFiles, type OwnedUpdate } from '../../activities/commit-owned-files.ts';
 import { compileLatex } from '../../activities/compile-latex.ts';
 import { findConcerns } from '../../activities/find-concerns.ts';
@@ -17,12 +17,19 @@ import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES
 import { judge, repair, research, synthesise } from './agents.ts';
 import { normalisedAddress } from './addresses.ts';
 import { checkedRound } from './checked-round.ts';
-import { topicFiles, topicSlug } from './files.ts';
+import { topicFiles, topicSlug } from '../parts/topic-files.ts';
 import { findingsOf, refusalsOf, sourcesOf } from './kept-findings.ts';
 import { reportOf } from './report-of-run.ts';
 import { roles } from './roles/index.ts';
 import { renderState } from './state-file.ts';
-import type { AgentReport, CommitReportInput, ResearchActivities, ResearchConfig } from './types.ts';
+import type {
+  AgentReport,
+  CheckedRound,
+  CheckInput,
+  CommitReportInput,
+  ResearchActivities,
+  ResearchConfig,
+} from './types.ts';
 
 type Of<Name extends keyof ResearchActivities> = Activity<
   ResearchActivities[Name]['input'],
@@ -66,12 +73,19 @@ function readTopic(tools: ActivityTools): Of<'readTopic'> {
   };
 }
 
-/** Looks up each passage of the round, and compares its findings with those that are known. */
-function checkFindings(tools: ActivityTools): Of<'checkFindings'> {
+/**
+ * Looks up each passage of the round, and compares its findings with those that are known.
+ * @param eventsOf events with the known findings and the pages that were read. Default: those of the run
+ */
+export function checkFindings(
+  tools: ActivityTools,
+  eventsOf: (input: CheckInput) => Promise<readonly WorkflowEvent[]> = ({ runId }) => tools.events(runId),
+): Activity<CheckInput, CheckedRound> {
   return {
     retry: THREE_TRIES,
-    async perform({ runId, projectId, baseCommit, reports }, { startedAt }) {
-      const events = await tools.events(runId);
+    async perform(input, { startedAt }) {
+      const { runId, projectId, baseCommit, reports } = input;
+      const events = await eventsOf(input);
       const files = await quotedFiles(tools, { runId, projectId, baseCommit, reports });
       const pages = sourcesOf(events).flatMap(({ requested, address, at, hash, status }) =>
         hash === null ? [] : [{ requested, address, at, hash, status: status ?? 200 }],

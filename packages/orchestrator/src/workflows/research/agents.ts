@@ -1,18 +1,13 @@
 /** The activities in which agents of a research run work. */
 import { NeedsHuman } from '@autonomous/shared';
-import { callAgent, projectFacts, promptNotes } from '../../activities/agent-call.ts';
-import { withReadOnlyCheckout } from '../../activities/read-only-checkout.ts';
+import { callReadingAgent } from '../../activities/reading-agent.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
-import type { Cost, Note } from '../../activities/types.ts';
 import { commitOwnedFiles, type OwnedUpdate } from '../../activities/commit-owned-files.ts';
 import { webTools } from '../../activities/web-tools.ts';
-import type { CallTool } from '../../agents/agent.ts';
-import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX } from '../../core/activity.ts';
-import type { CommonInput } from '../../roles/prompt-parts.ts';
-import type { Role } from '../../roles/role.ts';
+import { type Activity, ONE_TRY_A_SANDBOX } from '../../core/activity.ts';
 import { shownContradictions } from './contradictions.ts';
 import { supported } from './prose.ts';
-import { topicFiles } from './files.ts';
+import { topicFiles } from '../parts/topic-files.ts';
 import { repairFault, replaced, withLines } from './repairs.ts';
 import { findingsOf } from './kept-findings.ts';
 import { shownFindings, shownReport } from './report-texts.ts';
@@ -26,7 +21,6 @@ import type {
   FetchedSource,
   LeftOut,
   ResearchActivities,
-  ResearchConfig,
   ResearchInput,
   SynthesiseInput,
 } from './types.ts';
@@ -43,7 +37,7 @@ export function research(tools: ActivityTools): Of<'research'> {
     async perform(input, context) {
       const { direction, agent } = input;
       const web = direction.kind === 'web' ? webTools(tools.webPages) : null;
-      const { result, cost } = await called(tools, context, input, {
+      const { result, cost } = await callReadingAgent(tools, context, input, {
         role: direction.kind === 'web' ? researcher : repoAnalyst,
         own: { question: direction.question, correction: correctionOf(input) },
         callTools: web?.tools ?? [],
@@ -94,7 +88,7 @@ export function judge(tools: ActivityTools): Of<'judge'> {
       const pairs = input.doubts
         .map(({ claim, knownClaim }, index) => `${index + 1}. New? ${claim}\n   Known: ${knownClaim}`)
         .join('\n');
-      const { result, cost } = await called(tools, context, input, {
+      const { result, cost } = await callReadingAgent(tools, context, input, {
         role: noveltyJudge,
         own: { pairs },
         callTools: [],
@@ -115,7 +109,7 @@ export function synthesise(tools: ActivityTools): Of<'synthesise'> {
     async perform(input, context) {
       const { texts, fresh } = input;
       const findings = findingsOf(await tools.events(input.runId));
-      const { result, cost } = await called(tools, context, input, {
+      const { result, cost } = await callReadingAgent(tools, context, input, {
         role: synthesiser,
         own: {
           report: shownReport(texts, fresh, wantedTexts(input)),
@@ -177,7 +171,7 @@ export function repair(tools: ActivityTools): Of<'repair'> {
       const files = topicFiles(slug);
       const project = await tools.project(projectId, runId);
       const tex = (await tools.repository.readFile(project, head, files.tex)) ?? '';
-      const { result, cost } = await called(tools, context, input, {
+      const { result, cost } = await callReadingAgent(tools, context, input, {
         role: reportRepairer,
         own: { errors: withLines(errors, tex) },
         callTools: [],
@@ -193,60 +187,4 @@ export function repair(tools: ActivityTools): Of<'repair'> {
       return { commit: commit ?? head, cost };
     },
   };
-}
-
-interface AgentCallInput {
-  readonly runId: string;
-  readonly projectId: string;
-  readonly request: string;
-  readonly config: ResearchConfig;
-  readonly head: string;
-  readonly baseCommit: string;
-  readonly excludePaths: readonly string[];
-  readonly notes: readonly Note[];
-  readonly call: number;
-}
-
-async function called<Input extends CommonInput, Result>(
-  tools: ActivityTools,
-  context: ActivityContext,
-  input: AgentCallInput,
-  {
-    role,
-    own,
-    callTools,
-    folder = 'reading',
-  }: {
-    readonly role: Role<Input, Result>;
-    readonly own: Omit<Input, keyof CommonInput>;
-    readonly callTools: readonly CallTool[];
-    /** Name of the checkout. Default: `reading`. */
-    readonly folder?: string;
-  },
-): Promise<{ readonly result: Result; readonly cost: Cost }> {
-  const { outcome, cost } = await withReadOnlyCheckout(
-    tools,
-    context,
-    { ...input, name: folder },
-    async (project, work) =>
-      callAgent<Input, Result>(tools, context, {
-        role,
-        // Together they are what the role takes; the compiler cannot follow that through a type parameter.
-        input: { call: input.call, request: input.request, notes: promptNotes(input.notes), ...own } as never,
-        facts: await projectFacts(tools, context, project, input, work),
-        model: modelOf(input.config, role.name),
-        config: input.config,
-        work,
-        notes: input.notes,
-        callTools,
-      }),
-  );
-  if (outcome.kind === 'question')
-    throw new NeedsHuman('agent_failed', `The ${role.name} asked a question, which its role does not allow.`);
-  return { result: outcome.result, cost };
-}
-
-function modelOf({ modelRouting }: Pick<ResearchConfig, 'modelRouting'>, role: string): string {
-  const models: Readonly<Record<string, string>> = modelRouting;
-  return models[role] ?? '';
 }

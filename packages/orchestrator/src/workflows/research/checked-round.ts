@@ -1,13 +1,10 @@
 /** Checks the findings of a round without a model: their passages, and whether they are new. Pure. */
+import { localId } from '../parts/new-findings.ts';
 import { normalisedAddress } from './addresses.ts';
 import { checkCitations, type Finding as CitedFinding, type FetchLog, isLeftOut, leftOutOf } from './citations.ts';
 import { noveltiesOf, prepared } from './novelty.ts';
 import type { AgentReport, CheckedRound, Confidence, Doubt, Finding, LeftOut, SoundFinding, Source } from './types.ts';
 import { CONFIDENCES } from './types.ts';
-
-/** Name of a finding before it has an id. */
-export const localId = ({ agent, index }: { readonly agent: string; readonly index: number }): string =>
-  `${agent} ${index + 1}`;
 
 /**
  * @param known findings that the run has kept, oldest first

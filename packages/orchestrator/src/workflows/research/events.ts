@@ -1,8 +1,10 @@
 /** Facts that the machine of a research run emits, and their lines in a timeline. */
 import type { EventInfo } from '@autonomous/shared';
+import type { SourceFact } from '../parts/source-facts.ts';
 import type { Confidence, Evidence, Source } from './types.ts';
 
 export type ResearchFact =
+  | SourceFact
   | {
       readonly type: 'ROUND_STARTED';
       readonly round: number;
@@ -11,27 +13,6 @@ export type ResearchFact =
       readonly agents?: readonly string[];
     }
   | { readonly type: 'AGENT_FAILED'; readonly round: number; readonly agent: string; readonly reason: string }
-  | {
-      readonly type: 'SOURCE_FETCHED';
-      readonly round: number;
-      readonly agent: string;
-      readonly requested: string;
-      readonly address: string;
-      readonly at: string;
-      readonly hash: string;
-      readonly title: string;
-      readonly author: string;
-      readonly published: string;
-      readonly mediaType: string;
-    }
-  | {
-      readonly type: 'SOURCE_REFUSED';
-      readonly round: number;
-      readonly agent: string;
-      readonly address: string;
-      readonly at: string;
-      readonly reason: string;
-    }
   | {
       readonly type: 'FINDING_KEPT';
       readonly round: number;

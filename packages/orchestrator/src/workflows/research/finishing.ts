@@ -1,10 +1,9 @@
 /** The end of a research run: the report is compiled, a person approves it where one is asked, and it is published. */
 import { assign, enqueueActions } from 'xstate';
 import { callEnded } from '../parts/costs.ts';
+import { documentPublishingState, findingConcernsState } from '../parts/document-publishing.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { noteFeedback } from '../parts/notes.ts';
-import { choosingState, mergingState, pushingState } from '../parts/publishing.ts';
-import { headerOf } from '../parts/run-context.ts';
 import { agentInput, counted, failedAt, isOfAgent, reportInput, researchSetup, shownResult } from './setup.ts';
 import type { Compiled, ResearchContext } from './types.ts';
 
@@ -104,30 +103,11 @@ export const repairing = researchSetup.createStateConfig({
 
 export const findingConcerns = researchSetup.createStateConfig({
   meta: { status: 'running', stage: 'reporting' },
-  initial: 'finding',
-  states: {
-    finding: {
-      invoke: {
-        id: 'findConcerns',
-        src: 'findConcerns',
-        input: ({ context }) => ({ ...headerOf(context), baseCommit: context.baseCommit, head: context.head }),
-        onDone: {
-          target: 'deciding',
-          actions: [assign({ concerns: ({ event }) => event.output.concerns }), 'reportValidation'],
-        },
-        onError: failedAt('reporting'),
-      },
-    },
-    deciding: {
-      always: [
-        {
-          guard: ({ context }) => context.config.trustMode.implementation === 'manual' || context.concerns.length > 0,
-          target: '#research.active.awaitingResult',
-        },
-        { target: '#research.active.publishing' },
-      ],
-    },
-  },
+  ...findingConcernsState({
+    ask: '#research.active.awaitingResult',
+    publish: '#research.active.publishing',
+    onError: failedAt('reporting'),
+  }),
 });
 
 export const awaitingResult = researchSetup.createStateConfig({
@@ -157,60 +137,10 @@ const title = ({ input }: ResearchContext): string => `Research: ${input.topic}`
 
 export const publishing = researchSetup.createStateConfig({
   meta: { status: 'running', stage: 'publishing' },
-  initial: 'choosingBase',
-  states: {
-    choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: 'recording' }] },
-    integrating: {
-      invoke: {
-        id: 'integrate',
-        src: 'integrate',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          head: context.head,
-          baseCommit: context.baseCommit,
-          baseBranch: context.config.git.baseBranch,
-          planPath: '',
-        }),
-        onDone: [
-          {
-            guard: ({ context, event }) => !event.output.moved || event.output.codeTree === context.codeTree,
-            target: 'recording',
-            actions: { type: 'keepIntegrated', params: ({ event }) => ({ output: event.output }) },
-          },
-          {
-            target: '#research.active.findingConcerns',
-            actions: { type: 'keepIntegrated', params: ({ event }) => ({ output: event.output }) },
-          },
-        ],
-        onError: failedAt('publishing'),
-      },
-    },
-    recording: {
-      invoke: {
-        id: 'recordRun',
-        src: 'recordRun',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          head: context.head,
-          baseCommit: context.baseCommit,
-          codeTree: context.codeTree ?? '',
-          title: title(context),
-        }),
-        onDone: {
-          target: 'pushing',
-          actions: { type: 'keepRecord', params: ({ event }) => ({ output: event.output }) },
-        },
-        onError: failedAt('publishing'),
-      },
-    },
-    pushing: pushingState('choosing', failedAt('publishing')),
-    choosing: choosingState('merging', '#research.completed'),
-    pushingBeside: pushingState('choosing', failedAt('publishing'), { id: 'pushBeside', beside: true }),
-    merging: mergingState({
-      title,
-      done: '#research.completed',
-      again: 'integrating',
-      onError: failedAt('publishing'),
-    }),
-  },
+  ...documentPublishingState({
+    title,
+    check: '#research.active.findingConcerns',
+    done: '#research.completed',
+    onError: failedAt('publishing'),
+  }),
 });

@@ -3,11 +3,11 @@
  * report and says what is to be asked next. The research ends when the rounds bring little that is new.
  */
 import { assign, enqueueActions } from 'xstate';
-import { WAYS } from '../../activities/ways.ts';
 import { callEnded } from '../parts/costs.ts';
+import { documentWays } from '../parts/document-publishing.ts';
 import { verdictOf } from '../parts/fan-out.ts';
 import { takenEverywhere } from '../parts/notes.ts';
-import { leaving, pausedState } from '../parts/pausing.ts';
+import { pausedState } from '../parts/pausing.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { awaitingResult, compiling, findingConcerns, publishing, repairing } from './finishing.ts';
@@ -243,11 +243,6 @@ const synthesising = researchSetup.createStateConfig({
   },
 });
 
-const resume = {
-  type: 'resume',
-  params: ({ event }: { readonly event: { readonly notes?: string } }) => ({ notes: event.notes }),
-} as const;
-
 /** The actor that an event of its end names. */
 const endedActor = (type: string): string => type.slice(type.indexOf('.actor.') + '.actor.'.length);
 
@@ -293,32 +288,16 @@ export const researchMachine = researchSetup.createMachine({
         last: { type: 'history', history: 'deep' },
       },
     },
-    // Commits that others pushed to the branch are not taken in: a report has no checks that would test them.
     paused: researchSetup.createStateConfig(
-      pausedState('#research.active.last', {
-        decisions: () => null,
-        ways: [WAYS.leavePushed, WAYS.pullRequest, WAYS.leaveBranch, WAYS.pushBeside],
-        on: {
-          RETRY_REQUESTED: { target: '#research.active.last', actions: resume },
-          CLARIFICATION_ANSWERED: [
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.leavePushed, WAYS.pullRequest] } },
-              target: '#research.completed',
-              actions: [leaving, 'reportLeft', 'endPause'],
-            },
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.leaveBranch] } },
-              target: '#research.active.publishing.recording',
-              actions: [leaving, 'endPause'],
-            },
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.pushBeside] } },
-              target: '#research.active.publishing.pushingBeside',
-              actions: 'endPause',
-            },
-          ],
-        },
-      }),
+      pausedState(
+        '#research.active.last',
+        documentWays({
+          resumeAt: '#research.active.last',
+          done: '#research.completed',
+          recording: '#research.active.publishing.recording',
+          pushingBeside: '#research.active.publishing.pushingBeside',
+        }),
+      ),
     ),
     completed: {
       type: 'final',

@@ -1,7 +1,7 @@
 /** Version 1 of the workflow. */
 import type { JsonObject } from '@autonomous/shared';
 import { defineWorkflow } from '../../core/definition.ts';
-import { ownedPathsOf } from './files.ts';
+import { ownedPathsOf } from '../parts/topic-files.ts';
 import { researchMachine } from './machine.ts';
 import { researchSignals } from './setup.ts';
 import { type ResearchContext, researchInputSchema } from './types.ts';

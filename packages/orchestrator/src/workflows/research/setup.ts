@@ -4,18 +4,20 @@ import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { Cost } from '../../activities/types.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { callActions } from '../parts/costs.ts';
+import { documentActions } from '../parts/document-publishing.ts';
 import { failed, fanOut, startable, started, succeeded } from '../parts/fan-out.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
+import { keptOf } from '../parts/new-findings.ts';
 import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
 import { publishingActions, publishingGuards } from '../parts/publishing.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import { sourceFact } from '../parts/source-facts.ts';
 import { clockActions } from '../parts/stage-clock.ts';
 import type { ResearchFact } from './events.ts';
-import { localId } from './checked-round.ts';
 import { updated } from './report-texts.ts';
-import { researchTransition } from './transition.ts';
+import { researchTransition } from '../parts/transition.ts';
 import type {
   AgentReport,
   CheckedRound,
@@ -29,7 +31,6 @@ import type {
   ResearchRole,
   ResearchRunInput,
   RoundSummary,
-  SoundFinding,
   WrittenReport,
 } from './types.ts';
 
@@ -85,6 +86,7 @@ const withParts = setup({
     ...budgetActions<ResearchContext, ResearchEvent>(),
     ...callActions<ResearchContext, ResearchEvent>(),
     ...clockActions<ResearchContext, ResearchEvent>(),
+    ...documentActions<ResearchContext, ResearchEvent>(),
     ...notingActions<ResearchContext, ResearchEvent>(),
     ...pausingActions<ResearchContext, ResearchEvent>(),
     ...publishingActions<ResearchContext, ResearchEvent>(),
@@ -166,31 +168,6 @@ export function reportInput(context: ResearchContext, status: 'in_progress' | 'c
     status,
     quietRounds: input.quietRounds,
   };
-}
-
-interface Kept {
-  readonly fresh: readonly Finding[];
-  /** The agents that brought them, in the same order. */
-  readonly agents: readonly string[];
-  /** Findings that say what a kept one says, by its id. */
-  readonly repeated: readonly { readonly id: string; readonly finding: SoundFinding }[];
-}
-
-/** The findings of a round that are kept, with their ids. */
-function kept(context: ResearchContext, sound: readonly SoundFinding[]): Kept {
-  const ids = new Map<string, string>();
-  const novel = sound.filter(({ sameAs }) => sameAs === undefined);
-  const fresh = novel.map((finding): Finding => {
-    const id = `F${context.findings + ids.size + 1}`;
-    ids.set(localId(finding), id);
-    const { claim, evidence, sources, confidence } = finding;
-    return { id, claim, evidence, sources, confidence, round: context.round };
-  });
-  const repeated = sound.flatMap((finding) => {
-    const { sameAs } = finding;
-    return sameAs === undefined ? [] : [{ id: ids.get(sameAs) ?? sameAs, finding }];
-  });
-  return { fresh, agents: novel.map(({ agent }) => agent), repeated };
 }
 
 /** Why the research ends after these rounds; `null` where it goes on. */
@@ -275,33 +252,7 @@ export const researchSetup = withParts.extend({
         });
         enqueue.stopChild(id);
         enqueue.emit({ type: 'COST_RECORDED', ...cost });
-        for (const source of report.fetched) {
-          const { requested, address, at, hash, title, author, published, mediaType, refused } = source;
-          if (hash === null) {
-            enqueue.emit({
-              type: 'SOURCE_REFUSED',
-              round,
-              agent: report.agent,
-              address: requested,
-              at,
-              reason: refused,
-            });
-          } else {
-            enqueue.emit({
-              type: 'SOURCE_FETCHED',
-              round,
-              agent: report.agent,
-              requested,
-              address,
-              at,
-              hash,
-              title,
-              author: author ?? '',
-              published: published ?? '',
-              mediaType,
-            });
-          }
-        }
+        for (const source of report.fetched) enqueue.emit(sourceFact(round, report.agent, source));
       },
     ),
     keepAgentFailure: enqueueActions(({ enqueue, context }, { id, error }: { id: string; error: unknown }) => {
@@ -356,7 +307,12 @@ export const researchSetup = withParts.extend({
     endRound: enqueueActions(({ enqueue, context }) => {
       const { round, agents, reports, input } = context;
       const checked = context.checked ?? EMPTY;
-      const { fresh, agents: finders, repeated } = kept(context, checked.sound);
+      const { fresh: kept, repeated } = keptOf(checked.sound, context.findings);
+      const fresh = kept.map(({ id, finding }): Finding => {
+        const { claim, evidence, sources, confidence } = finding;
+        return { id, claim, evidence, sources, confidence, round };
+      });
+      const finders = kept.map(({ finding }) => finding.agent);
       const failedAgents = context.directions.length - reports.length;
       const summary: RoundSummary = {
         round,

@@ -1,7 +1,7 @@
 /** Files of a topic. */
 import { describe, expect, it } from 'vitest';
-import { ownedPathsOf, topicFiles, topicSlug } from './files.ts';
-import { researchInputSchema } from './types.ts';
+import { researchFields } from './research-fields.ts';
+import { ownedPathsOf, topicFiles, topicSlug } from './topic-files.ts';
 
 it('lie in one folder, named after the topic', () => {
   expect(topicFiles(topicSlug('Solid-state batteries'))).toEqual({
@@ -22,13 +22,13 @@ it('differ for topics without Latin letters', () => {
 
 describe('a topic', () => {
   it.each(['Bells', 'C++ compilers', '鐘', "Children's books (2024)"])('may be %j', (topic) => {
-    expect(researchInputSchema.parse({ topic })).toMatchObject({ topic, researchers: 3, maxRounds: 30 });
+    expect(researchFields.topic.parse(topic)).toBe(topic);
   });
 
   it.each(['', '   ', '../secrets', 'a/b', 'a\\b', '.hidden', 'a..b', 'a\nb', 'x'.repeat(81)])(
     'is refused where it is %j',
     (topic) => {
-      expect(researchInputSchema.safeParse({ topic }).error?.issues[0]?.message).toMatch(/A topic (is|has) a name/);
+      expect(researchFields.topic.safeParse(topic).error?.issues[0]?.message).toMatch(/A topic (is|has) a name/);
     },
   );
 });

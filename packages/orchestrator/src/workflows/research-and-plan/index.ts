@@ -1,0 +1,56 @@
+/** Research and plan: a report of which every passage was looked up, and an implementation plan that rests on it. */
+import { COMMON_GATES } from '@autonomous/shared';
+import type { Workflow } from '../workflow.ts';
+import { planActivities } from './activities.ts';
+import { PLAN_EVENTS } from './events.ts';
+import { researchAndPlanV1 } from './research-and-plan-1.ts';
+import { roles } from './roles/index.ts';
+
+export const researchAndPlan: Workflow = {
+  name: 'research-and-plan',
+  title: 'Research and plan',
+  versions: [researchAndPlanV1],
+  roles,
+  stages: [
+    { name: 'preparation', title: 'Preparation' },
+    { name: 'researching', title: 'Research', timeoutMinutes: 60 },
+    { name: 'planning', title: 'Planning', timeoutMinutes: 60 },
+    { name: 'reporting', title: 'Plan', timeoutMinutes: 30 },
+    { name: 'publishing', title: 'Publishing' },
+  ],
+  trustModes: [
+    {
+      name: 'implementation',
+      title: 'Report and plan',
+      description: 'Approve the report before the planning begins, and the plan before it is published.',
+      default: 'auto',
+    },
+  ],
+  gates: {
+    ...COMMON_GATES,
+    plan_blockers: {
+      title: 'Open blockers',
+      presents: 'document',
+      document: 'implementation_plan',
+      labels: {
+        approve: { button: 'Take the plan as it is' },
+        reject: { button: 'Plan further' },
+        close: { button: 'Stop', field: 'Why? It is recorded with the run' },
+      },
+      details: { blockers: 'Open blockers' },
+      against: ['blockers'],
+    },
+    plan_result: {
+      title: 'Plan',
+      presents: 'document',
+      document: 'implementation_plan',
+      labels: { approve: { button: 'Publish' }, reject: { button: 'Plan further' } },
+      details: { open: 'Open decisions', blockers: 'Open blockers' },
+      against: ['blockers'],
+    },
+  },
+  documents: { implementation_plan: { title: 'Plan', drawnAs: 'markdown' } },
+  events: PLAN_EVENTS,
+  progressWord: 'rounds done',
+  activities: planActivities,
+};
