@@ -85,6 +85,7 @@ describe('without any variable', () => {
       'report-repairer': 'gpt-4o-mini',
       'plan-architect': 'deepseek-reasoner',
       'plan-critic': 'deepseek-reasoner',
+      'feature-lister': 'deepseek-reasoner',
     });
     const models = createModels(config.models).list({ ...config.runDefaults.modelRouting });
     const planner = models.find((model) => model.defaultFor.includes('planner'));
@@ -288,6 +289,7 @@ it('takes every variable', () => {
         'report-repairer': 'openai-compatible:llama3:8b',
         'plan-architect': 'openai:gpt-4o',
         'plan-critic': 'openai:gpt-4o',
+        'feature-lister': 'openai:gpt-4o',
       },
       maxClarifications: 0,
       git: { autoMerge: true },
@@ -629,6 +631,7 @@ describe('default models', () => {
     'report-repairer': 'gpt-4o-mini',
     'plan-architect': 'deepseek-reasoner',
     'plan-critic': 'deepseek-reasoner',
+    'feature-lister': 'deepseek-reasoner',
   };
 
   it('are a current model of the one provider that has a key', () => {
@@ -664,6 +667,7 @@ describe('default models', () => {
       'report-repairer': 'scripted:play',
       'plan-architect': 'scripted:play',
       'plan-critic': 'scripted:play',
+      'feature-lister': 'scripted:play',
     });
     expect(modelsOf({ OPENAI_API_KEY: 'x' })['planner']).toBe('openai:gpt-6-sol');
     expect(modelsOf({ OPENAI_COMPATIBLE_BASE_URL: 'http://localhost:1/v1' })).toEqual(documented);
@@ -697,6 +701,7 @@ describe('default models', () => {
       'report-repairer': 'gpt-4o-mini',
       'plan-architect': 'anthropic:claude-x',
       'plan-critic': 'anthropic:claude-x',
+      'feature-lister': 'anthropic:claude-x',
     });
   });
 

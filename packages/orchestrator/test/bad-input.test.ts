@@ -119,7 +119,7 @@ describe('a request that cannot be taken', () => {
 
   it('launches no workflow that only runs of other workflows start', async () => {
     const message =
-      "Workflow 'plan-phase' is started by runs of other workflows alone; launch one of 'backlog', 'build', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item'.";
+      "Workflow 'plan-phase' is started by runs of other workflows alone; launch one of 'backlog', 'build', 'full-auto', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item'.";
     const fault = { path: 'workflow', message };
     const refused = await launch({ workflow: 'plan-phase' });
     expect([refused.status, refused.faults?.[0]]).toEqual([400, fault]);
@@ -178,7 +178,7 @@ describe('a request that cannot be taken', () => {
         {
           path: 'workflow',
           message: expect.stringContaining(
-            "no workflow 'biuld'; there are 'backlog', 'build', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item'",
+            "no workflow 'biuld'; there are 'backlog', 'build', 'full-auto', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item'",
           ),
         },
       ],

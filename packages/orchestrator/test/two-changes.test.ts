@@ -201,7 +201,7 @@ it('refuses what the workflow lacks with every fault at once, and makes nothing'
     {
       path: 'workflow',
       message:
-        "There is no workflow 'two'; there are 'backlog', 'build', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item', 'two-changes'.",
+        "There is no workflow 'two'; there are 'backlog', 'build', 'full-auto', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item', 'two-changes'.",
     },
     {
       path: 'config.trustMode.review',

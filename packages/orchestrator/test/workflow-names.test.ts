@@ -65,6 +65,11 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'the trust mode of workflows whose result is documents',
   },
   {
+    path: 'orchestrator/src/cli/commands/full-auto.ts',
+    names: ['full-auto', 'plan', 'implementation', 'FEATURES_ENDED'],
+    reason: 'the command of the workflow full-auto',
+  },
+  {
     path: 'orchestrator/src/composition/roadmap-reader.ts',
     names: ['roadmap-item'],
     reason: 'the reader of roadmaps tells the server which workflow carries out an item',
@@ -78,6 +83,11 @@ const EXCEPTIONS: readonly Exception[] = [
     path: 'orchestrator/src/engine/activity-runner.ts',
     names: ['reporting'],
     reason: 'an activity whose outcome is being stored, and not the stage of a run',
+  },
+  {
+    path: 'orchestrator/src/workflows/parts/evidence.ts',
+    names: ['validation'],
+    reason: 'the stage whose time limit the checks of results of child runs have',
   },
   {
     path: 'orchestrator/src/workflows/parts/watch-children.ts',

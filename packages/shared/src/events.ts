@@ -290,7 +290,11 @@ export interface EventPayloads {
     /** The activities that were under way, longest first. Absent: none was, and in older logs. */
     readonly during?: readonly AtWork[];
   };
-  RUN_COMPLETED: { readonly summary?: string };
+  RUN_COMPLETED: {
+    readonly summary?: string;
+    /** Parts of the work that came to nothing, one sentence each. Absent: none, or a log of an older server. */
+    readonly failures?: readonly string[];
+  };
   RUN_FAILED: { readonly message: string };
   RUN_CANCELLED: { readonly by: string; readonly reason?: string };
   /**

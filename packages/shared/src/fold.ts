@@ -312,7 +312,11 @@ const folders: {
   },
   CHANGES_PUBLISHED: (view, published) => ({ ...view, published, headCommit: published.commit }),
   RUN_MERGED: (view, merged) => ({ ...view, merged }),
-  RUN_COMPLETED: (view, _payload, event) => ({ ...ended(view, event), status: 'completed' }),
+  RUN_COMPLETED: (view, { failures }, event) => ({
+    ...ended(view, event),
+    status: 'completed',
+    ...(failures === undefined ? {} : { failures }),
+  }),
   RUN_FAILED: (view, { message }, event) => ({ ...ended(view, event), status: 'failed', failure: message }),
   RUN_CANCELLED: (view, { by, reason }, event) => {
     const outcome = view.gate === null ? view : decidedAs(view, 'cancel', by, event, reason);

@@ -508,6 +508,8 @@ export interface RunView {
   };
   readonly merged?: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
   readonly failure?: string;
+  /** Parts of the work that came to nothing though the run completed, one sentence each: it is no success. Absent: none. */
+  readonly failures?: readonly string[];
   readonly notices: readonly string[];
   readonly lastSequence: number;
   readonly updatedAt: string;

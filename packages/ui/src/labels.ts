@@ -64,6 +64,7 @@ export const BUDGET_LABELS: Readonly<Record<BudgetName, string>> = {
 export function statusLabel(run: RunView, workflow?: Pick<WorkflowInfo, 'gates'>): string {
   const label = STATUS_LABELS[run.status];
   if (run.status === 'queued' && run.queuePosition !== undefined) return `${label}, place ${run.queuePosition}`;
+  if (run.failures !== undefined) return `${label} with failures`;
   const own = run.gate === null ? undefined : workflow?.gates[run.gate.kind]?.waiting;
   if (run.status === 'paused' && own !== undefined && run.gate?.kind !== PAUSE_KIND) return own;
   if (run.status === 'paused' && run.gate?.reason !== undefined) return `${label}: ${PAUSE_LABELS[run.gate.reason]}`;

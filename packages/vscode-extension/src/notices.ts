@@ -47,6 +47,10 @@ function noticeOf(run: RunView, workflow: WorkflowSummary | undefined, parent: R
   if (FINAL_STATUSES.has(run.status)) {
     if (run.parent !== undefined) return null;
     const at = run.completedAt ?? run.updatedAt;
+    if (run.failures !== undefined) {
+      const text = `“${title}” has completed with failures: ${run.failures.join(' ')}`;
+      return { ...about, key: `${run.id}/failed`, kind: 'failed', at, text };
+    }
     if (run.merged) {
       const text = `“${title}” was merged into ${run.merged.baseBranch}.`;
       return { ...about, key: `${run.id}/merged`, kind: 'merged', at, text };

@@ -246,7 +246,7 @@ function gateWords({ gate }: RunView, workflow: WorkflowSummary | undefined): st
 
 /** `Merged`, `Pushed`, `Failed` … */
 function endOf(run: RunView): string {
-  if (run.status !== 'completed') return statusLabel(run);
+  if (run.status !== 'completed' || run.failures !== undefined) return statusLabel(run);
   if (run.merged) return 'Merged';
   if (pullRequestOf(run) !== null) return 'Pull request';
   return run.published?.pushed ? 'Pushed' : 'Completed';
@@ -270,6 +270,7 @@ export function iconOf(run: RunView, workflow?: WorkflowSummary): NodeIcon {
     case 'paused':
       return { name: 'debug-pause', color: 'list.warningForeground' };
     case 'completed':
+      if (run.failures !== undefined) return { name: 'warning', color: 'list.warningForeground' };
       return run.merged ? { name: 'git-merge', color: 'charts.purple' } : { name: 'pass', color: 'testing.iconPassed' };
     case 'failed':
       return { name: 'error', color: 'testing.iconFailed' };
@@ -315,6 +316,7 @@ export function tooltipOf(
     ...(parent === undefined ? [] : [`Child run of “${titleOf(parent)}”`]),
     ...conflicts,
     ...(run.failure === undefined ? [] : [run.failure]),
+    ...(run.failures ?? []),
     ...(project === undefined ? [] : [`Project ${project}`]),
     ...(run.branch === '' ? [] : [`Branch ${run.branch}`]),
     ...(workflow === undefined ? [] : [`Workflow ${workflow.title}`]),

@@ -30,7 +30,7 @@ export function requestOfIssue({ title, body, url, isClipped }: IssueText): stri
  * The comment on the issue, which anyone may be able to read: it has no word of people, agents or the project. It mentions
  * nobody and closes nothing.
  */
-export function commentOfRun(view: Pick<RunView, 'id' | 'status' | 'gate' | 'published'>): string {
+export function commentOfRun(view: Pick<RunView, 'id' | 'status' | 'gate' | 'failures' | 'published'>): string {
   const { pullRequest, branch } = view.published ?? {};
   const result =
     pullRequest !== undefined
@@ -41,7 +41,7 @@ export function commentOfRun(view: Pick<RunView, 'id' | 'status' | 'gate' | 'pub
   return [`Run ${code(view.id)} was started for this issue. ${stateOf(view)}`, ...result].join('\n\n');
 }
 
-function stateOf({ status, gate }: Pick<RunView, 'status' | 'gate'>): string {
+function stateOf({ status, gate, failures }: Pick<RunView, 'status' | 'gate' | 'failures'>): string {
   switch (status) {
     case 'queued':
       return 'It waits for a free run slot.';
@@ -53,7 +53,7 @@ function stateOf({ status, gate }: Pick<RunView, 'status' | 'gate'>): string {
     case 'paused':
       return gate === null ? 'It waits for a person.' : `It waits for a person at ${nameOf(gate)}.`;
     case 'completed':
-      return 'It has completed.';
+      return failures === undefined ? 'It has completed.' : 'It has completed with failures.';
     case 'failed':
       return 'It has failed.';
     case 'cancelled':

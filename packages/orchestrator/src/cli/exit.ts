@@ -26,7 +26,7 @@ export class CommandFailure extends Error {
 
 /** How a command ends that followed a run as far as this. */
 export function exitCodeOf(run: RunView): number {
-  if (run.status === 'completed') return EXIT.done;
+  if (run.status === 'completed') return run.failures === undefined ? EXIT.done : EXIT.notDone;
   const reason = run.gate?.reason;
   return reason === 'budget' || reason === 'rate_limited' ? EXIT.limit : EXIT.notDone;
 }

@@ -136,7 +136,7 @@ describe('the command line', () => {
     expect(await command('run', 'x', '--workflow', 'dance')).toMatchObject({
       exitCode: 1,
       stderr:
-        "There is no workflow 'dance'; name one of 'build', 'backlog', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item' with --workflow.\n",
+        "There is no workflow 'dance'; name one of 'build', 'backlog', 'full-auto', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item' with --workflow.\n",
     });
     expect(await command('run', 'x', '--model', 'cook=x')).toMatchObject({
       exitCode: 1,

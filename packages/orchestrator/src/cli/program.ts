@@ -27,6 +27,7 @@ import { addPlan } from './commands/plan.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addReject } from './commands/reject.ts';
 import { addRetry } from './commands/retry.ts';
+import { addFullAuto } from './commands/full-auto.ts';
 import { addResearch } from './commands/research.ts';
 import { addResearchAndPlan } from './commands/research-and-plan.ts';
 import { addRoadmap } from './commands/roadmap.ts';
@@ -54,6 +55,7 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addRoadmap,
   addResearch,
   addResearchAndPlan,
+  addFullAuto,
   addHook,
   addWatch,
   addApprove,

@@ -51,7 +51,8 @@ export function statusOf(run: RunView, workflow?: WorkflowInfo): string {
   if (status === 'paused' && own !== undefined && run.gate?.kind !== PAUSE_KIND) return `${wordsOf(own)}${done}`;
   const place = queuePosition === undefined ? '' : `, place ${queuePosition}`;
   const stage = currentStage === null ? '' : ` in ${wordsOf(stageTitleOf(workflow, currentStage))}`;
-  return `${status.replaceAll('_', ' ')}${stage}${place}${done}`;
+  const failures = run.failures === undefined ? '' : ' with failures';
+  return `${status.replaceAll('_', ' ')}${failures}${stage}${place}${done}`;
 }
 
 /**
@@ -90,7 +91,8 @@ export function runLines(
   const below = Map.groupBy(runs.filter(isBelow), ({ parent }) => parent?.runId ?? '');
   const childrenOf = ({ id }: RunView): readonly RunView[] => below.get(id) ?? [];
   const waits = (run: RunView): boolean => run.gate !== null || childrenOf(run).some(waits);
-  const isDone = (run: RunView): boolean => run.status === 'completed' && childrenOf(run).every(isDone);
+  const isDone = (run: RunView): boolean =>
+    run.status === 'completed' && run.failures === undefined && childrenOf(run).every(isDone);
   const lines = (run: RunView, depth: number): readonly string[] => {
     const children = childrenOf(run).toSorted(
       (one, other) =>
@@ -186,6 +188,7 @@ export function runPage(run: RunView, workflow?: WorkflowInfo): string {
     ]),
     ['base', run.baseline && baselineText(run.baseline)],
     ['failure', run.failure],
+    ['failures', run.failures?.join('\n')],
     ['forked', run.forkedFrom && `from ${run.forkedFrom.runId} at event ${run.forkedFrom.at}`],
     ['branch', run.branch === '' ? undefined : run.branch],
     ['head', run.headCommit],

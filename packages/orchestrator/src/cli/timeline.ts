@@ -278,7 +278,10 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   // A pause or the workflow's own facts follow and say more.
   ACTIVITY_FAILED: nothing,
   TIMER_FIRED: nothing,
-  RUN_COMPLETED: ({ summary }) => entry('good', `completed${said(summary)}`),
+  RUN_COMPLETED: ({ summary, failures }) =>
+    failures === undefined
+      ? entry('good', `completed${said(summary)}`)
+      : entry('bad', lines(`completed with failures${said(summary)}`, ...failures)),
   RUN_FAILED: ({ message }) => entry('bad', `failed: ${message}`),
   RUN_CANCELLED: ({ by, reason }) => entry('bad', `cancelled by ${by}${said(reason)}`),
   RUN_MIGRATED: ({ from, to, by, how }) =>

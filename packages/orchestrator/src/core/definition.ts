@@ -27,6 +27,8 @@ export interface StateMeta<Context = never> {
   readonly gate?: GateMeta<Context>;
   /** For a final state: the reason (`failed`) or the result (`completed`). */
   readonly message?: (context: Context) => string;
+  /** For a final state `completed`: parts of the work that came to nothing, one sentence each. Such an end is no success. Default: none. */
+  readonly failures?: (context: Context) => readonly string[];
 }
 
 /** A gate that is open while the state is active. */

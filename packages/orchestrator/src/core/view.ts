@@ -22,6 +22,8 @@ export interface StateView {
   readonly state: JsonValue;
   readonly gate: (GateOpening & JsonObject) | null;
   readonly message: string | null;
+  /** Parts of the work that came to nothing. Absent: none. */
+  readonly failures?: readonly string[];
 }
 
 export interface Fact {
@@ -36,6 +38,7 @@ export function viewOf(snapshot: AnyMachineSnapshot, asMade?: true): StateView {
   const stage = typeof meta.stage === 'function' ? meta.stage(context) : (meta.stage ?? null);
   // Nobody decides anything of a run that has ended.
   const hasGate = meta.gate !== undefined && !FINAL_STATUSES.has(meta.status);
+  const failures = meta.failures?.(context) ?? [];
   const gate =
     hasGate && meta.gate
       ? {
@@ -56,6 +59,7 @@ export function viewOf(snapshot: AnyMachineSnapshot, asMade?: true): StateView {
     // Also inside its details: what is compared with the stored event has to be what was stored.
     gate: gate && plain(gate),
     message: meta.message?.(context) ?? null,
+    ...(failures.length === 0 ? {} : { failures }),
   };
 }
 
@@ -78,7 +82,9 @@ export function factsBetween(before: StateView | null, after: StateView): Fact[]
   if (before === null || !sameState(before, after)) {
     facts.push(...restOf(after));
     if (after.status === 'completed') {
-      facts.push({ type: 'RUN_COMPLETED', payload: after.message === null ? {} : { summary: after.message } });
+      const { message, failures } = after;
+      const payload = { ...(message === null ? {} : { summary: message }), ...(failures ? { failures } : {}) };
+      facts.push({ type: 'RUN_COMPLETED', payload });
     }
     if (after.status === 'failed') facts.push({ type: 'RUN_FAILED', payload: { message: after.message ?? 'failed' } });
   }

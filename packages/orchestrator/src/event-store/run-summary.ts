@@ -25,6 +25,8 @@ export interface RunSummary {
   /** The gate at which the run stands. */
   readonly open: Omit<Wait, 'to'> | null;
   readonly stage: Stage | null;
+  /** The run completed, and parts of its work came to nothing. Absent: it did not. */
+  readonly withFailures?: true;
 }
 
 export interface Spent {
@@ -79,6 +81,7 @@ interface Draft {
   waits: Wait[];
   open: RunSummary['open'];
   stage: Stage | null;
+  withFailures?: true;
 }
 
 function apply(draft: Draft, event: WorkflowEvent, at: number): void {
@@ -95,6 +98,8 @@ function apply(draft: Draft, event: WorkflowEvent, at: number): void {
     open(draft, { gate: event.payload.gate, from: at });
   } else if (isEvent(event, 'RUN_PAUSED')) {
     open(draft, { gate: event.payload.gate, reason: event.payload.reason, from: at });
+  } else if (isEvent(event, 'RUN_COMPLETED')) {
+    if (event.payload.failures !== undefined) draft.withFailures = true;
   } else if (isEvent(event, 'COST_RECORDED')) {
     const { metered = false, model, calls, inputTokens, outputTokens } = event.payload;
     // A call without a reservation has no known price.

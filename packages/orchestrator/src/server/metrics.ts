@@ -134,8 +134,9 @@ function gather(
 function figuresOf({ started, ended, calls, waits }: Gathered): MetricsFigures {
   const counted = (status: string): readonly RunFacts[] =>
     ended.filter(({ run }) => run.status === status && !run.isSuperseded);
-  const completed = counted('completed');
-  const failed = counted('failed').length;
+  const completed = counted('completed').filter(({ run }) => run.summary.withFailures !== true);
+  // A run that completed with failures is no success.
+  const failed = counted('failed').length + counted('completed').length - completed.length;
   const cancelled = counted('cancelled').length;
   const decided = completed.length + failed + cancelled;
   const costs = ended.map(({ costUsd }) => costUsd);

@@ -218,6 +218,7 @@ const run: Required<RunView> = {
   published: { branch: 'b', commit: 'c', pushed: true, note: 'no forge' },
   merged: { baseBranch: 'main', commit: 'c', strategy: 'squash' },
   failure: 'none',
+  failures: ['F003 failed 3 times.'],
   notices: ['ignored'],
   lastSequence: 5,
   updatedAt: NOON,
@@ -238,7 +239,7 @@ const transcript: Required<TranscriptEntry> = {
 function leanest(sample: RunView): RunView {
   const { explorationId, baseCommit, headCommit, codeTree, startedAt, pausedAt, resumedAt, completedAt, ...rest } =
     sample;
-  const { queuePosition, published, merged, failure, ...lean } = rest;
+  const { queuePosition, published, merged, failure, failures, ...lean } = rest;
   return { ...lean, gate: null, currentStage: null, state: null };
 }
 

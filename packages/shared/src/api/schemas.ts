@@ -778,6 +778,7 @@ export const runView = answer<RunView>('Run', {
     .optional(),
   merged: z.object({ baseBranch: z.string(), commit: z.string(), strategy: z.string() }).optional(),
   failure: z.string().optional(),
+  failures: z.array(z.string()).optional(),
   notices: strings,
   lastSequence: count,
   updatedAt: time,

@@ -19,8 +19,15 @@ const ICONS: Readonly<Record<RunStatus, string>> = {
   cancelled: 'circle-slash',
 };
 
-export function StatusIcon({ status }: { readonly status: RunStatus }) {
+/** @param withFailures the run completed, and parts of its work came to nothing */
+export function StatusIcon({ status, withFailures = false }: StatusProps) {
+  if (withFailures) return <Icon className="status failed" name="warning" />;
   return <Icon className={`status ${status}`} name={ICONS[status]} spin={status === 'running'} />;
+}
+
+interface StatusProps {
+  readonly status: RunStatus;
+  readonly withFailures?: boolean;
 }
 
 export function StatusLine({ run }: { readonly run: RunView }) {
@@ -29,7 +36,8 @@ export function StatusLine({ run }: { readonly run: RunView }) {
   const resuming = useSelector(runs, ({ context }) => isResuming(context, run.id));
   return (
     <span className={`status-line ${run.status}`}>
-      <StatusIcon status={run.status} /> {resuming ? RESUMING : statusLabel(run, workflow)}
+      <StatusIcon status={run.status} withFailures={run.failures !== undefined} />{' '}
+      {resuming ? RESUMING : statusLabel(run, workflow)}
     </span>
   );
 }

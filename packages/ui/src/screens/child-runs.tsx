@@ -120,7 +120,7 @@ function Child({ run }: { readonly run: RunView }) {
   return (
     <li>
       <Link className="run-row" to={{ name: 'run', runId: run.id }}>
-        <StatusIcon status={run.status} />
+        <StatusIcon status={run.status} withFailures={run.failures !== undefined} />
         <span className="request">{runTitle(run, workflow)}</span>
         <span className="facts">
           {isWaiting(run) && run.gate !== null ? (

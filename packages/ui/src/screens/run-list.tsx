@@ -287,7 +287,7 @@ const RunRow = memo(function RunRow(props: RunRowProps) {
         </button>
       )}
       <Link className="run-row" to={{ name: 'run', runId: run.id }}>
-        <StatusIcon status={run.status} />
+        <StatusIcon status={run.status} withFailures={run.failures !== undefined} />
         <span className="request">
           {depth > 0 && <span className="hidden">Child run: </span>}
           {title}
@@ -374,7 +374,9 @@ export function rowsOf(
   const childRows = (run: RunView, below: readonly RunView[], depth: number): readonly Row[] => {
     const rows = (some: readonly RunView[]) => some.flatMap((child) => rowsBelow(child, depth));
     const { completed = [], others = [] } = Object.groupBy(below, (child) =>
-      child.status === 'completed' && familyOf(child, children).every(isOver) ? 'completed' : 'others',
+      child.status === 'completed' && child.failures === undefined && familyOf(child, children).every(isOver)
+        ? 'completed'
+        : 'others',
     );
     if (words.length > 0 || completed.length <= MOST_COMPLETED) return rows(below);
     const id = `completed below ${run.id}`;

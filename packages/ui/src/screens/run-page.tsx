@@ -248,6 +248,13 @@ function Overview({ run, children }: { readonly run: RunView; readonly children?
           {withoutTerminal(run.failure)}
         </p>
       )}
+      {run.failures !== undefined && (
+        <ul className="fault">
+          {run.failures.map((failure) => (
+            <li key={failure}>{withoutTerminal(failure)}</li>
+          ))}
+        </ul>
+      )}
       {run.merged !== undefined && (
         <p className="done">
           Merged into {withoutTerminal(run.merged.baseBranch)} as {run.merged.commit.slice(0, 8)} ({run.merged.strategy}

@@ -1,6 +1,7 @@
 /** The loop over the items of a backlog: choose one, set its status, have a child run do it, judge what comes of it. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
+import { bothEnds } from '../parts/children.ts';
 import { ownedFilesInput } from '../parts/owned-files.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { backlogSetup, failedAt, without } from './setup.ts';
@@ -336,12 +337,6 @@ export function untouched(context: BacklogContext, ended: Ended): Partial<Backlo
   const why = 'the attempt changed nothing';
   const handOver = historyOf(context, ended.id).handOver || 'The attempt changed no file.';
   return settled(context, ended, { attempt: { ended: 'in_progress', checks: null, hasCommits: false }, handOver, why });
-}
-
-/** The end of a long output says what failed. */
-function bothEnds(text: string): string {
-  if (text.length <= 8_000) return text;
-  return `${text.slice(0, 2_000)}\n[…]\n${text.slice(-6_000)}`.toWellFormed();
 }
 
 interface Judgement {

@@ -4,14 +4,15 @@
  */
 import { enqueueActions } from 'xstate';
 import { takenEverywhere } from '../parts/notes.ts';
-import { WAYS } from '../../activities/ways.ts';
-import { choosingCommit, leaving, pausedState } from '../parts/pausing.ts';
+import { endedActor, messageOf } from '../parts/children.ts';
+import { pausedState } from '../parts/pausing.ts';
+import { PUBLISHING_WAYS, publishingWays } from '../parts/publishing.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { beginning, checkingEnvironment, choosing, claiming, judging, reading, setting, working } from './loop.ts';
 import { merging } from './merging.ts';
 import { publishing } from './publishing.ts';
-import { backlogSetup, endedActor, failedAt, messageOf, without } from './setup.ts';
+import { backlogSetup, failedAt, without } from './setup.ts';
 import { awaitingDecision, stopping } from './stopping.ts';
 import { type BacklogContext, backlogInputSchema, type BacklogRunInput } from './types.ts';
 import { awaitingApproval, doneText, validation } from './validation.ts';
@@ -92,31 +93,13 @@ export const backlogMachine = backlogSetup.createMachine({
     paused: backlogSetup.createStateConfig(
       pausedState('#backlog.active.last', {
         decisions: () => null,
-        ways: [WAYS.leavePushed, WAYS.pullRequest, WAYS.leaveBranch, WAYS.takeIn, WAYS.pushBeside],
-        on: {
-          CLARIFICATION_ANSWERED: [
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.leavePushed, WAYS.pullRequest] } },
-              target: '#backlog.active.publishing.choosingEnd',
-              actions: [leaving, 'reportLeft', 'endPause'],
-            },
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.leaveBranch] } },
-              target: '#backlog.active.publishing.choosingPlace',
-              actions: [leaving, 'endPause'],
-            },
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.pushBeside] } },
-              target: '#backlog.active.publishing.pushingBeside',
-              actions: 'endPause',
-            },
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.takeIn] } },
-              target: '#backlog.active.publishing.takingIn',
-              actions: [choosingCommit, 'endPause'],
-            },
-          ],
-        },
+        ways: PUBLISHING_WAYS,
+        on: publishingWays({
+          end: '#backlog.active.publishing.choosingEnd',
+          place: '#backlog.active.publishing.choosingPlace',
+          beside: '#backlog.active.publishing.pushingBeside',
+          takingIn: '#backlog.active.publishing.takingIn',
+        }),
       }),
     ),
     completed: {

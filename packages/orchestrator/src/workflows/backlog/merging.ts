@@ -1,9 +1,11 @@
 /** Merges the result of an item into the run's branch. The merged tree is checked before the branch moves. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit } from 'xstate';
+import { messageOf } from '../parts/children.ts';
+import { checkInputOf, hasTests, redCommands } from '../parts/evidence.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { goingOn, unfinished, untouched } from './loop.ts';
-import { backlogSetup, checkInput, failedAt, messageOf, redCommands, redOutput } from './setup.ts';
+import { backlogSetup, failedAt, redOutput } from './setup.ts';
 import type { BacklogContext, Ended } from './types.ts';
 
 const mergeInput = (context: BacklogContext) => ({
@@ -11,8 +13,6 @@ const mergeInput = (context: BacklogContext) => ({
   head: context.head,
   childId: context.judged?.childId ?? '',
 });
-
-const hasTests = ({ test }: BacklogContext): boolean => (test?.command ?? '') !== '';
 
 export const merging = backlogSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
@@ -60,7 +60,7 @@ export const merging = backlogSetup.createStateConfig({
       invoke: {
         id: 'checkMerge',
         src: 'check',
-        input: ({ context }) => checkInput(context, context.judged?.integrated?.commit ?? context.head, 'as_is'),
+        input: ({ context }) => checkInputOf(context, context.judged?.integrated?.commit ?? context.head, 'as_is'),
         onDone: [
           {
             guard: ({ event }) => event.output.passed,

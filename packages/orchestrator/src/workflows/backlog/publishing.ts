@@ -1,15 +1,15 @@
 /** Publishes the result: the base is taken in, the record written, the branch pushed and merged. Then the items are done. */
 import { assign, enqueueActions } from 'xstate';
 import type { OwnedCommitted } from '../../activities/commit-owned-files.ts';
-import { TAKING_IN } from '../../activities/ways.ts';
 import {
   askingAgain,
   askingState,
   choosingState,
+  integratingState,
   mergingState,
   pushingState,
-  takeInInput,
-  takenFrom,
+  recordingState,
+  takingInState,
 } from '../parts/publishing.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
 import { backlogSetup, failedAt } from './setup.ts';
@@ -95,50 +95,12 @@ export const publishing = backlogSetup.createStateConfig({
       failedAt('publishing'),
     ]),
     asking: askingState('#backlog.paused'),
-    integrating: {
-      invoke: {
-        id: 'integrate',
-        src: 'integrate',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          head: context.head,
-          baseCommit: context.baseCommit,
-          baseBranch: context.config.git.baseBranch,
-          planPath: '',
-        }),
-        onDone: [
-          {
-            // The base has moved by engine-owned files alone: the code is what was checked and approved.
-            guard: ({ context, event }) => !event.output.moved || event.output.codeTree === context.codeTree,
-            target: 'choosingPlace',
-            actions: { type: 'keepIntegrated', params: ({ event }) => ({ output: event.output }) },
-          },
-          {
-            target: '#backlog.active.validation',
-            actions: { type: 'keepIntegrated', params: ({ event }) => ({ output: event.output }) },
-          },
-        ],
-        onError: failedAt('publishing'),
-      },
-    },
-    recording: {
-      invoke: {
-        id: 'recordRun',
-        src: 'recordRun',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          head: context.head,
-          baseCommit: context.baseCommit,
-          codeTree: context.codeTree ?? '',
-          title: title(context),
-        }),
-        onDone: {
-          target: 'pushing',
-          actions: { type: 'keepRecord', params: ({ event }) => ({ output: event.output }) },
-        },
-        onError: failedAt('publishing'),
-      },
-    },
+    integrating: integratingState({
+      unmoved: 'choosingPlace',
+      moved: '#backlog.active.validation',
+      onError: failedAt('publishing'),
+    }),
+    recording: recordingState(title, failedAt('publishing')),
     pushing: pushingState('choosing', failedAt('publishing')),
     choosing: choosingState('merging', 'choosingEnd'),
     choosingEnd: {
@@ -160,25 +122,7 @@ export const publishing = backlogSetup.createStateConfig({
       ],
       failedAt('publishing'),
     ),
-    takingIn: backlogSetup.createStateConfig({
-      invoke: {
-        // The commit is recognised by this name.
-        id: TAKING_IN.branch,
-        src: 'takeIn',
-        input: ({ context }) => takeInInput(context, { from: 'branch', planPath: '' }),
-        onDone: {
-          target: '#backlog.active.validation',
-          actions: [
-            { type: 'keepTakenIn', params: ({ event }) => ({ taken: event.output }) },
-            {
-              type: 'sayTakenIn',
-              params: ({ context, event }) => ({ taken: event.output, from: takenFrom(context, 'branch') }),
-            },
-          ],
-        },
-        onError: failedAt('publishing'),
-      },
-    }),
+    takingIn: takingInState('#backlog.active.validation', failedAt('publishing')),
     pushingBeside: pushingState('choosing', failedAt('publishing'), { id: 'pushBeside', beside: true }),
     merging: mergingState({ title, done: 'choosingEnd', again: 'integrating', onError: failedAt('publishing') }),
   },

@@ -1,18 +1,17 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
-import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { TakenIn } from '../../activities/integrate-base.ts';
 import type { Checked, CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
+import { evidenceActions, MOST_OUTPUT } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
 import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { publishingActions, publishingGuards } from '../parts/publishing.ts';
-import { headerOf } from '../parts/run-context.ts';
+import { publishingActions, publishingGuards, takingInActions } from '../parts/publishing.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import { clockActions } from '../parts/stage-clock.ts';
+import { wholeCheckActions } from '../parts/whole-check.ts';
 import type { ItemStatus } from './backlog-table.ts';
 import type { BacklogFact } from './events.ts';
 import {
@@ -79,10 +78,13 @@ const withParts = setup({
   actions: {
     ...budgetActions<BacklogContext, BacklogEvent>(),
     ...clockActions<BacklogContext, BacklogEvent>(),
+    ...evidenceActions<BacklogContext, BacklogEvent>(),
     ...notingActions<BacklogContext, BacklogEvent>(),
     ...ownedFilesActions<BacklogContext, BacklogEvent>(),
     ...pausingActions<BacklogContext, BacklogEvent>(),
     ...publishingActions<BacklogContext, BacklogEvent>(),
+    ...takingInActions<BacklogContext, BacklogEvent>(),
+    ...wholeCheckActions<BacklogContext, BacklogEvent>(),
   },
 });
 
@@ -98,12 +100,6 @@ export const shownResult = ({ codeTree, concerns }: BacklogContext): Shown => ({
 
 /** Id of the actor that is an attempt's child run. */
 export const actorOf = ({ iteration }: Pick<Attempt, 'iteration'>): string => `item-${iteration}`;
-
-/** The actor that an event of its end names. */
-export const endedActor = (type: string): string => type.slice(type.indexOf('.actor.') + '.actor.'.length);
-
-/** The engine gives every failed activity and child run an error of this shape. */
-export const messageOf = (error: unknown): string => (error as ActivityError).message;
 
 export const failedAt = pausesAt('#backlog.paused');
 
@@ -170,13 +166,7 @@ export const backlogSetup = withParts.extend({
         reason,
       }),
     ),
-    keepTakenIn: assign((_, { taken }: { taken: TakenIn }) => ({
-      head: taken.commit,
-      baseCommit: taken.baseCommit,
-      codeTree: taken.codeTree,
-    })),
     keepPlace: assign((_, { to }: { to: 'base' | 'branch' }) => ({ ownedTo: to })),
-    keepEvidence: emit((_, { checked }: { checked: Checked }) => ({ type: 'EVIDENCE_RECORDED', ...checked })),
     reportValidation: emit(({ context }) => {
       const codeTree = context.codeTree ?? '';
       return context.failure === null
@@ -213,26 +203,6 @@ function childRequest(context: BacklogContext, attempt: Attempt & Pick<ChosenIte
     ...(allowedFiles === undefined ? {} : { allowedFiles }),
   };
 }
-
-export const checkInput = (context: BacklogContext, commit: string, mode: Checked['mode']): Input<'check'> => ({
-  ...headerOf(context),
-  mode,
-  commit,
-  baseCommit: context.baseCommit,
-  setup: context.setup,
-  test: context.test ?? { command: '', source: 'none' },
-  excludePaths: context.excludePaths,
-  timeoutMinutes: context.config.timeoutMinutes.validation,
-});
-
-export const redCommands = ({ commands }: Checked): string =>
-  commands
-    .filter(({ exitCode }) => exitCode !== 0)
-    .map(({ command, exitCode }) => `\`${command}\` (exit code ${exitCode ?? 'none'})`)
-    .join(', ');
-
-/** Characters of a command's output that the next attempt is given. */
-const MOST_OUTPUT = 4_000;
 
 export const redOutput = ({ commands }: Checked): string =>
   commands

@@ -1,8 +1,8 @@
 /** The whole result: checked as it is and with the base's tests, looked through for concerns, shown to a person where it has to be. */
 import { assign } from 'xstate';
 import { approvalGate } from '../parts/gate.ts';
-import { headerOf } from '../parts/run-context.ts';
-import { backlogSetup, checkInput, failedAt, redCommands, shownResult } from './setup.ts';
+import { wholeCheckStates } from '../parts/whole-check.ts';
+import { backlogSetup, failedAt, shownResult } from './setup.ts';
 import type { BacklogContext } from './types.ts';
 
 export const validation = backlogSetup.createStateConfig({
@@ -10,68 +10,7 @@ export const validation = backlogSetup.createStateConfig({
   initial: 'choosing',
   entry: assign({ failure: null, concerns: [] }),
   states: {
-    choosing: {
-      always: [
-        { guard: ({ context }) => (context.test?.command ?? '') !== '', target: 'checkingAsIs' },
-        {
-          target: 'findingConcerns',
-          actions: assign({
-            failure: 'The project has no test command: nothing but a person can vouch for the result.',
-          }),
-        },
-      ],
-    },
-    checkingAsIs: {
-      invoke: {
-        id: 'checkAsIs',
-        src: 'check',
-        input: ({ context }) => checkInput(context, context.head, 'as_is'),
-        onDone: [
-          {
-            guard: ({ event }) => event.output.passed,
-            target: 'checkingBaseTests',
-            actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-          },
-          {
-            target: 'findingConcerns',
-            actions: [
-              { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-              assign({ failure: ({ event }) => `The checks fail on the result: ${redCommands(event.output)}.` }),
-            ],
-          },
-        ],
-        onError: failedAt('validation'),
-      },
-    },
-    checkingBaseTests: {
-      invoke: {
-        id: 'checkBaseTests',
-        src: 'check',
-        input: ({ context }) => checkInput(context, context.head, 'base_tests'),
-        onDone: {
-          target: 'findingConcerns',
-          actions: [
-            { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-            assign({
-              failure: ({ event }) =>
-                event.output.passed
-                  ? null
-                  : `The checks pass only with the changed tests; with the base commit's they fail: ${redCommands(event.output)}.`,
-            }),
-          ],
-        },
-        onError: failedAt('validation'),
-      },
-    },
-    findingConcerns: {
-      invoke: {
-        id: 'findConcerns',
-        src: 'findConcerns',
-        input: ({ context }) => ({ ...headerOf(context), baseCommit: context.baseCommit, head: context.head }),
-        onDone: { target: 'deciding', actions: assign({ concerns: ({ event }) => event.output.concerns }) },
-        onError: failedAt('validation'),
-      },
-    },
+    ...wholeCheckStates(failedAt('validation')),
     deciding: {
       always: [
         {

@@ -7,8 +7,9 @@ import { assign, emit, enqueueActions, type EventObject, type MachineContext } f
 import type { IntegratedBase, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
 import type { Merged } from '../../activities/merge-into-base.ts';
 import type { Published, Recorded, RunHeader } from '../../activities/types.ts';
+import { TAKING_IN, WAYS } from '../../activities/ways.ts';
 import { changeOf } from './change.ts';
-import type { PausableContext } from './pausing.ts';
+import { choosingCommit, leaving, type PausableContext } from './pausing.ts';
 import { headerOf } from './run-context.ts';
 import type { RunFact } from './signals.ts';
 
@@ -239,5 +240,167 @@ export function mergingState<
       ],
       onError,
     },
+  } as const;
+}
+
+interface Integrating<Unmoved extends string, Moved extends string, OnError> {
+  /** State for a result that is the code that was checked: the base has not moved, or by engine-owned files alone. */
+  readonly unmoved: Unmoved;
+  /** State that checks the result with the base's new code. */
+  readonly moved: Moved;
+  readonly onError: OnError;
+}
+
+type Integrated = { readonly event: { readonly output: IntegratedBase } };
+const keepIntegrated = {
+  type: 'keepIntegrated',
+  params: ({ event }: Integrated) => ({ output: event.output }),
+} as const;
+
+/** Takes the latest base into the run's branch, of a workflow without a plan document. Sets `head`, `baseCommit` and `codeTree`. */
+export function integratingState<const Unmoved extends string, const Moved extends string, const OnError>({
+  unmoved,
+  moved,
+  onError,
+}: Integrating<Unmoved, Moved, OnError>) {
+  return {
+    invoke: {
+      id: 'integrate',
+      src: 'integrate',
+      input: ({ context }: Has) => ({
+        ...headerOf(context),
+        head: context.head,
+        baseCommit: context.baseCommit,
+        baseBranch: context.config.git.baseBranch,
+        planPath: '',
+      }),
+      onDone: [
+        {
+          guard: ({ context, event }: Has & Integrated) =>
+            !event.output.moved || event.output.codeTree === context.codeTree,
+          target: unmoved,
+          actions: keepIntegrated,
+        },
+        { target: moved, actions: keepIntegrated },
+      ],
+      onError,
+    },
+  } as const;
+}
+
+/** Writes the run's record into its branch, then `pushing` follows. */
+export function recordingState<Context extends PublishingContext, const OnError>(
+  title: (context: Context) => string,
+  onError: OnError,
+) {
+  return {
+    invoke: {
+      id: 'recordRun',
+      src: 'recordRun',
+      input: ({ context }: { readonly context: Context }) => ({
+        ...headerOf(context),
+        head: context.head,
+        baseCommit: context.baseCommit,
+        codeTree: context.codeTree ?? '',
+        title: title(context),
+      }),
+      onDone: {
+        target: 'pushing',
+        actions: {
+          type: 'keepRecord',
+          params: ({ event }: { readonly event: { readonly output: Recorded } }) => ({ output: event.output }),
+        },
+      },
+      onError,
+    },
+  } as const;
+}
+
+/** Action for {@link takingInState}. */
+export function takingInActions<Context extends MachineContext & PublishingContext, Event extends EventObject>() {
+  return {
+    keepTakenIn: assign<Context, Event, { taken: TakenIn }, Event, never>((_, { taken }) =>
+      changeOf<Context, PublishingContext>({
+        head: taken.commit,
+        baseCommit: taken.baseCommit,
+        codeTree: taken.codeTree,
+      }),
+    ),
+  };
+}
+
+type Taken = { readonly event: { readonly output: TakenIn } };
+
+/** Takes in the commits of others on the run's branch, of a workflow without a plan document. */
+export function takingInState<const Next extends string, const OnError>(next: Next, onError: OnError) {
+  return {
+    invoke: {
+      // The commit is recognised by this name.
+      id: TAKING_IN.branch,
+      src: 'takeIn',
+      input: ({ context }: Has) => takeInInput(context, { from: 'branch', planPath: '' }),
+      onDone: {
+        target: next,
+        actions: [
+          { type: 'keepTakenIn', params: ({ event }: Taken) => ({ taken: event.output }) },
+          {
+            type: 'sayTakenIn',
+            params: ({ context, event }: Has & Taken) => ({ taken: event.output, from: takenFrom(context, 'branch') }),
+          },
+        ],
+      },
+      onError,
+    },
+  } as const;
+}
+
+/** Ways on from a stopped publication that {@link publishingWays} takes. */
+export const PUBLISHING_WAYS = [
+  WAYS.leavePushed,
+  WAYS.pullRequest,
+  WAYS.leaveBranch,
+  WAYS.takeIn,
+  WAYS.pushBeside,
+] as const;
+
+interface PublishingStates<End extends string, Place extends string, Beside extends string, TakingIn extends string> {
+  /** The branch that is pushed already is the result. */
+  readonly end: End;
+  /** The branch is the result, and is recorded and pushed. */
+  readonly place: Place;
+  readonly beside: Beside;
+  readonly takingIn: TakingIn;
+}
+
+/** Transitions of the pause that go on from a stopped publication. For `on` of `pausedState`, with {@link PUBLISHING_WAYS}. */
+export function publishingWays<
+  const End extends string,
+  const Place extends string,
+  const Beside extends string,
+  const TakingIn extends string,
+>({ end, place, beside, takingIn }: PublishingStates<End, Place, Beside, TakingIn>) {
+  return {
+    CLARIFICATION_ANSWERED: [
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.leavePushed, WAYS.pullRequest] } },
+        target: end,
+        actions: [leaving, 'reportLeft', 'endPause'],
+      },
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.leaveBranch] } },
+        target: place,
+        actions: [leaving, 'endPause'],
+      },
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.pushBeside] } },
+        target: beside,
+        actions: 'endPause',
+      },
+      {
+        guard: { type: 'takesWay', params: { ways: [WAYS.takeIn] } },
+        target: takingIn,
+        actions: [choosingCommit, 'endPause'],
+      },
+    ],
   } as const;
 }

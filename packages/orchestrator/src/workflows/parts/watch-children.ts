@@ -21,7 +21,15 @@ export type Rested = {
 
 const BETWEEN_LOOKS_MS = 1_000;
 
-export function watchChildren(tools: Pick<ActivityTools, 'childRuns'>): Activity<WatchInput, Rested> {
+export interface WatchOptions {
+  /** A question of an agent ends the attempt: nobody is there to answer it. Default: a person is waited for. */
+  readonly nobodyAnswers?: boolean;
+}
+
+export function watchChildren(
+  tools: Pick<ActivityTools, 'childRuns'>,
+  options: WatchOptions = {},
+): Activity<WatchInput, Rested> {
   return {
     retry: { attempts: 1_000, firstDelayMs: 1_000, maxDelayMs: 60_000 },
     onlyWaits: true,
@@ -31,7 +39,7 @@ export function watchChildren(tools: Pick<ActivityTools, 'childRuns'>): Activity
         for (const { actor, seen } of open) {
           // The key of a child run ends with the id of its actor.
           const child = children.find(({ parent }) => parent?.key.endsWith(`/${actor}`) === true);
-          const rested = child?.gate === null || child?.gate.id === seen ? null : restedAt(child);
+          const rested = child?.gate === null || child?.gate.id === seen ? null : restedAt(child, options);
           if (rested !== null) return { actor, ...rested };
         }
         await sleep(BETWEEN_LOOKS_MS, undefined, { signal });
@@ -41,12 +49,17 @@ export function watchChildren(tools: Pick<ActivityTools, 'childRuns'>): Activity
 }
 
 /** Meaning of a gate at which a child run waits; `null`: it does not wait. */
-export function restedAt(child: Pick<RunView, 'gate' | 'config'> | undefined): Omit<Rested, 'actor'> | null {
+export function restedAt(
+  child: Pick<RunView, 'gate' | 'config'> | undefined,
+  { nobodyAnswers = false }: WatchOptions = {},
+): Omit<Rested, 'actor'> | null {
   // A provider's limit ends by itself.
   if (child === undefined || child.gate === null || typeof child.gate.details['resumesInMs'] === 'number') return null;
   const { gate, config } = child;
   const isTrusted = (mode: string): boolean => config.trustMode[mode] === 'auto';
   const rest = { gate: gate.id, why: whyOf(gate) };
+  if (nobodyAnswers && (gate.kind === 'clarification' || gate.kind === 'escalation'))
+    return { ...rest, kind: 'unfinished' };
   // An agent has had its attempts, and nobody wanted to be asked about them.
   if (gate.kind === 'fix' && isTrusted('fixes')) return { ...rest, kind: 'unfinished' };
   const isUnchanged = gate.concerns?.some(({ kind }) => kind === 'no_change') === true;

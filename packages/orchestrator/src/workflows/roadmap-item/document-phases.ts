@@ -1,5 +1,6 @@
 /** The phases whose result is a document: an agent writes it, the server commits it, and a person approves it where one is asked. */
 import { assign } from 'xstate';
+import { messageOf } from '../parts/children.ts';
 import { callEnded } from '../parts/costs.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { noteFeedback } from '../parts/notes.ts';
@@ -14,7 +15,6 @@ import {
   itemOf,
   itemSetup,
   limitReached,
-  messageOf,
   phaseAfter,
   shortened,
   shownDocument,

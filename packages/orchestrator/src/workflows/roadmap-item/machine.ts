@@ -4,14 +4,15 @@
  */
 import { enqueueActions } from 'xstate';
 import { takenEverywhere } from '../parts/notes.ts';
-import { WAYS } from '../../activities/ways.ts';
-import { choosingCommit, leaving, pausedState } from '../parts/pausing.ts';
+import { childEnds } from '../parts/children.ts';
+import { pausedState } from '../parts/pausing.ts';
+import { PUBLISHING_WAYS, publishingWays } from '../parts/publishing.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { documentGate, documentPhase } from './document-phases.ts';
 import { entering, reading, routing } from './entering.ts';
 import { publishing, releasing } from './publishing.ts';
-import { actorOf, endedActor, failedAt, itemOf, itemSetup, messageOf } from './setup.ts';
+import { failedAt, itemOf, itemSetup } from './setup.ts';
 import { awaitingImplementation, implementing } from './tasks.ts';
 import { awaitingBugs, awaitingRelease, awaitingResult, testing } from './testing.ts';
 import { type ItemContext, itemInputSchema, type ItemRunInput } from './types.ts';
@@ -45,23 +46,7 @@ export const itemMachine = itemSetup.createMachine({
   context: ({ input }) => initialContext(input),
   on: {
     ...takenEverywhere('.cancelled'),
-    // A child run may end in any state, also while this run is paused.
-    'xstate.done.actor.*': {
-      actions: enqueueActions(({ enqueue, context, event }) => {
-        const id = endedActor(event.type);
-        if (context.open === null || actorOf(context.open) !== id) return;
-        enqueue.assign({ open: null, ended: { ...context.open, childId: event.output.runId, error: '' } });
-        enqueue.stopChild(id);
-      }),
-    },
-    'xstate.error.actor.*': {
-      actions: enqueueActions(({ enqueue, context, event }) => {
-        const id = endedActor(event.type);
-        if (context.open === null || actorOf(context.open) !== id) return;
-        enqueue.assign({ open: null, ended: { ...context.open, childId: null, error: messageOf(event.error) } });
-        enqueue.stopChild(id);
-      }),
-    },
+    ...childEnds,
   },
   states: {
     active: {
@@ -91,7 +76,7 @@ export const itemMachine = itemSetup.createMachine({
     paused: itemSetup.createStateConfig(
       pausedState('#roadmap-item.active.last', {
         decisions: () => null,
-        ways: [WAYS.leavePushed, WAYS.pullRequest, WAYS.leaveBranch, WAYS.takeIn, WAYS.pushBeside],
+        ways: PUBLISHING_WAYS,
         on: {
           RETRY_REQUESTED: [
             {
@@ -101,28 +86,12 @@ export const itemMachine = itemSetup.createMachine({
             },
             { target: '#roadmap-item.active.last', actions: resume },
           ],
-          CLARIFICATION_ANSWERED: [
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.leavePushed, WAYS.pullRequest] } },
-              target: '#roadmap-item.active.publishing.choosingEnd',
-              actions: [leaving, 'reportLeft', 'endPause'],
-            },
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.leaveBranch] } },
-              target: '#roadmap-item.active.publishing.choosingPlace',
-              actions: [leaving, 'endPause'],
-            },
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.pushBeside] } },
-              target: '#roadmap-item.active.publishing.pushingBeside',
-              actions: 'endPause',
-            },
-            {
-              guard: { type: 'takesWay', params: { ways: [WAYS.takeIn] } },
-              target: '#roadmap-item.active.publishing.takingIn',
-              actions: [choosingCommit, 'endPause'],
-            },
-          ],
+          ...publishingWays({
+            end: '#roadmap-item.active.publishing.choosingEnd',
+            place: '#roadmap-item.active.publishing.choosingPlace',
+            beside: '#roadmap-item.active.publishing.pushingBeside',
+            takingIn: '#roadmap-item.active.publishing.takingIn',
+          }),
         },
       }),
     ),

@@ -8,6 +8,7 @@ import {
   mergingState,
   publishingGuards,
   pushingState,
+  recordingState,
   takeInInput,
   takenFrom,
 } from '../parts/publishing.ts';
@@ -113,24 +114,7 @@ export const publishing = itemSetup.createStateConfig({
         onError: failedAt('publishing'),
       },
     },
-    recording: {
-      invoke: {
-        id: 'recordRun',
-        src: 'recordRun',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          head: context.head,
-          baseCommit: context.baseCommit,
-          codeTree: context.codeTree ?? '',
-          title: title(context),
-        }),
-        onDone: {
-          target: 'pushing',
-          actions: { type: 'keepRecord', params: ({ event }) => ({ output: event.output }) },
-        },
-        onError: failedAt('publishing'),
-      },
-    },
+    recording: recordingState(title, failedAt('publishing')),
     pushing: pushingState('choosing', failedAt('publishing')),
     choosing: choosingState('merging', 'choosingEnd'),
     choosingEnd: {

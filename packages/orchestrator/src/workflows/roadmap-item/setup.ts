@@ -1,16 +1,17 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
-import type { ActivityError, CommandEvidence } from '@autonomous/shared';
+import type { CommandEvidence } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { TakenIn } from '../../activities/integrate-base.ts';
-import type { Checked, CheckInput } from '../../activities/types.ts';
+import type { CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
+import { bothEnds, oneChildActions } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
+import { evidenceActions } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
 import { ownedFilesActions, ownedFilesInput } from '../parts/owned-files.ts';
 import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { publishingActions, publishingGuards } from '../parts/publishing.ts';
+import { publishingActions, publishingGuards, takingInActions } from '../parts/publishing.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import { clockActions } from '../parts/stage-clock.ts';
@@ -89,10 +90,13 @@ const withParts = setup({
     ...budgetActions<ItemContext, ItemEvent>(),
     ...callActions<ItemContext, ItemEvent>(),
     ...clockActions<ItemContext, ItemEvent>(),
+    ...evidenceActions<ItemContext, ItemEvent>(),
     ...notingActions<ItemContext, ItemEvent>(),
     ...ownedFilesActions<ItemContext, ItemEvent>(),
     ...pausingActions<ItemContext, ItemEvent>(),
+    ...oneChildActions<ItemContext, ItemEvent, TaskAttempt>(actorOf),
     ...publishingActions<ItemContext, ItemEvent>(),
+    ...takingInActions<ItemContext, ItemEvent>(),
   },
 });
 
@@ -134,13 +138,9 @@ const NO_ITEM: KnownItem = {
 export const itemOf = ({ item }: Pick<ItemContext, 'item'>): KnownItem => item ?? NO_ITEM;
 
 /** Id of the actor that is a task's child run. */
-export const actorOf = ({ number }: Pick<TaskAttempt, 'number'>): string => `task-${number}`;
-
-/** The actor that an event of its end names. */
-export const endedActor = (type: string): string => type.slice(type.indexOf('.actor.') + '.actor.'.length);
-
-/** The engine gives every failed activity and child run an error of this shape. */
-export const messageOf = (error: unknown): string => (error as ActivityError).message;
+export function actorOf({ number }: Pick<TaskAttempt, 'number'>): string {
+  return `task-${number}`;
+}
 
 export const failedAt = pausesAt('#roadmap-item.paused');
 
@@ -210,12 +210,6 @@ function fixId({ tasks }: Pick<ItemContext, 'tasks'>): string {
   let number = tasks.filter(({ isFix }) => isFix === true).length + 1;
   while (taken.has(`fix-${number}`)) number += 1;
   return `fix-${number}`;
-}
-
-/** The end of a long output says what failed. */
-function bothEnds(text: string): string {
-  if (text.length <= 8_000) return text;
-  return `${text.slice(0, 2_000)}\n[…]\n${text.slice(-6_000)}`.toWellFormed();
 }
 
 /** Does a person approve when this phase has ended? */
@@ -354,13 +348,7 @@ export const itemSetup = withParts.extend({
         },
       };
     }),
-    keepTakenIn: assign((_, { taken }: { taken: TakenIn }) => ({
-      head: taken.commit,
-      baseCommit: taken.baseCommit,
-      codeTree: taken.codeTree,
-    })),
     keepPlace: assign((_, { to }: { to: 'base' | 'branch' }) => ({ ownedTo: to })),
-    keepEvidence: emit((_, { checked }: { checked: Checked }) => ({ type: 'EVIDENCE_RECORDED', ...checked })),
     reportValidation: emit(({ context }) => {
       const codeTree = context.codeTree ?? '';
       return context.failure === null
@@ -400,29 +388,3 @@ function childRequest(context: ItemContext, { id, title, description }: ItemTask
   ];
   return { request: parts.join('\n\n').slice(0, 40_000).toWellFormed(), title: `${item.slug} ${id} ${attempt.number}` };
 }
-
-export const checkInput = (context: ItemContext, commit: string, mode: Checked['mode']): Input<'check'> => ({
-  ...headerOf(context),
-  mode,
-  commit,
-  baseCommit: context.baseCommit,
-  setup: context.setup,
-  test: context.test ?? { command: '', source: 'none' },
-  excludePaths: context.excludePaths,
-  timeoutMinutes: context.config.timeoutMinutes.validation,
-});
-
-export const hasTests = ({ test }: ItemContext): boolean => (test?.command ?? '') !== '';
-
-/** Characters of a command's output that the next attempt is given. */
-const MOST_OUTPUT = 4_000;
-
-/** The commands that failed, with the end of their output. */
-export const redText = ({ commands }: Pick<Checked, 'commands'>): string =>
-  commands
-    .filter(({ exitCode }) => exitCode !== 0)
-    .map(
-      ({ command, exitCode, output }) =>
-        `\`${command}\` ends with ${exitCode ?? 'no exit code'}:\n${output.slice(-MOST_OUTPUT)}`,
-    )
-    .join('\n\n');

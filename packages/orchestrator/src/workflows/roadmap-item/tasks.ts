@@ -1,6 +1,8 @@
 /** The phase of implementing: each task is a child run, in the order of the dependencies, and its result is merged. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions } from 'xstate';
+import { bothEnds, messageOf } from '../parts/children.ts';
+import { checkInputOf, hasTests, redText } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { atLimit } from './document-phases.ts';
@@ -8,17 +10,13 @@ import { nextTask } from './documents.ts';
 import {
   actorOf,
   afterFailure,
-  checkInput,
   corrected,
   countsOf,
   failedAt,
-  hasTests,
   inPhase,
   isAsked,
   itemOf,
   itemSetup,
-  messageOf,
-  redText,
   shortened,
   shownResult,
   taskOf,
@@ -34,11 +32,6 @@ const mergeInput = (context: ItemContext) => ({
 /** The attempt came to nothing: it is told to the next one. */
 function failedTask(context: ItemContext, why: string): Partial<ItemContext> {
   return { ...afterFailure(context, why), hint: bothEnds(why), open: null, ended: null, integrated: null };
-}
-
-function bothEnds(text: string): string {
-  if (text.length <= 8_000) return text;
-  return `${text.slice(0, 2_000)}\n[…]\n${text.slice(-6_000)}`.toWellFormed();
 }
 
 const titleOf = (context: ItemContext): string => taskOf(context, context.ended?.task ?? '')?.title ?? '';
@@ -141,7 +134,7 @@ export const implementing = itemSetup.createStateConfig({
       invoke: {
         id: 'checkMerge',
         src: 'check',
-        input: ({ context }) => checkInput(context, context.integrated?.commit ?? context.head, 'as_is'),
+        input: ({ context }) => checkInputOf(context, context.integrated?.commit ?? context.head, 'as_is'),
         onDone: [
           {
             guard: ({ event }) => event.output.passed,

@@ -4,7 +4,9 @@
  */
 import { assign, emit } from 'xstate';
 import type { CommandEvidence } from '@autonomous/shared';
+import { messageOf } from '../parts/children.ts';
 import { callEnded } from '../parts/costs.ts';
+import { checkInputOf, hasTests, redText } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { publishingGuards } from '../parts/publishing.ts';
 import { headerOf } from '../parts/run-context.ts';
@@ -12,16 +14,12 @@ import { atLimit, isOfAgent } from './document-phases.ts';
 import {
   afterFailure,
   agentInput,
-  checkInput,
   corrected,
   failedAt,
-  hasTests,
   inPhase,
   isAsked,
   itemOf,
   itemSetup,
-  messageOf,
-  redText,
   shownResult,
 } from './setup.ts';
 import type { CommandInput, Finding, ItemContext } from './types.ts';
@@ -145,7 +143,7 @@ export const testing = itemSetup.createStateConfig({
       invoke: {
         id: 'checkAsIs',
         src: 'check',
-        input: ({ context }) => checkInput(context, context.head, 'as_is'),
+        input: ({ context }) => checkInputOf(context, context.head, 'as_is'),
         onDone: [
           {
             guard: ({ event }) => event.output.passed,
@@ -169,7 +167,7 @@ export const testing = itemSetup.createStateConfig({
       invoke: {
         id: 'checkBaseTests',
         src: 'check',
-        input: ({ context }) => checkInput(context, context.head, 'base_tests'),
+        input: ({ context }) => checkInputOf(context, context.head, 'base_tests'),
         onDone: {
           target: 'browserCheck',
           actions: [

@@ -1,0 +1,123 @@
+/** The activities of a full-auto run, by the names that its machine gives them. */
+import { NeedsHuman } from '@autonomous/shared';
+import { callAgent, projectFacts, promptNotes } from '../../activities/agent-call.ts';
+import { check } from '../../activities/check.ts';
+import { commitOwnedFiles, type OwnedUpdate } from '../../activities/commit-owned-files.ts';
+import { findConcerns } from '../../activities/find-concerns.ts';
+import { setupOf } from '../../activities/install-step.ts';
+import { integrate, takeIn } from '../../activities/integrate-base.ts';
+import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
+import { merge } from '../../activities/merge-into-base.ts';
+import { prepare } from '../../activities/prepare.ts';
+import { pushBranch } from '../../activities/push-branch.ts';
+import { withReadOnlyCheckout } from '../../activities/read-only-checkout.ts';
+import { recordRun } from '../../activities/record-run.ts';
+import { tidiedAll } from '../../activities/tidied.ts';
+import type { ActivityTools } from '../../activities/tools.ts';
+import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../core/activity.ts';
+import { watchChildren } from '../parts/watch-children.ts';
+import { featureFaults } from './features.ts';
+import { fullAutoFiles, renderFeatureList, renderInit, renderProgress } from './files.ts';
+import { planPathIn, readPlan } from './plan.ts';
+import { featureLister } from './roles/feature-lister.ts';
+import { roles } from './roles/index.ts';
+import type { FullAutoActivities, FullAutoConfig } from './types.ts';
+
+type Of<Name extends keyof FullAutoActivities> = Activity<
+  FullAutoActivities[Name]['input'],
+  FullAutoActivities[Name]['output']
+>;
+type Implementations = { readonly [Name in keyof FullAutoActivities]: Of<Name> };
+
+export function fullAutoActivities(tools: ActivityTools): ActivityRegistry {
+  const activities: Implementations = {
+    prepare: prepare<FullAutoConfig>(tools, 'full-auto', roles),
+    readPlan: findPlan(tools),
+    listFeatures: listFeatures(tools),
+    writeFiles: writeFiles(tools),
+    watchFeature: watchChildren(tools, { nobodyAnswers: true }),
+    integrateChild: integrateChild(tools),
+    mergeChild: mergeChild(tools),
+    check: check(tools),
+    findConcerns: findConcerns(tools),
+    integrate: integrate(tools),
+    takeIn: takeIn(tools),
+    recordRun: recordRun(tools),
+    pushBranch: pushBranch(tools),
+    merge: merge(tools),
+  };
+  return tidiedAll(tools, activities);
+}
+
+/** Looks whether there is a plan that can be carried out. */
+function findPlan(tools: ActivityTools): Of<'readPlan'> {
+  return {
+    retry: THREE_TRIES,
+    async perform({ projectId, runId, head, plan }) {
+      const { repository } = tools;
+      const project = await tools.project(projectId, runId);
+      const codeTree = await repository.codeTree(project, head);
+      const path = planPathIn(plan, await repository.listFiles(project, head));
+      if (path === null) {
+        const fault = `The project has no plan '${plan}': there is neither such a file nor a folder with one file that ends in -plan.json. Commit the plan and push it, or name another path.`;
+        return { path: plan, fault, codeTree };
+      }
+      const read = readPlan(path, (await repository.readFile(project, head, path)) ?? '');
+      return { path, fault: read.ok ? null : read.fault, codeTree };
+    },
+  };
+}
+
+/** An agent turns the plan into features. The server says whether they can be carried out. */
+function listFeatures(tools: ActivityTools): Of<'listFeatures'> {
+  return {
+    retry: ONE_TRY_A_SANDBOX,
+    async perform(input, context) {
+      const { projectId, runId, head, plan, call, request, notes, config } = input;
+      const text = (await tools.repository.readFile(await tools.project(projectId, runId), head, plan)) ?? '';
+      const read = readPlan(plan, text);
+      if (!read.ok) throw new NeedsHuman('agent_failed', read.fault);
+      const { outcome, cost } = await withReadOnlyCheckout(tools, context, input, async (project, work) =>
+        callAgent(tools, context, {
+          role: featureLister,
+          input: { call, request, notes: promptNotes(notes), plan: read.text },
+          facts: await projectFacts(tools, context, project, input, work),
+          model: config.modelRouting['feature-lister'],
+          config,
+          work,
+          notes,
+        }),
+      );
+      if (outcome.kind === 'question')
+        throw new NeedsHuman('agent_failed', 'The feature-lister asked a question, which its role does not allow.');
+      const { features } = outcome.result;
+      return { features, faults: featureFaults(features), cost };
+    },
+  };
+}
+
+/** Commits the list of the features, the script of the setup and the progress to the run's branch. */
+function writeFiles(tools: ActivityTools): Of<'writeFiles'> {
+  return {
+    retry: THREE_TRIES,
+    async perform(input, context) {
+      const { runId, projectId, head, topic, features, log } = input;
+      const project = await tools.project(projectId, runId);
+      const files = fullAutoFiles(topic);
+      // A feature may have brought the manifest of which the command follows.
+      const setup = await setupOf(tools, { project, runId, treeish: head }, input.setup);
+      const texts = {
+        [files.features]: renderFeatureList(features),
+        [files.init]: renderInit(setup?.command ?? null),
+        [files.progress]: renderProgress(input),
+      };
+      const last = log.at(-1);
+      const message = last === undefined ? `Features of ${topic}` : `${last.feature}: ${last.outcome}`;
+      const update = (): OwnedUpdate => ({
+        message: message.slice(0, 200).toWellFormed(),
+        files: Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, () => text])),
+      });
+      return commitOwnedFiles(tools, update, 'branch').perform(input, context);
+    },
+  };
+}

@@ -1,0 +1,114 @@
+/** Features of a run: what is wrong with a list of them, which one comes next, and what is left at the end. */
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import {
+  failuresOf,
+  type Feature,
+  featureFaults,
+  featureListJsonSchema,
+  featureListSchema,
+  MAX_FEATURES,
+  nextFeature,
+  unreachable,
+} from './features.ts';
+import { renderFeatureList, renderInit, renderProgress } from './files.ts';
+
+const feature = (id: string, dependencies: readonly string[] = [], passes = false): Feature => ({
+  id,
+  name: `Feature ${id}`,
+  description: `Build ${id}.`,
+  component: 'core',
+  dependencies: [...dependencies],
+  passes,
+});
+
+it.each([
+  ['a list in any order', [feature('B', ['A']), feature('A')], []],
+  ['a cycle', [feature('A', ['C']), feature('B', ['A']), feature('C', ['B'])], [/^A → C → B → A is a cycle/]],
+  [
+    'a cycle behind another feature',
+    [feature('D', ['A']), feature('A', ['B']), feature('B', ['A'])],
+    [/^A → B → A is/],
+  ],
+  ['a feature that needs itself', [feature('A', ['A'])], [/^A → A is a cycle/]],
+  ['an unknown dependency', [feature('A', ['Z'])], [/^A depends on Z, and no feature has this id/]],
+  ['an id twice', [feature('A'), feature('A')], [/^Two features have the id A/]],
+])('a list is refused by name: %s', (_, features, faults) => {
+  expect(featureFaults(features)).toEqual(faults.map((fault) => expect.stringMatching(fault)));
+});
+
+it('finds a cycle in a list as long as one may be', () => {
+  const chain = Array.from({ length: MAX_FEATURES }, (_, index) =>
+    feature(`F${index}`, [`F${(index + 1) % MAX_FEATURES}`]),
+  );
+  expect(featureFaults(chain)).toEqual([expect.stringMatching(/^F0 → F1 → .* → F99 → F0 is a cycle/)]);
+});
+
+it('the next feature is the first whose dependencies pass, and no skipped one', () => {
+  const features = [feature('A', ['B']), feature('B'), feature('C')];
+  expect(nextFeature({ features, skipped: {} })?.id).toBe('B');
+  expect(nextFeature({ features, skipped: { B: 'it failed' } })?.id).toBe('C');
+  expect(nextFeature({ features: [feature('A', ['B']), feature('B', [], true)], skipped: {} })?.id).toBe('A');
+  expect(nextFeature({ features: [feature('constructor')], skipped: {} })?.id).toBe('constructor');
+});
+
+it('what depends on a skipped feature cannot be reached, at any distance', () => {
+  const features = [
+    feature('A', [], true),
+    feature('B', ['A']),
+    feature('C', ['A', 'B']),
+    feature('D', ['C']),
+    feature('E'),
+  ];
+  const state = { features, skipped: { B: 'it failed 3 times.' } };
+  expect([...unreachable(state)]).toEqual([
+    ['C', 'B'],
+    ['D', 'B'],
+  ]);
+  expect(failuresOf(state)).toEqual([
+    'B Feature B is skipped: it failed 3 times.',
+    'C Feature C cannot be reached: it depends on B, which is skipped.',
+    'D Feature D cannot be reached: it depends on B, which is skipped.',
+    'E Feature E was not begun: the iterations were used up.',
+  ]);
+});
+
+it('the file of the features is what its schema says', () => {
+  const features = [feature('A'), feature('B', ['A'], true)];
+  expect(featureListSchema.parse(JSON.parse(renderFeatureList(features)))).toEqual({ features });
+  const file = new URL('../../../../../docs/schemas/feature-list.schema.json', import.meta.url);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(featureListJsonSchema());
+});
+
+it('the progress says what became of each feature and of each iteration', () => {
+  const text = renderProgress({
+    topic: 'Sounds',
+    plan: 'docs/research-sounds/sounds-plan.json',
+    features: [feature('A', [], true), feature('B'), feature('C', ['B'])],
+    skipped: { B: 'it failed 1 times. The last time: red' },
+    log: [
+      { feature: 'A', outcome: 'passes', reason: '' },
+      { feature: 'B', outcome: 'skipped', reason: 'it failed 1 times. The last time: red' },
+    ],
+    isOver: true,
+  });
+  expect(text.split('\n')).toEqual([
+    'Full auto: Sounds',
+    'Plan: docs/research-sounds/sounds-plan.json',
+    '1 of 3 features pass. Completed with failures.',
+    '',
+    '[x] A Feature A: passes',
+    '[ ] B Feature B: skipped: it failed 1 times. The last time: red',
+    '[ ] C Feature C: cannot be reached: it depends on B',
+    '',
+    'Iterations',
+    '1. A passes',
+    '2. B skipped: it failed 1 times. The last time: red',
+    '',
+  ]);
+});
+
+it('the script of the setup has the command of the project and no other', () => {
+  expect(renderInit('npm ci')).toContain('\nset -eu\nnpm ci\n');
+  expect(renderInit(null)).toContain('needs no setup');
+});

@@ -1,0 +1,91 @@
+/** Files of a run in the repository, `docs/research-<topic>/`, which the server alone writes. Pure. */
+import { topicFiles, topicSlug } from '../parts/topic-files.ts';
+import { failuresOf, type Feature, type Features, named, passText, reasonOf, unreachable } from './features.ts';
+
+export interface FullAutoFiles {
+  readonly folder: string;
+  readonly features: string;
+  readonly init: string;
+  readonly progress: string;
+}
+
+export function fullAutoFiles(topic: string): FullAutoFiles {
+  const { folder } = topicFiles(topicSlug(topic));
+  return {
+    folder,
+    features: `${folder}/feature-list.json`,
+    init: `${folder}/init.sh`,
+    progress: `${folder}/progress.txt`,
+  };
+}
+
+/** Paths that the server owns in the run of a topic: plan and report are as little of the agents that build as the list of the features. */
+export function ownedPathsOf(topic: string): readonly string[] {
+  const { folder, features, init, progress } = fullAutoFiles(topic);
+  return [features, init, progress, `${folder}/**/*`];
+}
+
+export function renderFeatureList(features: readonly Feature[]): string {
+  const ordered = features.map(({ id, name, description, component, dependencies, passes }) => ({
+    id,
+    name,
+    description,
+    component,
+    dependencies,
+    passes,
+  }));
+  return `${JSON.stringify({ features: ordered }, null, 2)}\n`;
+}
+
+/** The script that sets a checkout up. @param setup the project's own command; `null`: it needs none */
+export function renderInit(setup: string | null): string {
+  const lines = [
+    '#!/bin/sh',
+    '# Sets a checkout up, as the server does before it runs the checks. The server writes this file.',
+    'set -eu',
+    setup ?? '# The project needs no setup so far.',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** One attempt at a feature that has ended. */
+export type Iteration = {
+  readonly feature: string;
+  readonly outcome: 'passes' | 'failed' | 'skipped';
+  /** Empty where the feature passes. */
+  readonly reason: string;
+};
+
+interface Progress extends Features {
+  readonly topic: string;
+  readonly plan: string;
+  readonly log: readonly Iteration[];
+  /** Nothing more is begun. */
+  readonly isOver: boolean;
+}
+
+export function renderProgress(state: Progress): string {
+  const { topic, plan, log, features, isOver } = state;
+  const held = unreachable(state);
+  const standing = (feature: Feature): string => {
+    if (feature.passes) return 'passes';
+    const reason = reasonOf(state, feature.id);
+    if (reason !== undefined) return `skipped: ${reason}`;
+    const by = held.get(feature.id);
+    if (by !== undefined) return `cannot be reached: it depends on ${by}`;
+    return isOver ? 'not begun' : 'to do';
+  };
+  const lines = [
+    `Full auto: ${topic}`,
+    `Plan: ${plan}`,
+    `${passText(state)}.${isOver && failuresOf(state).length > 0 ? ' Completed with failures.' : ''}`,
+    '',
+    ...features.map((feature) => `${feature.passes ? '[x]' : '[ ]'} ${named(feature)}: ${standing(feature)}`),
+    ...(log.length === 0 ? [] : ['', 'Iterations']),
+    ...log.map(({ feature, outcome, reason }, index) => {
+      const [first = ''] = reason.split('\n');
+      return `${index + 1}. ${feature} ${outcome}${first === '' ? '' : `: ${first}`}`;
+    }),
+  ];
+  return `${lines.join('\n')}\n`;
+}

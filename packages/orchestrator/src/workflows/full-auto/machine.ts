@@ -1,0 +1,122 @@
+/**
+ * A full-auto run: an agent turns the plan into features, each of which is a child run on top of those before it. The server
+ * alone says which of them pass. The whole is published as any other change.
+ */
+import { enqueueActions } from 'xstate';
+import { childEnds } from '../parts/children.ts';
+import { takenEverywhere } from '../parts/notes.ts';
+import { pausedState } from '../parts/pausing.ts';
+import { PUBLISHING_WAYS, publishingWays } from '../parts/publishing.ts';
+import { outcomeOf } from '../parts/pull-request.ts';
+import { headerOf } from '../parts/run-context.ts';
+import { awaitingResult, ending, publishing, validation } from './ending.ts';
+import { failuresOf } from './features.ts';
+import { implementing } from './implementing.ts';
+import { listing, readingPlan, writing } from './listing.ts';
+import { doneText, failedAt, fullAutoSetup } from './setup.ts';
+import { type FullAutoContext, fullAutoInputSchema, type FullAutoRunInput } from './types.ts';
+
+const preparing = fullAutoSetup.createStateConfig({
+  meta: { status: 'running', stage: 'preparation' },
+  invoke: {
+    id: 'prepare',
+    src: 'prepare',
+    input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
+    onDone: {
+      target: 'readingPlan',
+      actions: enqueueActions(({ enqueue, event }) => {
+        const { config, baseCommit, excludePaths, setup, test, notices } = event.output;
+        enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths, setup, test });
+        enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
+      }),
+    },
+    onError: failedAt('preparation'),
+  },
+});
+
+export const fullAutoMachine = fullAutoSetup.createMachine({
+  id: 'full-auto',
+  initial: 'active',
+  context: ({ input }) => initialContext(input),
+  on: { ...takenEverywhere('.cancelled'), ...childEnds },
+  states: {
+    active: {
+      initial: 'preparing',
+      states: {
+        preparing,
+        readingPlan,
+        listing,
+        writing,
+        implementing,
+        ending,
+        validation,
+        awaitingResult,
+        publishing,
+        last: { type: 'history', history: 'deep' },
+      },
+    },
+    paused: fullAutoSetup.createStateConfig(
+      pausedState('#full-auto.active.last', {
+        decisions: () => null,
+        ways: PUBLISHING_WAYS,
+        on: publishingWays({
+          end: '#full-auto.completed',
+          place: '#full-auto.active.publishing.recording',
+          beside: '#full-auto.active.publishing.pushingBeside',
+          takingIn: '#full-auto.active.publishing.takingIn',
+        }),
+      }),
+    ),
+    completed: {
+      type: 'final',
+      meta: {
+        status: 'completed',
+        message: (context) =>
+          context.published === null ? doneText(context) : `${doneText(context)} ${outcomeOf(context)}`,
+        failures: (context) => failuresOf(context),
+      },
+    },
+    /** There is no plan that can be carried out. */
+    notStarted: { type: 'final', meta: { status: 'failed', message: (context) => context.failure ?? '' } },
+    cancelled: { type: 'final', meta: { status: 'cancelled' } },
+  },
+});
+
+function initialContext(input: FullAutoRunInput): FullAutoContext {
+  const values = fullAutoInputSchema.parse(input.input ?? {});
+  return {
+    runId: input.runId,
+    projectId: input.projectId,
+    request: input.request,
+    branch: input.branch,
+    startedAt: input.startedAt,
+    input: values,
+    config: input.config,
+    requestedConfig: input.requestedConfig,
+    baseCommit: '',
+    head: '',
+    codeTree: null,
+    excludePaths: [],
+    setup: null,
+    test: null,
+    notes: [],
+    calls: {},
+    plan: '',
+    features: [],
+    faults: [],
+    iterations: 0,
+    iterationLimit: values.maxIterations,
+    tried: {},
+    skipped: {},
+    log: [],
+    open: null,
+    ended: null,
+    integrated: null,
+    isOver: false,
+    failure: null,
+    concerns: [],
+    published: null,
+    merged: false,
+    paused: null,
+  };
+}

@@ -1,0 +1,35 @@
+/** Plans as files of a project. */
+import { describe, expect, it } from 'vitest';
+import { planPathIn, readPlan } from './plan.ts';
+
+const task = { id: 'T1', title: 'A bell', description: 'It rings.', component: null, dependencies: [] };
+const plan = { topic: 'Bells', components: [{ name: 'core', purpose: 'Rings' }], tasks: [task] };
+
+describe('a plan', () => {
+  it('is told to the agent with all that it has', () => {
+    const read = readPlan('plan.json', JSON.stringify({ ...plan, vision: 'Loud.' }));
+    expect(read.ok && JSON.parse(read.text)).toEqual({ ...plan, vision: 'Loud.' });
+  });
+
+  it.each([
+    ['no JSON', '# Plan', /^plan\.json is no plan: it is not JSON/],
+    ['no tasks', JSON.stringify({ ...plan, tasks: [] }), /^plan\.json is no plan: tasks: /],
+    ['a task of another shape', JSON.stringify({ ...plan, tasks: [{ ...task, title: 7 }] }), /tasks\.0\.title/],
+    ['too long', ' '.repeat(400_001), /has 400001 characters, and at most 400000/],
+  ])('is refused with its path: %s', (_, text, fault) => {
+    expect(readPlan('plan.json', text)).toEqual({ ok: false, fault: expect.stringMatching(fault) });
+  });
+});
+
+it('is found by its path, or by the folder in which it is the only one', () => {
+  const files = [
+    'docs/research-bells/bells-plan.json',
+    'docs/research-bells/bells-plan.tex',
+    'docs/two/a-plan.json',
+    'docs/two/b-plan.json',
+  ];
+  expect(planPathIn('docs/research-bells/bells-plan.json', files)).toBe(files[0]);
+  expect(planPathIn('./docs/research-bells/', files)).toBe(files[0]);
+  expect(planPathIn('docs/two', files)).toBeNull();
+  expect(planPathIn('docs/none', files)).toBeNull();
+});

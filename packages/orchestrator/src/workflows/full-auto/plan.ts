@@ -1,0 +1,58 @@
+/** The plan that a run carries out, as a file of the project. Pure. */
+import { z } from 'zod';
+
+/** The parts of a plan from which features are made; further ones are told to the agent as they are. */
+const planSchema = z.looseObject({
+  components: z.array(z.looseObject({ name: z.string() })),
+  tasks: z
+    .array(
+      z.looseObject({
+        id: z.string(),
+        title: z.string(),
+        description: z.string(),
+        component: z.string().nullable(),
+        dependencies: z.array(z.string()),
+      }),
+    )
+    .min(1),
+});
+
+/** Characters of a plan, at most. */
+const LONGEST_PLAN = 400_000;
+
+export type PlanRead = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly fault: string };
+
+/** @param path named in the fault */
+export function readPlan(path: string, text: string): PlanRead {
+  const fault = (why: string): PlanRead => ({ ok: false, fault: `${path} is no plan: ${why}` });
+  if (text.length > LONGEST_PLAN)
+    return fault(`it has ${text.length} characters, and at most ${LONGEST_PLAN} are taken.`);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    return fault(`it is not JSON (${error instanceof Error ? error.message : String(error)}).`);
+  }
+  const parsed = planSchema.safeParse(json);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const at = issue?.path.join('.') ?? '';
+    return fault(
+      `${at === '' ? '' : `${at}: `}${issue?.message ?? 'it has another shape'}. It needs "components" and "tasks".`,
+    );
+  }
+  return { ok: true, text: JSON.stringify(parsed.data, null, 1) };
+}
+
+/**
+ * The file that a person means by a path.
+ * @param named path of a plan, or of the folder in which it lies
+ * @param files of the project
+ * @returns `null`: there is none
+ */
+export function planPathIn(named: string, files: readonly string[]): string | null {
+  const path = named.replace(/^\.\//, '').replace(/\/{1,100}$/, '');
+  if (files.includes(path)) return path;
+  const inFolder = files.filter((file) => file.startsWith(`${path}/`) && file.endsWith('-plan.json'));
+  return inFolder.length === 1 ? (inFolder[0] ?? null) : null;
+}

@@ -1,0 +1,226 @@
+/** Types, signals and actions of the machine, and what its fragments read of the context. */
+import { assign, emit, enqueueActions, setup } from 'xstate';
+import type { CheckInput } from '../../activities/types.ts';
+import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
+import { activity, type StateMeta } from '../../core/definition.ts';
+import { bothEnds, oneChildActions } from '../parts/children.ts';
+import { callActions } from '../parts/costs.ts';
+import { evidenceActions } from '../parts/evidence.ts';
+import { approves, type Shown } from '../parts/gate.ts';
+import { budgetActions, notingActions } from '../parts/notes.ts';
+import { ownedFilesActions } from '../parts/owned-files.ts';
+import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
+import { publishingActions, publishingGuards, takingInActions } from '../parts/publishing.ts';
+import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import { clockActions } from '../parts/stage-clock.ts';
+import { wholeCheckActions } from '../parts/whole-check.ts';
+import type { FullAutoFact } from './events.ts';
+import { failuresOf, type Feature, named, nextFeature, passing, passText } from './features.ts';
+import { fullAutoFiles } from './files.ts';
+import type { FeatureAttempt, FullAutoActivities, FullAutoContext, FullAutoRunInput } from './types.ts';
+
+/** Signals that a full-auto run accepts. */
+export const fullAutoSignals = {
+  APPROVAL_GRANTED: decisionSignals.APPROVAL_GRANTED,
+  CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
+  RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
+  FIX_DECIDED: decisionSignals.FIX_DECIDED,
+  STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
+  BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
+  MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
+  RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
+};
+
+/** The ends of child runs, which are spawned and belong to no state. */
+type FeatureEnd =
+  | { readonly type: `xstate.done.actor.feature-${string}`; readonly output: ChildResult }
+  | { readonly type: `xstate.error.actor.feature-${string}`; readonly error: unknown };
+
+type FullAutoEvent = Extract<DecisionSignal, { type: keyof typeof fullAutoSignals }> | Forked | FeatureEnd;
+
+type Input<Name extends keyof FullAutoActivities> = FullAutoActivities[Name]['input'];
+type Output<Name extends keyof FullAutoActivities> = FullAutoActivities[Name]['output'];
+
+/** Id of the actor that is an attempt's child run. */
+export function actorOf({ iteration }: Pick<FeatureAttempt, 'iteration'>): string {
+  return `feature-${iteration}`;
+}
+
+const withParts = setup({
+  types: {
+    context: {} as FullAutoContext,
+    input: {} as FullAutoRunInput,
+    events: {} as FullAutoEvent,
+    emitted: {} as RunFact | FullAutoFact,
+    meta: {} as StateMeta<FullAutoContext>,
+  },
+  actors: {
+    prepare: activity<Input<'prepare'>, Output<'prepare'>>(),
+    readPlan: activity<Input<'readPlan'>, Output<'readPlan'>>(),
+    listFeatures: activity<Input<'listFeatures'>, Output<'listFeatures'>>(),
+    writeFiles: activity<Input<'writeFiles'>, Output<'writeFiles'>>(),
+    feature: childRun('build'),
+    watchFeature: watching(activity<Input<'watchFeature'>, Output<'watchFeature'>>()),
+    integrateChild: activity<Input<'integrateChild'>, Output<'integrateChild'>>(),
+    mergeChild: activity<Input<'mergeChild'>, Output<'mergeChild'>>(),
+    check: activity<CheckInput, Output<'check'>>(),
+    findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
+    integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
+    recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
+    takeIn: activity<Input<'takeIn'>, Output<'takeIn'>>(),
+    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
+    merge: activity<Input<'merge'>, Output<'merge'>>(),
+  },
+  delays: { ...pausingDelays },
+  guards: { ...pausingGuards, ...publishingGuards },
+  actions: {
+    ...budgetActions<FullAutoContext, FullAutoEvent>(),
+    ...callActions<FullAutoContext, FullAutoEvent>(),
+    ...clockActions<FullAutoContext, FullAutoEvent>(),
+    ...evidenceActions<FullAutoContext, FullAutoEvent>(),
+    ...notingActions<FullAutoContext, FullAutoEvent>(),
+    ...oneChildActions<FullAutoContext, FullAutoEvent, FeatureAttempt>(actorOf),
+    ...ownedFilesActions<FullAutoContext, FullAutoEvent>(),
+    ...pausingActions<FullAutoContext, FullAutoEvent>(),
+    ...publishingActions<FullAutoContext, FullAutoEvent>(),
+    ...takingInActions<FullAutoContext, FullAutoEvent>(),
+    ...wholeCheckActions<FullAutoContext, FullAutoEvent>(),
+  },
+});
+
+export const failedAt = pausesAt('#full-auto.paused');
+
+export const shownResult = ({ codeTree, concerns }: FullAutoContext): Shown => ({ codeTree, concerns });
+
+export const isAtLimit = ({ iterations, iterationLimit }: FullAutoContext): boolean => iterations >= iterationLimit;
+
+export const featureOf = ({ features }: Pick<FullAutoContext, 'features'>, id: string): Feature | undefined =>
+  features.find((feature) => feature.id === id);
+
+/** Attempts at a feature that came to nothing. */
+const triedOf = ({ tried }: FullAutoContext, id: string): { readonly attempts: number; readonly hint: string } =>
+  (Object.hasOwn(tried, id) ? tried[id] : undefined) ?? { attempts: 0, hint: '' };
+
+/** Characters of a reason that the run's events keep. */
+const LONGEST_REASON = 500;
+export const shortened = (text: string): string =>
+  text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON).toWellFormed()}…` : text;
+
+/** The attempt came to nothing: its error is told to the next one, and after the last one the feature is skipped. */
+function failed(context: FullAutoContext, why: string): Partial<FullAutoContext> {
+  const { ended, skipped, tried, log, input } = context;
+  if (ended === null) return {};
+  const attempts = triedOf(context, ended.feature).attempts + 1;
+  const isLast = attempts >= input.maxAttempts;
+  const [first = ''] = why.split('\n');
+  const reason = isLast ? `it failed ${attempts} times. The last time: ${shortened(first)}` : shortened(first);
+  return {
+    ended: null,
+    integrated: null,
+    tried: { ...tried, [ended.feature]: { attempts, hint: bothEnds(why) } },
+    skipped: isLast ? { ...skipped, [ended.feature]: reason } : skipped,
+    log: [...log, { feature: ended.feature, outcome: isLast ? 'skipped' : 'failed', reason }],
+  };
+}
+
+export const progress = (context: Pick<FullAutoContext, 'features'>) =>
+  ({ type: 'PROGRESS_CHANGED', done: passing(context), total: context.features.length }) as const;
+
+/** `5 of 8 features pass, completed with failures.` */
+export function doneText(context: FullAutoContext): string {
+  return `${passText(context)}${failuresOf(context).length === 0 ? '' : ', completed with failures'}.`;
+}
+
+export const fullAutoSetup = withParts.extend({
+  guards: { namesTheResult: approves(shownResult) },
+  actions: {
+    /** Starts the child run of the next feature. */
+    startFeature: enqueueActions(({ enqueue, context }) => {
+      const feature = nextFeature(context);
+      if (feature === undefined) return;
+      const iteration = context.iterations + 1;
+      const attempt: FeatureAttempt = { feature: feature.id, iteration };
+      enqueue.spawnChild('feature', { id: actorOf(attempt), input: childRequest(context, feature, iteration) });
+      enqueue.assign({ iterations: iteration, open: attempt, ended: null, integrated: null });
+      enqueue.emit({
+        type: 'FEATURE_CHANGED',
+        feature: feature.id,
+        name: feature.name,
+        status: 'started',
+        iteration,
+        reason: '',
+      });
+    }),
+    /** The attempt that has ended came to nothing. */
+    failFeature: enqueueActions(({ enqueue, context }, { why }: { why: string }) => {
+      const { ended } = context;
+      if (ended === null) return;
+      const change = failed(context, why);
+      const { outcome = 'failed', reason = '' } = change.log?.at(-1) ?? {};
+      enqueue.assign(change);
+      enqueue.emit({
+        type: 'FEATURE_CHANGED',
+        feature: ended.feature,
+        name: featureOf(context, ended.feature)?.name ?? '',
+        status: outcome,
+        iteration: ended.iteration,
+        reason,
+      });
+    }),
+    /** The server alone sets `passes`: the result has green evidence and is on the run's branch. */
+    passFeature: enqueueActions(({ enqueue, context }) => {
+      const { ended } = context;
+      if (ended === null) return;
+      const features = context.features.map((feature) =>
+        feature.id === ended.feature ? { ...feature, passes: true } : feature,
+      );
+      enqueue.assign({
+        features,
+        ended: null,
+        integrated: null,
+        log: [...context.log, { feature: ended.feature, outcome: 'passes', reason: '' }],
+      });
+      enqueue.emit({
+        type: 'FEATURE_CHANGED',
+        feature: ended.feature,
+        name: featureOf(context, ended.feature)?.name ?? '',
+        status: 'passes',
+        iteration: ended.iteration,
+        reason: '',
+      });
+      enqueue.emit(progress({ features }));
+    }),
+    /** A person has the features that failed tried again, as often as before. */
+    tryAgain: assign(({ context }) => ({
+      skipped: {},
+      tried: Object.fromEntries(
+        Object.entries(context.tried).map(([id, { hint }]) => [id, { attempts: 0, hint }] as const),
+      ),
+      iterationLimit: Math.max(context.iterationLimit, context.iterations + context.input.maxIterations),
+      isOver: false,
+    })),
+    reportValidation: emit(({ context }) => {
+      const codeTree = context.codeTree ?? '';
+      return context.failure === null
+        ? { type: 'VALIDATION_PASSED', codeTree, summary: `The checks pass on the result. ${doneText(context)}` }
+        : { type: 'VALIDATION_FAILED', codeTree, severity: 'major', summary: context.failure, feedback: '' };
+    }),
+  },
+});
+
+/** The request for a feature's child run. Its words are all that it knows of the plan and of earlier attempts. */
+function childRequest(context: FullAutoContext, feature: Feature, iteration: number): ChildRequest {
+  const files = fullAutoFiles(context.input.topic);
+  const { hint } = triedOf(context, feature.id);
+  const parts = [
+    named(feature),
+    feature.description,
+    `It belongs to the component '${feature.component}' of the plan ${context.plan}, and is one feature of it: build this one and no other.`,
+    'Write the tests of this feature first, and see them fail. Then write as little code as makes them pass, and run the whole test suite.',
+    'Nobody answers questions: decide by yourself what the plan leaves open, and say what you decided.',
+    `The server keeps ${files.features}, ${files.init} and ${files.progress}: change none of them. It runs the checks itself, and only green ones let the feature pass.`,
+    ...context.notes.filter(({ kind }) => kind === 'message').map((note) => `Note of a person: ${note.text}`),
+    ...(hint === '' ? [] : [`An earlier attempt at this feature failed. What is known of it:\n${hint}`]),
+  ];
+  return { request: parts.join('\n\n').slice(0, 40_000).toWellFormed(), title: `${feature.id} ${iteration}` };
+}

@@ -1,0 +1,167 @@
+/** The data of a run: its input, its context, and what its activities take and give. All plain JSON. */
+import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
+import { z } from 'zod';
+import type { CommitOwnedInput, OwnedCommitted } from '../../activities/commit-owned-files.ts';
+import type { FindConcernsInput } from '../../activities/find-concerns.ts';
+import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
+import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/merge-child.ts';
+import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
+import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
+import type { RecordRunInput } from '../../activities/record-run.ts';
+import type {
+  Checked,
+  CheckInput,
+  Cost,
+  Note,
+  ProjectCommand,
+  Published,
+  Recorded,
+  RunHeader,
+} from '../../activities/types.ts';
+import type { ChildEnd } from '../parts/children.ts';
+import type { CallingContext } from '../parts/costs.ts';
+import type { Pause } from '../parts/pausing.ts';
+import type { PublishingContext } from '../parts/publishing.ts';
+import { researchFields } from '../parts/research-fields.ts';
+import type { Rested, WatchInput } from '../parts/watch-children.ts';
+import type { Feature, ListedFeature } from './features.ts';
+import type { Iteration } from './files.ts';
+
+export const fullAutoInputSchema = z.strictObject({
+  topic: researchFields.topic.meta({
+    title: 'Topic',
+    description: 'A short name. Plan, feature list and progress go to docs/research-<topic>/.',
+  }),
+  plan: z.string().trim().min(1).max(1_000).meta({
+    title: 'Plan',
+    description: 'Path of a plan in JSON, or of the folder docs/research-<topic> with one.',
+    repositoryFile: 'application/json',
+  }),
+  maxAttempts: z.number().int().min(1).max(10).default(3).meta({
+    title: 'Attempts at a feature',
+    description: 'Then it is skipped, and what depends on it is given up.',
+  }),
+  maxIterations: z.number().int().min(1).max(100).default(100).meta({
+    title: 'Iterations',
+    description: 'Attempts at features, at most.',
+  }),
+});
+export type FullAutoInputValues = z.infer<typeof fullAutoInputSchema>;
+
+/** The run's configuration with everything that this workflow asks of it. */
+export type FullAutoConfig = RunConfig & {
+  readonly trustMode: Readonly<Record<'implementation', 'auto' | 'manual'>>;
+  readonly modelRouting: Readonly<Record<'feature-lister', string>>;
+  /** Minutes. */
+  readonly timeoutMinutes: Readonly<Record<'validation', number>>;
+};
+
+export interface FullAutoRunInput extends Omit<RunStart, 'config'> {
+  readonly config: FullAutoConfig;
+  readonly runId: string;
+  readonly startedAt: string;
+}
+
+/** One attempt at a feature: a child run. */
+export type FeatureAttempt = {
+  readonly feature: string;
+  /** Counts all attempts of the run, from 1. */
+  readonly iteration: number;
+  /** Gate of its child run that a person was told of. Absent: it has not waited. */
+  readonly waitsAt?: string;
+};
+
+export interface FullAutoContext
+  extends RunHeader, CallingContext, Pick<PublishingContext, 'leftAsBranch' | 'publishedNote' | 'chosenCommit'> {
+  readonly input: FullAutoInputValues;
+  readonly config: FullAutoConfig;
+  readonly requestedConfig: RunConfigRequest;
+  readonly baseCommit: string;
+  /** Head of the run's branch in the mirror; empty before it exists. */
+  readonly head: string;
+  /** Tree of the code at `head`; `null` before it is known. */
+  readonly codeTree: string | null;
+  readonly excludePaths: readonly string[];
+  readonly setup: ProjectCommand | null;
+  /** `null`: the project has none. */
+  readonly test: ProjectCommand | null;
+  readonly notes: readonly Note[];
+  /** Path of the plan; empty before it is known. */
+  readonly plan: string;
+  /** In the order of the plan; empty before they are listed. */
+  readonly features: readonly Feature[];
+  /** What was wrong with the last list; empty for one that was taken. */
+  readonly faults: readonly string[];
+  /** Attempts at features that were begun. */
+  readonly iterations: number;
+  readonly iterationLimit: number;
+  /** Attempts at a feature that came to nothing since a person last decided, and the last error, by feature. */
+  readonly tried: Readonly<Record<string, { readonly attempts: number; readonly hint: string }>>;
+  /** Reasons, by feature. */
+  readonly skipped: Readonly<Record<string, string>>;
+  readonly log: readonly Iteration[];
+  /** The attempt under way. */
+  readonly open: FeatureAttempt | null;
+  /** The attempt that has ended and is not judged yet. */
+  readonly ended: (FeatureAttempt & ChildEnd) | null;
+  /** Merge of its result with the run's branch, once that is known. */
+  readonly integrated: ChildIntegrated | null;
+  /** Nothing more is begun. */
+  readonly isOver: boolean;
+  /** Why a person must look at the result; `null` without a reason. */
+  readonly failure: string | null;
+  readonly concerns: readonly Concern[];
+  readonly published: Published | null;
+  readonly merged: boolean;
+  readonly paused: Pause | null;
+  readonly resumedByItself?: number | undefined;
+}
+
+export type ListInput = RunHeader & {
+  readonly config: FullAutoConfig;
+  readonly head: string;
+  readonly baseCommit: string;
+  readonly excludePaths: readonly string[];
+  readonly notes: readonly Note[];
+  readonly call: number;
+  readonly plan: string;
+};
+
+export type WriteInput = CommitOwnedInput & {
+  readonly topic: string;
+  readonly plan: string;
+  readonly features: readonly Feature[];
+  readonly skipped: Readonly<Record<string, string>>;
+  readonly log: readonly Iteration[];
+  readonly isOver: boolean;
+  readonly setup: ProjectCommand | null;
+};
+
+export type FullAutoActivities = {
+  prepare: { input: PrepareInput; output: Prepared<FullAutoConfig> };
+  readPlan: {
+    input: RunHeader & { readonly head: string; readonly plan: string };
+    /** `fault`: why there is no plan; `null`: there is one. */
+    output: { readonly path: string; readonly fault: string | null; readonly codeTree: string };
+  };
+  listFeatures: {
+    input: ListInput;
+    output: {
+      readonly features: readonly ListedFeature[];
+      /** Empty for a list that can be carried out. */
+      readonly faults: readonly string[];
+      readonly cost: Cost;
+    };
+  };
+  writeFiles: { input: WriteInput; output: OwnedCommitted };
+  watchFeature: { input: WatchInput; output: Rested };
+  integrateChild: { input: MergeChildInput; output: ChildIntegrated };
+  mergeChild: { input: MergeChildInput; output: ChildMerged };
+  check: { input: CheckInput; output: Checked };
+  findConcerns: { input: FindConcernsInput; output: { readonly concerns: readonly Concern[] } };
+  integrate: { input: IntegrateInput; output: IntegratedBase };
+  recordRun: { input: RecordRunInput; output: Recorded };
+  takeIn: { input: TakeInInput; output: TakenIn };
+  pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
+  merge: { input: MergeInput; output: Merged };
+};

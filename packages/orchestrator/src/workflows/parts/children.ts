@@ -1,0 +1,88 @@
+/** One child run at a time in a machine: its end, and texts for the attempt after it. */
+import type { ActivityError } from '@autonomous/shared';
+import { enqueueActions, type EventObject, type MachineContext } from 'xstate';
+import type { ChildResult } from '../../core/child-runs.ts';
+import { changeOf } from './change.ts';
+import type { RunFact } from './signals.ts';
+
+/** What an ended attempt has beside the attempt itself. */
+export interface ChildEnd {
+  /** `null` where the child run gave no result. */
+  readonly childId: string | null;
+  /** Why there is no result; empty where there is one. */
+  readonly error: string;
+}
+
+export interface OneChildContext<Attempt extends object> {
+  /** The attempt under way. */
+  readonly open: Attempt | null;
+  /** The attempt that has ended and is not judged yet. */
+  readonly ended: (Attempt & ChildEnd) | null;
+}
+
+/** The actor that an event of its end names. */
+export const endedActor = (type: string): string => type.slice(type.indexOf('.actor.') + '.actor.'.length);
+
+/** The engine gives every failed activity and child run an error of this shape. */
+export const messageOf = (error: unknown): string => (error as ActivityError).message;
+
+/**
+ * Actions at the end of a child run.
+ * @param actorOf id of the actor that is an attempt's child run
+ */
+export function oneChildActions<
+  Context extends MachineContext & OneChildContext<Attempt>,
+  Event extends EventObject,
+  Attempt extends object,
+>(actorOf: (attempt: Attempt) => string) {
+  return {
+    /** The attempt under way has ended. An actor that is not its own changes nothing. */
+    keepChildEnd: enqueueActions<
+      Context,
+      Event,
+      ChildEnd & { type: string },
+      Event,
+      never,
+      never,
+      never,
+      never,
+      RunFact
+    >(({ enqueue, context }, { type, childId, error }) => {
+      const id = endedActor(type);
+      const { open } = context;
+      if (open === null || actorOf(open) !== id) return;
+      enqueue.assign(changeOf<Context, OneChildContext<Attempt>>({ open: null, ended: { ...open, childId, error } }));
+      enqueue.stopChild(id);
+    }),
+  };
+}
+
+/** Transitions of the machine itself: a child run may end in any state, also while its parent is paused. */
+export const childEnds = {
+  'xstate.done.actor.*': {
+    actions: {
+      type: 'keepChildEnd',
+      params: ({ event }: { readonly event: { readonly type: string; readonly output: ChildResult } }) => ({
+        type: event.type,
+        childId: event.output.runId,
+        error: '',
+      }),
+    },
+  },
+  'xstate.error.actor.*': {
+    actions: {
+      type: 'keepChildEnd',
+      params: ({ event }: { readonly event: { readonly type: string; readonly error: unknown } }) => ({
+        type: event.type,
+        childId: null,
+        error: messageOf(event.error),
+      }),
+    },
+  },
+} as const;
+
+/** A long text without its middle: its end says what failed. */
+export function bothEnds(text: string): string {
+  if (text.length <= 8_000) return text;
+  return `${text.slice(0, 2_000)}\n[…]\n${text.slice(-6_000)}`.toWellFormed();
+}

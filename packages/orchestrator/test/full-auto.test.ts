@@ -1,0 +1,242 @@
+/** Whole full-auto runs on a real server with real git: the list of the features, what becomes of each, and how a run ends. */
+import { Readable, Writable } from 'node:stream';
+import { expect, it, vi } from 'vitest';
+import { runCli } from '../src/cli/program.ts';
+import { aFullAuto, builds, EIGHT, feature, FOLDER, idOf, lists, TOPIC } from './full-auto.fixture.ts';
+import { asks, runs, when, writes } from './orchestrator.fixture.ts';
+
+vi.setConfig({ testTimeout: 300_000 });
+
+const all = (...numbers: readonly number[]) => numbers.map((number) => builds(number));
+
+it('given a list with a cycle, it is sent back once; a feature that fails three times is skipped, and its dependant is not reached', async () => {
+  const cycle = EIGHT.map((each) => (each.id === 'F003' ? { ...each, dependencies: [idOf(5)] } : each));
+  const server = await aFullAuto({
+    'feature-lister': [lists(cycle), when('F003 → F005 → F004 → F003 is a cycle', lists(EIGHT))],
+    implementer: [
+      // Later features stand first, since the memory of the project names those before.
+      ...all(8, 7, 6),
+      when('F004 Sound 4\n', runs('true')),
+      ...all(3, 2, 1),
+    ],
+  });
+  const run = await server.begin();
+  const done = await server.ends(run);
+
+  expect(await server.payloads(run.id, 'FEATURE_LIST_REFUSED' as never)).toEqual([
+    { faults: expect.stringContaining('F003 → F005 → F004 → F003 is a cycle of dependencies') },
+  ]);
+  expect(await server.changes(run.id)).toEqual([
+    'F001 passes',
+    'F002 passes',
+    'F003 passes',
+    'F004 failed',
+    'F004 failed',
+    'F004 skipped',
+    'F006 passes',
+    'F007 passes',
+    'F008 passes',
+  ]);
+  expect(done.failures).toEqual([
+    expect.stringMatching(/^F004 Sound 4 is skipped: it failed 3 times\./),
+    'F005 Sound 5 cannot be reached: it depends on F004, which is skipped.',
+  ]);
+  expect(done.progress).toEqual({ done: 6, total: 8 });
+  expect(await server.passes(run.branch)).toEqual({
+    F001: true,
+    F002: true,
+    F003: true,
+    F004: false,
+    F005: false,
+    F006: true,
+    F007: true,
+    F008: true,
+  });
+  const progress = await server.mirror('show', `${run.branch}:${FOLDER}/progress.txt`);
+  expect(progress).toContain('6 of 8 features pass. Completed with failures.');
+  expect(progress).toContain('[ ] F005 Sound 5: cannot be reached: it depends on F004');
+  expect(progress).toContain('6. F004 skipped: it failed 3 times');
+  expect(await server.file(run.branch, 'sound8.sh')).toBe('echo 8\n');
+  expect(await server.file('main', 'sound8.sh')).toBeNull();
+  const end = (await server.payloads(run.id, 'RUN_COMPLETED'))[0];
+  expect(end?.summary).toContain('6 of 8 features pass, completed with failures.');
+  const children = (await server.client.listRuns({ parentId: run.id })).items;
+  const third = children.find(({ originalRequest }) => originalRequest.includes('An earlier attempt'));
+  expect(third?.originalRequest).toContain('the agent changed no file');
+  expect(third?.originalRequest).toContain('Write the tests of this feature first');
+});
+
+it('given features that all pass, the run completes as a success and is merged without a word of a person', async () => {
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(2, 1), feature(1)])],
+    implementer: all(2, 1),
+  });
+  const run = await server.begin({}, { git: { autoMerge: true } });
+  const done = await server.ends(run);
+  expect(done.failures).toBeUndefined();
+  expect(done.merged?.baseBranch).toBe('main');
+  expect(await server.changes(run.id)).toEqual(['F001 passes', 'F002 passes']);
+  expect(await server.file('main', 'sound2.sh')).toBe('echo 2\n');
+  const list = JSON.parse((await server.file('main', `${FOLDER}/feature-list.json`)) ?? '') as { features: object[] };
+  expect(list.features).toEqual([
+    { ...feature(2, 1), passes: true },
+    { ...feature(1), passes: true },
+  ]);
+  expect(await server.file('main', `${FOLDER}/init.sh`)).toContain('#!/bin/sh\n');
+});
+
+it('given a result with failures that would be merged, a person decides: what failed is tried again, or the branch is left', async () => {
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1), feature(2)])],
+    implementer: [
+      when('A person knows better', writes({ 'sound2.sh': 'echo 2\n' })),
+      when('F002 Sound 2\n', runs('true')),
+      ...all(1),
+    ],
+  });
+  const run = await server.begin({ maxAttempts: 1 }, { git: { autoMerge: true } });
+  const { gate } = await server.until(run, { gate: 'full_auto_result' });
+  expect(gate?.summary).toBe('1 of 2 features pass, completed with failures. Merge it into main?');
+  expect(gate?.details['failures']).toEqual([expect.stringContaining('F002 Sound 2 is skipped')]);
+  expect(await server.file('main', 'sound1.sh')).toBeNull();
+  await server.decide(run, { decision: 'retry', notes: 'A person knows better' });
+  const done = await server.ends(run);
+  expect(done.failures).toBeUndefined();
+  expect(await server.file('main', 'sound2.sh')).toBe('echo 2\n');
+});
+
+it('given a result with failures, the person who leaves the branch merges nothing', async () => {
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1), feature(2)])],
+    implementer: [when('F002 Sound 2\n', runs('true')), ...all(1)],
+  });
+  const run = await server.begin({ maxAttempts: 1 }, { git: { autoMerge: true } });
+  await server.until(run, { gate: 'full_auto_result' });
+  await server.decide(run, { decision: 'accept', reason: 'I look at it tomorrow.' });
+  const done = await server.ends(run);
+  expect(done).toMatchObject({ published: { pushed: true }, failures: [expect.stringContaining('F002')] });
+  expect(done.merged).toBeUndefined();
+  expect(await server.file('main', 'sound1.sh')).toBeNull();
+});
+
+it('given an agent that sets passes itself, its edit is undone and told, and the server sets its own', async () => {
+  const claim = JSON.stringify({
+    features: [
+      { ...feature(1), passes: true },
+      { ...feature(2), passes: true },
+    ],
+  });
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1), feature(2)])],
+    implementer: [
+      when('F002 Sound 2\n', runs('true')),
+      builds(1, { [`${FOLDER}/feature-list.json`]: claim, [`${FOLDER}/progress.txt`]: 'All done.\n' }),
+    ],
+  });
+  const run = await server.begin({ maxAttempts: 1 });
+  await server.until(run, { status: 'completed' });
+  expect(await server.passes(run.branch)).toEqual({ F001: true, F002: false });
+  const children = (await server.client.listRuns({ parentId: run.id })).items;
+  const notices = children.flatMap(({ notices: each }) => each).join('\n');
+  expect(notices).toContain(`${FOLDER}/feature-list.json`);
+  expect(await server.mirror('show', `${run.branch}:${FOLDER}/progress.txt`)).not.toContain('All done.');
+});
+
+it('given a feature that its agent calls done with red checks, it does not pass', async () => {
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1)])],
+    implementer: Array.from({ length: 10 }, () =>
+      writes({ 'app.sh': 'echo goodbye\n' }, { summary: 'All tests pass.' }),
+    ),
+  });
+  const run = await server.begin({ maxAttempts: 1 }, { maxFixAttempts: 1 });
+  const done = await server.ends(run);
+  expect(await server.changes(run.id)).toEqual(['F001 skipped']);
+  expect(done.failures).toHaveLength(1);
+  expect(done.published ?? null).toBeNull();
+  expect(await server.mirror('show', `${run.branch}:app.sh`)).toBe('echo hello\n');
+});
+
+it('given an agent that asks, nobody is waited for: the question is told to the next attempt', async () => {
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1)])],
+    implementer: [
+      when('Which sound?', writes({ 'sound1.sh': 'echo 1\n' })),
+      when('F001 Sound 1\n', asks({ question: 'Which sound?' })),
+    ],
+  });
+  const run = await server.begin();
+  await server.until(run, { status: 'completed' });
+  expect(await server.changes(run.id)).toEqual(['F001 failed', 'F001 passes']);
+});
+
+it('given a limit of iterations, what is left is named as not begun', async () => {
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1), feature(2)])],
+    implementer: all(2, 1),
+  });
+  const run = await server.begin({ maxIterations: 1 });
+  const done = await server.ends(run);
+  expect(done.failures).toEqual(['F002 Sound 2 was not begun: the iterations were used up.']);
+  const [end] = (await server.payloads(run.id, 'FEATURES_ENDED' as never)) as unknown as { kind: string }[];
+  expect(end?.kind).toBe('iterations');
+});
+
+it('given a list with a cycle twice, a person is asked, and a retry lists anew with the note', async () => {
+  const circle = [feature(1, 2), feature(2, 1)];
+  const server = await aFullAuto({
+    'feature-lister': [lists(circle), lists(circle), when('One feature is enough', lists([feature(1)]))],
+    implementer: all(1),
+  });
+  const run = await server.begin();
+  const { gate } = await server.until(run, { gate: 'pause' });
+  expect(gate?.summary).toContain('F001 → F002 → F001 is a cycle of dependencies');
+  await server.decide(run, { decision: 'retry', notes: 'One feature is enough' });
+  await server.until(run, { status: 'completed' });
+  expect(await server.passes(run.branch)).toEqual({ F001: true });
+});
+
+it('refuses a plan that is not there or has another shape, and says what to do', async () => {
+  const server = await aFullAuto({}, { files: { 'docs/other.json': '{"components": []}\n' } });
+  const missing = await server.begin({ plan: 'docs/none' });
+  expect((await server.ends(missing, 'failed')).failure).toContain("The project has no plan 'docs/none'");
+  const other = await server.begin({ plan: 'docs/other.json' });
+  expect((await server.ends(other, 'failed')).failure).toContain('docs/other.json is no plan: tasks');
+});
+
+it('ends at the command line with 1 where features fail, and with 2 where the iterations are used up', async () => {
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1), feature(2)])],
+    implementer: [when('F002 Sound 2\n', runs('true')), ...all(1)],
+  });
+  const call = async (...words: readonly string[]) => {
+    let said = '';
+    const into = new Writable({
+      write(chunk: Buffer, _encoding, done) {
+        said += chunk.toString();
+        done();
+      },
+    });
+    const { token, server: http } = server.orchestrator;
+    const exitCode = await runCli(words, {
+      stdin: Readable.from([]),
+      stdout: into,
+      stderr: into,
+      env: { AUTONOMOUS_TOKEN: token, AUTONOMOUS_SERVER: http.url },
+      cwd: server.folder,
+      program: 'autonomous',
+    });
+    return { exitCode, said };
+  };
+  const run = (...more: readonly string[]) =>
+    call('full-auto', TOPIC, 'Build the sounds', '--plan', FOLDER, '--project', server.project.id, ...more);
+  const failed = await run('--attempts', '1');
+  expect(failed).toMatchObject({ exitCode: 1, said: expect.stringContaining('completed with failures') });
+  expect(failed.said).toContain('F002 Sound 2 is skipped');
+  expect((await call('list')).said).toContain('completed with failures');
+  expect((await run('--max-iterations', '1')).exitCode).toBe(2);
+  expect(await call('full-auto', TOPIC)).toMatchObject({
+    exitCode: 64,
+    said: expect.stringContaining('--plan'),
+  });
+});
