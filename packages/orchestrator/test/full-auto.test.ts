@@ -237,6 +237,6 @@ it('ends at the command line with 1 where features fail, and with 2 where the it
   expect((await run('--max-iterations', '1')).exitCode).toBe(2);
   expect(await call('full-auto', TOPIC)).toMatchObject({
     exitCode: 64,
-    said: expect.stringContaining('--plan'),
+    said: expect.stringContaining('Say what is to be built'),
   });
 });

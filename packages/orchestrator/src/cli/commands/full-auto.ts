@@ -14,7 +14,7 @@ const WORKFLOW = 'full-auto';
 
 interface FullAutoOptions extends JsonOptions, EndOptions {
   readonly project?: string;
-  readonly plan: string;
+  readonly plan?: string;
   readonly attempts?: number;
   readonly maxIterations?: number;
   readonly review?: boolean;
@@ -26,8 +26,14 @@ interface FullAutoOptions extends JsonOptions, EndOptions {
 
 export function addFullAuto(line: CommandLine): void {
   const command = line
-    .client('full-auto <topic> [request...]', 'carries a plan out feature by feature and asks nobody until the end')
-    .requiredOption('--plan <path>', 'the plan in JSON, or its folder docs/research-TOPIC, in the repository')
+    .client(
+      'full-auto <topic> [request...]',
+      'researches, plans and builds feature by feature, and asks nobody until the end',
+    )
+    .option(
+      '--plan <path>',
+      'an existing plan in JSON, or its folder docs/research-TOPIC, in the repository; else it is researched and planned first',
+    )
     .option('--project <project>', 'id, name, path or URL; else the repository you stand in')
     .option('--attempts <count>', 'attempts at a feature; else 3', numberFrom(1, 10))
     .option('--max-iterations <count>', 'attempts at features in all; else 100', numberFrom(1, 100))
@@ -48,18 +54,18 @@ export function addFullAuto(line: CommandLine): void {
 async function fullAuto(io: CliIo, topic: string, request: string, options: FullAutoOptions): Promise<number> {
   const { plan, attempts: maxAttempts, maxIterations, json = false } = options;
   if (request.trim() === '')
-    throw new UsageError(`Say what is to be built: ${io.program} full-auto "${topic}" "Your request" --plan ${plan}`);
+    throw new UsageError(`Say what is to be built: ${io.program} full-auto "${topic}" "Your request"`);
   const config = await configOf(io, options);
   const client = await connect(io, options.server);
   const project = await findProject(client, io, options.project);
   const given = Object.fromEntries(
-    Object.entries({ maxAttempts, maxIterations }).filter(([, value]) => value !== undefined),
+    Object.entries({ plan, maxAttempts, maxIterations }).filter(([, value]) => value !== undefined),
   );
   const launched = await launchOn(client, io, project, {
     workflow: WORKFLOW,
     request,
     config,
-    input: { topic, plan, ...given },
+    input: { topic, ...given },
   }).catch((error: unknown) => refusedBeside(io, error));
   if (options.detach) {
     if (json) sayJson(io, launched);

@@ -13,6 +13,7 @@ export const fullAuto: Workflow = {
   roles,
   stages: [
     { name: 'preparation', title: 'Preparation' },
+    { name: 'research', title: 'Research and plan' },
     { name: 'planning', title: 'Feature list' },
     { name: 'implementation', title: 'Features' },
     { name: 'validation', title: 'Verification', timeoutMinutes: 30 },

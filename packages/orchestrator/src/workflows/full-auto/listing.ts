@@ -12,7 +12,11 @@ export const readingPlan = fullAutoSetup.createStateConfig({
   invoke: {
     id: 'readPlan',
     src: 'readPlan',
-    input: ({ context }) => ({ ...headerOf(context), head: context.head, plan: context.input.plan }),
+    input: ({ context }) => ({
+      ...headerOf(context),
+      head: context.head,
+      plan: context.input.plan ?? context.research?.plan ?? '',
+    }),
     onDone: [
       {
         guard: ({ event }) => event.output.fault !== null,

@@ -1,5 +1,5 @@
 /**
- * A full-auto run: an agent turns the plan into features, each of which is a child run on top of those before it. The server
+ * A full-auto run: a topic is researched and planned where no plan is named; an agent turns the plan into features, each of which is a child run on top of those before it. The server
  * alone says which of them pass. The whole is published as any other change.
  */
 import { enqueueActions } from 'xstate';
@@ -13,6 +13,7 @@ import { awaitingResult, ending, publishing, validation } from './ending.ts';
 import { failuresOf } from './features.ts';
 import { implementing } from './implementing.ts';
 import { listing, readingPlan, writing } from './listing.ts';
+import { researching } from './researching.ts';
 import { doneText, failedAt, fullAutoSetup } from './setup.ts';
 import { type FullAutoContext, fullAutoInputSchema, type FullAutoRunInput } from './types.ts';
 
@@ -23,7 +24,7 @@ const preparing = fullAutoSetup.createStateConfig({
     src: 'prepare',
     input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
     onDone: {
-      target: 'readingPlan',
+      target: 'researching',
       actions: enqueueActions(({ enqueue, event }) => {
         const { config, baseCommit, excludePaths, setup, test, notices } = event.output;
         enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths, setup, test });
@@ -44,6 +45,7 @@ export const fullAutoMachine = fullAutoSetup.createMachine({
       initial: 'preparing',
       states: {
         preparing,
+        researching,
         readingPlan,
         listing,
         writing,
@@ -101,6 +103,7 @@ function initialContext(input: FullAutoRunInput): FullAutoContext {
     test: null,
     notes: [],
     calls: {},
+    research: null,
     plan: '',
     features: [],
     faults: [],

@@ -17,7 +17,7 @@ import { wholeCheckActions } from '../parts/whole-check.ts';
 import type { FullAutoFact } from './events.ts';
 import { failuresOf, type Feature, named, nextFeature, passing, passText } from './features.ts';
 import { fullAutoFiles } from './files.ts';
-import type { FeatureAttempt, FullAutoActivities, FullAutoContext, FullAutoRunInput } from './types.ts';
+import type { FeatureAttempt, FullAutoActivities, FullAutoContext, FullAutoRunInput, PlannedOutput } from './types.ts';
 
 /** Signals that a full-auto run accepts. */
 export const fullAutoSignals = {
@@ -59,6 +59,7 @@ const withParts = setup({
     readPlan: activity<Input<'readPlan'>, Output<'readPlan'>>(),
     listFeatures: activity<Input<'listFeatures'>, Output<'listFeatures'>>(),
     writeFiles: activity<Input<'writeFiles'>, Output<'writeFiles'>>(),
+    researchAndPlan: childRun<ChildRequest, PlannedOutput>('research-and-plan'),
     feature: childRun('build'),
     watchFeature: watching(activity<Input<'watchFeature'>, Output<'watchFeature'>>()),
     integrateChild: activity<Input<'integrateChild'>, Output<'integrateChild'>>(),

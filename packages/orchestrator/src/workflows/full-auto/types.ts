@@ -32,9 +32,10 @@ export const fullAutoInputSchema = z.strictObject({
     title: 'Topic',
     description: 'A short name. Plan, feature list and progress go to docs/research-<topic>/.',
   }),
-  plan: z.string().trim().min(1).max(1_000).meta({
-    title: 'Plan',
-    description: 'Path of a plan in JSON, or of the folder docs/research-<topic> with one.',
+  plan: z.string().trim().min(1).max(1_000).optional().meta({
+    title: 'Existing plan',
+    description:
+      'Path of a plan in JSON, or of the folder docs/research-<topic> with one. Empty: the topic is researched and planned first.',
     repositoryFile: 'application/json',
   }),
   maxAttempts: z.number().int().min(1).max(10).default(3).meta({
@@ -86,6 +87,8 @@ export interface FullAutoContext
   /** `null`: the project has none. */
   readonly test: ProjectCommand | null;
   readonly notes: readonly Note[];
+  /** The child run that researched and planned, and the path of its plan. `null`: there is none, or not yet. */
+  readonly research: { readonly childId: string; readonly plan: string } | null;
   /** Path of the plan; empty before it is known. */
   readonly plan: string;
   /** In the order of the plan; empty before they are listed. */
@@ -116,6 +119,12 @@ export interface FullAutoContext
   readonly paused: Pause | null;
   readonly resumedByItself?: number | undefined;
 }
+
+/** Output of a run of `research-and-plan`, as far as it is read here. */
+export type PlannedOutput = {
+  /** Path of the plan as JSON. */
+  readonly planData: string;
+};
 
 export type ListInput = RunHeader & {
   readonly config: FullAutoConfig;

@@ -47,11 +47,13 @@ const owned = (commit = 'c-list'): JsonObject => ({
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
   new DrivenRun(fullAutoV1).begin('Build the sounds', { ...config, ...change }, 'autonomous/r-sounds', {
     topic: 'Sounds',
-    plan: 'docs/research-sounds',
+    ...(input['plan'] === null ? {} : { plan: 'docs/research-sounds' }),
     maxAttempts: 3,
     maxIterations: 100,
-    ...input,
+    ...without(input, 'plan'),
   });
+const without = (record: JsonObject, key: string): JsonObject =>
+  Object.fromEntries(Object.entries(record).filter(([each]) => each !== key));
 const prepared = (change: object = {}, input: JsonObject = {}, more: JsonObject = {}): DrivenRun =>
   started(change, input).ended('prepare', {
     baseCommit: 'base',
@@ -62,6 +64,11 @@ const prepared = (change: object = {}, input: JsonObject = {}, more: JsonObject 
     test,
     autoRetry: true,
     ...more,
+  });
+const researched = (): DrivenRun =>
+  prepared({}, { plan: null }).ended('research-and-plan', {
+    ...child(0),
+    output: { planData: 'docs/research-sounds/sounds-plan.json' },
   });
 const planned = (run: DrivenRun): DrivenRun =>
   run.ended('readPlan', { path: 'docs/research-sounds/sounds-plan.json', fault: null, codeTree: 't-before' });
@@ -151,6 +158,9 @@ const way = (run: DrivenRun, activity: string, reason: string, chosen: string): 
 /** Runs whose next activity fails. */
 const failing: Readonly<Record<string, () => DrivenRun>> = {
   prepare: () => started(),
+  'research-and-plan': () => prepared({}, { plan: null }),
+  integratePlan: () => researched(),
+  mergePlan: () => researched().ended('integratePlan', integrated()),
   readPlan: () => prepared(),
   'feature-lister': () => planned(prepared()),
   writeFiles: () => listed(planned(prepared()), [feature('F1')]),
@@ -174,6 +184,10 @@ export const scenarios: Scenarios = {
   'one feature merged': () => toMerge().ended('merge', { merged: true, commit: 'c-main', strategy: 'squash' }),
   'two features, the second on top of the first': () =>
     pushed(verified(over(passed(passed(begun([feature('F2', 'F1'), feature('F1')])), 2)))),
+  'a topic is researched and planned first': () =>
+    written(
+      listed(planned(researched().ended('integratePlan', integrated()).ended('mergePlan', moved)), [feature('F1')]),
+    ),
   'no plan': () =>
     prepared().ended('readPlan', { path: 'docs/none', fault: 'There is no plan.', codeTree: 't-before' }),
   'a cycle is sent back once': () =>

@@ -1,0 +1,66 @@
+/** Without a plan: a child run researches the topic and plans, and its documents come into the run's branch. */
+import { assign } from 'xstate';
+import { headerOf } from '../parts/run-context.ts';
+import { failedAt, fullAutoSetup } from './setup.ts';
+import type { FullAutoContext } from './types.ts';
+
+const mergeInput = (context: FullAutoContext) => ({
+  ...headerOf(context),
+  head: context.head,
+  childId: context.research?.childId ?? '',
+});
+
+export const researching = fullAutoSetup.createStateConfig({
+  meta: { status: 'running', stage: 'research' },
+  initial: 'choosing',
+  states: {
+    choosing: {
+      always: [
+        { guard: ({ context }) => context.input.plan !== undefined, target: '#full-auto.active.readingPlan' },
+        { target: 'planning' },
+      ],
+    },
+    planning: {
+      invoke: {
+        id: 'research-and-plan',
+        src: 'researchAndPlan',
+        input: ({ context }) => ({
+          request: [
+            context.request,
+            ...context.notes.filter(({ kind }) => kind === 'message').map((note) => `Note of a person: ${note.text}`),
+          ].join('\n\n'),
+          title: `plan of ${context.input.topic}`,
+          input: { topic: context.input.topic },
+        }),
+        onDone: {
+          target: 'integrating',
+          actions: assign({
+            research: ({ event }) => ({ childId: event.output.runId, plan: event.output.output.planData }),
+          }),
+        },
+        onError: failedAt('research'),
+      },
+    },
+    integrating: {
+      invoke: {
+        id: 'integratePlan',
+        src: 'integrateChild',
+        input: ({ context }) => mergeInput(context),
+        onDone: 'moving',
+        onError: failedAt('research'),
+      },
+    },
+    moving: {
+      invoke: {
+        id: 'mergePlan',
+        src: 'mergeChild',
+        input: ({ context }) => mergeInput(context),
+        onDone: {
+          target: '#full-auto.active.readingPlan',
+          actions: assign({ head: ({ event }) => event.output.commit }),
+        },
+        onError: failedAt('research'),
+      },
+    },
+  },
+});
