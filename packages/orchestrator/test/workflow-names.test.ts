@@ -65,6 +65,11 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'the trust mode of workflows whose result is documents',
   },
   {
+    path: 'orchestrator/src/workflows/index.ts',
+    names: ['research'],
+    reason: 'the workflow research, which has the name of a stage of full-auto',
+  },
+  {
     path: 'orchestrator/src/cli/commands/full-auto.ts',
     names: ['full-auto', 'plan', 'implementation', 'FEATURES_ENDED'],
     reason: 'the command of the workflow full-auto',

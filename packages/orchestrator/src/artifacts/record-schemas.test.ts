@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { featureListJsonSchema } from '../workflows/full-auto/features.ts';
 import { roadmapJsonSchema } from '../workflows/roadmap-item/roadmap-file.ts';
 import { extendMemory } from './memory.ts';
 import { jsonSchemaOf, memoryFrontMatterSchema, RECORD_SCHEMAS } from './record-schemas.ts';
@@ -13,6 +14,7 @@ const FOLDER = fileURLToPath(new URL('../../../../docs/schemas/', import.meta.ur
 const SCHEMAS: Readonly<Record<string, object>> = {
   ...Object.fromEntries(Object.keys(RECORD_SCHEMAS).map((name) => [name, jsonSchemaOf(name)])),
   roadmap: roadmapJsonSchema(),
+  'feature-list': featureListJsonSchema(),
 };
 
 // UPDATE_SCHEMAS=1 writes them anew, for the formatter to put in order.
