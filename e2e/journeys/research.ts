@@ -65,7 +65,7 @@ async function startServer(stage: Stage): Promise<Server> {
   stage.atEnd(() => web.close());
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-research-'));
   stage.atEnd(() => rm(folder, { recursive: true, force: true }));
-  return stage.startServer({ env: { ...web.env, AUTONOMOUS_SCRIPT: await web.scriptIn(folder, SCRIPT) } });
+  return stage.startServer({ env: { ...web.env, AUTONOMOUS_SCRIPT: await web.scriptIn(folder, SCRIPT, null) } });
 }
 
 /** Rounds, plot, sources and what else is known of the run. */

@@ -26,6 +26,7 @@ import { addBacklog } from './commands/backlog.ts';
 import { addPlan } from './commands/plan.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addReject } from './commands/reject.ts';
+import { addContinue } from './commands/continue.ts';
 import { addRetry } from './commands/retry.ts';
 import { addFullAuto } from './commands/full-auto.ts';
 import { addResearch } from './commands/research.ts';
@@ -58,6 +59,7 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addFullAuto,
   addHook,
   addWatch,
+  addContinue,
   addApprove,
   addReject,
   addAnswer,

@@ -18,7 +18,7 @@ export function addWatch(line: CommandLine): void {
 }
 
 /** On a terminal it shows what others decide until the run ends; a script gets its turn back when a person is needed. */
-async function watch(io: CliIo, given: string | undefined, options: JsonOptions): Promise<number> {
+export async function watch(io: CliIo, given: string | undefined, options: JsonOptions): Promise<number> {
   const client = await connect(io, options.server);
   const runId = given ?? (await client.listRuns({ limit: 1 })).items[0]?.id;
   if (runId === undefined) throw new UsageError('There is no run to watch.');
