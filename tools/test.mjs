@@ -2,7 +2,7 @@
 /**
  * Runs the tests of the whole workspace once and ends with the line `N passed, N failed[, N skipped]`.
  * With `CI` set or `--no-skips`, a skipped test is a failure: what CI does not run, nobody runs. With `--sample`, of the slow
- * test files only those are run that the seed draws, and the last lines name the others.
+ * test files only those are run that the seed draws, and the others are named.
  *
  * Usage: node tools/test.mjs [--no-skips] [--sample SEED] [VITEST ARGUMENT ...]
  */
@@ -26,12 +26,13 @@ const summary = readSummary();
 rmSync(folder, { recursive: true, force: true });
 
 if (exitCode !== 0 && summary.failed.length === 0) summary.failed.push(`vitest itself ended with ${exitCode}`);
-list(summary.failed, 'Failed:');
+list(leftOut, `Slow tests that are not in the sample ${own.get('--sample')}:`);
 list(
   summary.skipped.map(({ name, reason }) => `${name}: ${reason}`),
   skipsFail ? 'Skipped, which fails this run:' : 'Skipped:',
 );
-list(leftOut, `Slow tests that are not in the sample ${own.get('--sample')}:`);
+// The last words: of a long log often only the end is kept.
+list(summary.failed, 'Failed:');
 console.log(
   `${summary.passed} passed, ${summary.failed.length} failed` +
     (summary.skipped.length > 0 ? `, ${summary.skipped.length} skipped` : ''),

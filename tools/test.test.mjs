@@ -14,17 +14,19 @@ it('ends with the number of tests that passed', () => {
   expect(exitCode).toBe(0);
 });
 
-it('fails and names the failing test, the broken module and the stray error', () => {
+it('fails and names, at its end, the failing test, the broken module and hook, and the stray error, each with its message', () => {
   const { lines, exitCode } = runTests({
     'a.test.mjs': `it('breaks', () => { throw new Error('no'); });`,
     'b.test.mjs': `import './missing.mjs';`,
+    'd.test.mjs': `beforeAll(() => { throw new Error('not ready'); }); it('is never begun', () => {});`,
     'c.test.mjs': `it('leaks', async () => { Promise.reject(new Error('stray')); await new Promise(setImmediate); });`,
   });
   const output = lines.join('\n');
-  expect(output).toContain('a.test.mjs > breaks');
-  expect(output).toMatch(/^ {2}.*b\.test\.mjs$/m);
-  expect(output).toContain('unhandled error: stray');
-  expect(lines.at(-1)).toBe('1 passed, 3 failed');
+  expect(output).toContain('a.test.mjs > breaks: no');
+  expect(output).toMatch(/^ {2}.*b\.test\.mjs: .*missing\.mjs/m);
+  expect(output).toContain('d.test.mjs: not ready');
+  expect(lines.at(-2)).toContain('unhandled error: stray');
+  expect(lines.at(-1)).toBe('1 passed, 4 failed, 1 skipped');
   expect(exitCode).toBe(1);
 });
 

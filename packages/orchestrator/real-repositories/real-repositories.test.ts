@@ -11,7 +11,7 @@ import { countOf, tableOf } from './table.ts';
 import { tryRepository } from './try-repository.ts';
 
 const run = promisify(execFile);
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const TEST =
   "import assert from 'node:assert';\nimport { test } from 'node:test';\nimport { one } from '../src/one.mjs';\ntest('one', () => assert.equal(one, 1));\n";

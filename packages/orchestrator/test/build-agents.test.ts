@@ -13,7 +13,7 @@ import { startServerProcess } from './server-process.fixture.ts';
 const WORKSPACE = path.resolve(fileURLToPath(new URL('../../..', import.meta.url)));
 const PROGRAM = '/opt/workspace/packages/orchestrator/src/agents/acp/acp-agent.fixture.ts';
 const KEY = 'canary-0123456789';
-const WAIT = { timeout: 60_000, interval: 200 } as const;
+const WAIT = { timeout: 120_000, interval: 200 } as const;
 
 const EDIT: Step = { do: 'write', path: 'feature.sh', content: 'echo feature\n' };
 const DONE: Step = { do: 'write', path: RESULT_FILE, content: '{"summary":"The agent made it."}' };

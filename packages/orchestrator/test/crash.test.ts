@@ -22,7 +22,7 @@ const available = await createBubblewrapProvider().availability();
 // The runs check their code in sandboxes: only a machine that cannot run any skips this file, and says why.
 if (!available.ok) process.stderr.write(`crash tests are skipped: ${available.reason}. ${available.remedy}\n`);
 
-vi.setConfig({ maxConcurrency: 2, testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ maxConcurrency: 2, testTimeout: 300_000, hookTimeout: 180_000 });
 
 let compileCache: string;
 const it = test.extend<{ launch: (options?: Omit<LaunchOptions, 'compileCache'>) => Promise<RunUnderTest> }>({
@@ -222,7 +222,7 @@ describe.skipIf(!available.ok)('a run', () => {
       await run.untilProgress('implementer', 'tool_call', /test\/login\.test\.js/);
       const { end, tookMs, ...left } = await run.stop();
       expect(end).toEqual({ code: 0, signal: null });
-      expect(tookMs).toBeLessThan(10_000);
+      expect(tookMs).toBeLessThan(60_000);
       expect(left).toMatchObject({ state: 'implementation.implementing', activities: ['implementer'] });
 
       await run.restart();

@@ -12,7 +12,7 @@ import { type ServerProcess, startServerProcess } from './server-process.fixture
 
 const execute = promisify(execFile);
 // Each command and each start of a server is a process of its own.
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const ROOT = path.join(import.meta.dirname, '..', '..', '..');
 const EXAMPLE = path.join(ROOT, 'examples', 'own-workflow', 'workflow.ts');
@@ -300,7 +300,7 @@ it('stops a run that names what its workflow does not declare, before anything o
   const launch = (what: string): Promise<RunView> => client.launchRun({ workflow: 'computed', input: { what } });
   const rests = async (what: string): Promise<RunView> => {
     const { id } = await launch(what);
-    await expect.poll(async () => (await client.getRun(id)).status, { timeout: 30_000 }).not.toBe('running');
+    await expect.poll(async () => (await client.getRun(id)).status, { timeout: 120_000 }).not.toBe('running');
     return client.getRun(id);
   };
 

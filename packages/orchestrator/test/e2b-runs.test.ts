@@ -43,7 +43,7 @@ const MERGED_BY_A_PERSON = {
 };
 
 const E2B = { SANDBOX_PROVIDER: 'e2b', E2B_API_KEY: API_KEY, E2B_API_URL: e2b.url, E2B_SANDBOX_URL: e2b.url };
-const PATIENCE = { timeout: 60_000 };
+const PATIENCE = { timeout: 120_000 };
 
 function aServerWithE2b(options: FixtureOptions = {}) {
   return aServer({ ...options, env: { ...E2B, ...options.env } });

@@ -33,7 +33,7 @@ describe('a test command', () => {
     const command = `if [ -f feature.sh ]; then ${serving(mark)}; fi; sh test/app.test.sh`;
     const server = await aServer({ files: testedBy(command) });
     const run = await server.launch('Add the feature', { ...TRUSTED, timeoutMinutes: { validation: 0.4 } });
-    await vi.waitFor(() => expect(processesOf(mark)).toHaveLength(1), { timeout: 60_000, interval: 20 });
+    await vi.waitFor(() => expect(processesOf(mark)).toHaveLength(1), { timeout: 120_000, interval: 20 });
     const { gate } = await server.until(run, { gate: 'pause' });
     expect(gate).toMatchObject({ reason: 'timeout', stage: 'validation', decisions: ['retry', 'extend'] });
     for (const words of [
@@ -43,7 +43,7 @@ describe('a test command', () => {
       'Extend the stage for this run, or set defaultRunConfig.timeoutMinutes.validation',
     ])
       expect(gate?.summary).toContain(words);
-    await vi.waitFor(() => expect(processesOf(mark)).toEqual([]), { timeout: 20_000 });
+    await vi.waitFor(() => expect(processesOf(mark)).toEqual([]), { timeout: 120_000 });
     expect(await server.payloads(run.id, 'EVIDENCE_RECORDED')).toEqual([]);
   });
 

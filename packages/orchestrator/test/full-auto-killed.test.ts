@@ -9,7 +9,7 @@ import { aScriptOf, builds, feature, FOLDER, lists, PROJECT, TOPIC } from './ful
 import { git, makeRemote } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 /** The call takes its time, in which the server is killed. */
 const slowly = (call: ScriptCall): ScriptCall => {
@@ -42,7 +42,7 @@ test('goes on after kill -9 while the features are listed and while one is built
     onTestFinished(async () => void (await server.end('SIGKILL')));
     return { ...server, client: createClient({ baseUrl: server.url, token: server.token }) };
   };
-  const soon = { timeout: 60_000, interval: 100 };
+  const soon = { timeout: 120_000, interval: 100 };
 
   const first = await startOne();
   const project = await first.client.createProject({ name: 'notes', repository: remote });

@@ -43,7 +43,7 @@ async function fill(disk: string): Promise<void> {
 const until = async (client: Client, runId: string, isThere: (view: RunView) => boolean): Promise<void> => {
   let view: RunView | undefined;
   await expect
-    .poll(async () => isThere((view = await client.getRun(runId))), { timeout: 90_000 })
+    .poll(async () => isThere((view = await client.getRun(runId))), { timeout: 120_000 })
     .toBe(true)
     .catch((error: unknown) => {
       throw new Error(`run ${runId} is ${view?.status} at ${JSON.stringify(view?.gate)}`, { cause: error });
@@ -113,7 +113,7 @@ it(
     expect(['taken', 507]).toContain(approval);
 
     await rm(path.join(disk, 'filler'));
-    await expect.poll(async () => (await client.readiness()).ready, { timeout: 30_000 }).toBe(true);
+    await expect.poll(async () => (await client.readiness()).ready, { timeout: 120_000 }).toBe(true);
     if (approval === 507) await client.decideOpenGate(waiting.id, approved);
     // Sandboxes keep a reserve that is larger than this disk.
     await until(client, waiting.id, ({ gate }) => gate?.reason === 'storage_full');

@@ -9,7 +9,7 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { aScript, makeRemote, FILES } from './orchestrator.fixture.ts';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const CANARIES = {
   ANTHROPIC_API_KEY: `canary-model-${randomUUID()}`,
@@ -80,7 +80,7 @@ it('G07: a backup of database, mirrors and uploads has no key, no session and no
   const trustMode = { planning: 'auto' } as const;
   const run = await client.launchRun({ projectId, request: `The key is ${key}`, config: { trustMode } });
   await vi.waitUntil(async () => (await client.getRun(run.id)).status === 'completed', {
-    timeout: 60_000,
+    timeout: 120_000,
     interval: 100,
   });
 

@@ -6,7 +6,7 @@ import { type Client, createClient } from '@autonomous/shared/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const WORKFLOW = path.join(import.meta.dirname, 'hostile-work.fixture.ts');
 
 /** Starts the server on one data folder, again and again. */
@@ -69,7 +69,7 @@ it('a run whose work is under way at the third death of its server is quarantine
   expect(view).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
   expect(view.gate?.summary).toContain('at each of the last 3 crashes of the server');
   const other = await launch(client, 'ends');
-  await vi.waitFor(async () => expect((await client.getRun(other.id)).status).toBe('completed'), 30_000);
+  await vi.waitFor(async () => expect((await client.getRun(other.id)).status).toBe('completed'), 120_000);
   await server.end('SIGTERM');
 });
 
@@ -99,6 +99,6 @@ it('a run that takes its server down is found among others, which are not quaran
   expect(view.gate).toMatchObject({ reason: 'poisoned', decisions: ['retry'] });
   expect(view.gate?.summary).toContain('3 times as the only run');
   for (const { id } of others)
-    await vi.waitFor(async () => expect((await client.getRun(id)).status).toBe('completed'), 30_000);
+    await vi.waitFor(async () => expect((await client.getRun(id)).status).toBe('completed'), 120_000);
   await server.end('SIGTERM');
 }, 300_000);

@@ -9,7 +9,7 @@ import { openGitHubGround, SERVER_TOKEN } from '../src/forges/github/github.fixt
 import { aPlan, aScript, FILES, startServer, type StartedServer, writes } from './orchestrator.fixture.ts';
 
 const SECRET = 'a-secret-of-a-webhook';
-const PATIENCE = { timeout: 90_000, interval: 200 };
+const PATIENCE = { timeout: 120_000, interval: 200 };
 
 interface Comment {
   readonly body: string;

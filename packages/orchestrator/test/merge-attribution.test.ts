@@ -21,7 +21,7 @@ it('names the branch into which the account of the server merged it by hand betw
   const path = `/repos/acme/between/pulls/${number}/merge`;
   forge.ground.server.fail({ kind: 'status', status: 502 }, { method: 'PUT', path, times: 4 });
   await run.decide({ decision: 'approve' });
-  await vi.waitFor(() => expect(puts(path)).toBe(4), { timeout: 60_000, interval: 10 });
+  await vi.waitFor(() => expect(puts(path)).toBe(4), { timeout: 120_000, interval: 10 });
   const own = (route: string, body: object) =>
     forge.ground.server.as(SERVER_TOKEN, route.replace('PULL', `/repos/acme/between/pulls/${number}`), body);
   expect((await own('PATCH PULL', { base: 'release' })).status).toBe(200);
@@ -39,7 +39,7 @@ it('names the branch into which it merged, where somebody gave it another base i
   const path = `/repos/acme/moment/pulls/${number}/merge`;
   forge.ground.server.fail({ kind: 'secondary', retryAfterSeconds: 3 }, { method: 'PUT', path, times: 1 });
   await run.decide({ decision: 'approve' });
-  await vi.waitFor(() => expect(puts(path)).toBe(1), { timeout: 60_000, interval: 10 });
+  await vi.waitFor(() => expect(puts(path)).toBe(1), { timeout: 120_000, interval: 10 });
   await shop.as('anna', 'PATCH', `/pulls/${number}`, { base: 'release' });
   const view = await run.completed();
   expect(shop.repository.headOf('main')).toBe(main);
@@ -54,7 +54,7 @@ it('completes with a notice where somebody removed its merge from the base by fo
   const path = `/repos/acme/gone/pulls/${number}/merge`;
   forge.ground.server.fail({ kind: 'lost' }, { method: 'PUT', path, times: 4 });
   await run.decide({ decision: 'approve' });
-  await vi.waitFor(() => expect(puts(path)).toBe(4), { timeout: 60_000, interval: 10 });
+  await vi.waitFor(() => expect(puts(path)).toBe(4), { timeout: 120_000, interval: 10 });
   shop.repository.git('update-ref', 'refs/heads/main', main);
   const view = await run.completed();
   expect(view.merged).toMatchObject({ baseBranch: 'main', strategy: 'squash' });

@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { aPlan, aScript, aServer, passes, startServer, when, writes } from './orchestrator.fixture.ts';
 
 const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const PATIENCE = { timeout: 60_000, interval: 50 };
+const PATIENCE = { timeout: 120_000, interval: 50 };
 const asked = (request: string) => `BEGIN request =====\n${request}`;
 const [FIRST, SECOND, THIRD] = ['Greet the first.', 'Greet the second.', 'Write notes.'] as const;
 const FEEDBACK = 'Leave the greeting as main has it.';

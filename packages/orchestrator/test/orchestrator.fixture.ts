@@ -31,9 +31,9 @@ import { countedTest } from './counted-test.fixture.ts';
 const run = promisify(execFile);
 
 /** Longest wait for a run to get somewhere; the test has long failed by then. */
-const PATIENCE_MS = 60_000;
+const PATIENCE_MS = 120_000;
 // A whole run takes about three seconds on a machine that does nothing else, and many times as long on one that does.
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 type File = string | { readonly content: string; readonly executable: true } | { readonly symlink: string };
 export type Files = Readonly<Record<string, File>>;

@@ -19,7 +19,7 @@ import {
 } from './scripted-provider.fixture.ts';
 
 // Sandboxed checks take most of a run; more at a time are no faster on two cores.
-vi.setConfig({ maxConcurrency: 2, testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ maxConcurrency: 2, testTimeout: 300_000, hookTimeout: 180_000 });
 
 const FORMATS = {
   anthropic: 'messages',
@@ -201,7 +201,7 @@ describe('a build run', () => {
       gate: { kind: 'pause', reason: 'rate_limited', details: { resumesInMs: RETRY_AFTER_SECONDS * 1_000 } },
     });
     const status = async () => (await server.client.getRun(paused.id)).status;
-    await vi.waitFor(async () => expect(await status()).toBe('completed'), { timeout: 60_000, interval: 200 });
+    await vi.waitFor(async () => expect(await status()).toBe('completed'), { timeout: 120_000, interval: 200 });
     const asked = providers.served().filter(({ role }) => role === 'validator');
     expect(asked.map(({ status }) => status)).toEqual([429, 429, 429, 200, ...asked.slice(4).map(() => 200)]);
     const [last = 0, next = 0] = asked.slice(2, 4).map(({ at }) => at);

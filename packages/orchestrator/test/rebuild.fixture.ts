@@ -91,7 +91,7 @@ export async function startedOn(folder: string, surroundings: Surroundings = {})
 export async function until({ client, logged }: StartedServer, runId: string, isThere: (view: RunView) => boolean) {
   let view: RunView | undefined;
   try {
-    await expect.poll(async () => isThere((view = await client.getRun(runId))), { timeout: 60_000 }).toBe(true);
+    await expect.poll(async () => isThere((view = await client.getRun(runId))), { timeout: 120_000 }).toBe(true);
   } catch (error) {
     throw new Error(`It is ${view?.status} at ${JSON.stringify(view?.gate)}; ${JSON.stringify(logged)}`, {
       cause: error,

@@ -135,7 +135,7 @@ async function aFamily({
 }: Fixture): Promise<{ readonly parent: string; readonly child: string }> {
   const { id: parent } = await client.launchRun({ projectId: project.id, workflow: 'phases', request: 'In phases' });
   const children = async (): Promise<readonly RunView[]> => (await client.listRuns({ parentId: parent })).items;
-  await expect.poll(async () => (await children()).length, { timeout: 60_000 }).toBe(1);
+  await expect.poll(async () => (await children()).length, { timeout: 120_000 }).toBe(1);
   const [child] = await children();
   return { parent, child: (await rests(child?.id ?? '')).id };
 }

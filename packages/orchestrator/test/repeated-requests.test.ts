@@ -12,7 +12,7 @@ import { type RunView, shownAt, type WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const fixture = (name: string): string => fileURLToPath(new URL(`${name}.fixture.ts`, import.meta.url));
 

@@ -11,7 +11,7 @@ import { readTestReport } from '../src/artifacts/test-report.ts';
 const ROOT = path.join(import.meta.dirname, '../../..');
 /** Jest is in no install of the workspace; without the registry its tests are skipped. */
 const OF_BENCH = path.join(installRunners() ?? '', 'node_modules');
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 240_000 };
 
 type Files = Readonly<Record<string, string>>;
 

@@ -104,7 +104,7 @@ it.each([
         BRAVE_API_KEY: search.key,
         SEARCH_API_URL: search.baseUrl,
       },
-      patienceMs: 120_000,
+      patienceMs: 240_000,
     });
     const roles = ['researcher', 'repo-analyst', 'synthesiser', 'novelty-judge', 'report-repairer'];
     const run = await server.begin(

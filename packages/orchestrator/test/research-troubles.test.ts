@@ -68,7 +68,7 @@ it('takes findings for new that resemble known ones where no judge is to be had'
     // Nothing listens there.
     {
       env: { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1/v1', OPENAI_COMPATIBLE_API_KEY: 'a-key' },
-      patienceMs: 120_000,
+      patienceMs: 240_000,
     },
   );
   const others = ['researcher', 'repo-analyst', 'synthesiser', 'report-repairer'];

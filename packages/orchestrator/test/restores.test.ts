@@ -66,7 +66,7 @@ async function waitFor(
 ): Promise<RunView> {
   let view: RunView | undefined;
   try {
-    await expect.poll(async () => isThere((view = await client.getRun(runId))), { timeout: 60_000 }).toBe(true);
+    await expect.poll(async () => isThere((view = await client.getRun(runId))), { timeout: 120_000 }).toBe(true);
   } catch (error) {
     throw new Error(`It is at ${JSON.stringify(view?.gate)}; ${JSON.stringify(logged)}`, { cause: error });
   }
@@ -132,7 +132,7 @@ describe('an older copy', () => {
       /cannot resume: events? .*in the record in git.*restore the newest copy.*or cancel the run/,
     );
     const notices = async () => (await restored.client.listProjects({})).items[0]?.notices?.join() ?? '';
-    await expect.poll(notices, { timeout: 30_000 }).toContain(early.id);
+    await expect.poll(notices, { timeout: 120_000 }).toContain(early.id);
     const { ready, checks } = await restored.client.readiness();
     expect(ready).toBe(true);
     const check = checks.find(({ name }) => name === 'record in git');
@@ -239,7 +239,7 @@ describe('a record that the remote has no more', () => {
     await server.git('update-ref', '-d', 'refs/heads/autonomous/record');
     const again = await restart(server);
     await expect
-      .poll(() => recordOf(server, early.id).catch(() => []), { timeout: 30_000 })
+      .poll(() => recordOf(server, early.id).catch(() => []), { timeout: 120_000 })
       .toHaveLength(before.length);
     expect((await again.client.getRun(early.id)).gate?.kind).toBe('plan');
   });

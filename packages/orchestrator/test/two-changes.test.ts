@@ -11,10 +11,10 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { aPlan, aScript, FILES, finish, git, makeRemote, passes, when, writes } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
 
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 300_000 });
 const EXAMPLE = path.resolve(import.meta.dirname, '../../../examples/two-changes/workflow.ts');
 const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url));
-const PATIENCE = { timeout: 90_000, interval: 100 };
+const PATIENCE = { timeout: 120_000, interval: 100 };
 
 const split = (title: string) => ({
   title,

@@ -109,7 +109,7 @@ describe('a rebuild from a record with forged contents', { timeout: 240_000 }, (
     // The record of another server's run becomes that of this one.
     const log = (): Promise<string | null> =>
       server.file('autonomous/record', `.autonomous/runs/${run.id}/events.jsonl`);
-    await expect.poll(log, { timeout: 30_000 }).toContain('"reason":"rebuilt"');
+    await expect.poll(log, { timeout: 120_000 }).toContain('"reason":"rebuilt"');
     expect((await whole.client.cancelRun(run.id)).status).toBe('cancelled');
   });
 
@@ -391,7 +391,7 @@ async function killedWithin(folder: string, place: string): Promise<void> {
   });
   const ended = new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)));
   await expect
-    .poll(() => runsIn(path.join(data, 'orchestrator.db')), { interval: 5, timeout: 60_000 })
+    .poll(() => runsIn(path.join(data, 'orchestrator.db')), { interval: 5, timeout: 120_000 })
     .toBeGreaterThan(2);
   child.kill('SIGKILL');
   expect(await ended).toBe('SIGKILL');

@@ -10,7 +10,7 @@ const REPORTERS = path.join(import.meta.dirname, '..', 'reporters');
 const PYTHON = '/usr/bin/python3';
 const BROKEN = 'export const add = (a, b) => a - b;\n';
 const BROKEN_PYTHON = 'def add(a, b):\n    return a - b\n';
-const SLOW = { timeout: 60_000 };
+const SLOW = { timeout: 240_000 };
 
 type Files = Readonly<Record<string, string>>;
 

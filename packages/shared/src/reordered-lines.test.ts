@@ -35,8 +35,8 @@ it('sets words that are read from the right apart, and nothing else', () => {
 
 it('takes time in proportion to the text', () => {
   for (const part of ['א', 'א ', '"א",1', ' ', '",']) {
-    const started = performance.now();
+    const started = process.cpuUsage();
     reorderedLines(`א${part.repeat(300_000)}`);
-    expect(performance.now() - started, part).toBeLessThan(5_000);
+    expect(process.cpuUsage(started).user / 1_000, part).toBeLessThan(5_000);
   }
 });

@@ -434,7 +434,7 @@ describe('syncRecentRuns', () => {
     await syncRecentRuns({ client, store, signal: new AbortController().signal, onFault: () => undefined });
     await following;
     const shown = () => Object.keys(store.getSnapshot().context.runs);
-    await vi.waitFor(() => expect(shown()).toEqual(['o-1', 'n-1', 'o-2']), 30_000);
+    await vi.waitFor(() => expect(shown()).toEqual(['o-1', 'n-1', 'o-2']), 120_000);
     expect(asked.slice(0, 2)).toEqual(RECENT_RUNS);
     expect(store.getSnapshot().context.older).toBe('old');
 
@@ -458,7 +458,7 @@ describe('syncRecentRuns', () => {
       getRun: async () => aRun({}),
     };
     await syncRecentRuns({ client, store, signal: new AbortController().signal, onFault: () => undefined });
-    await vi.waitFor(() => expect(store.getSnapshot().context.older).toBe('c-9'), 30_000);
+    await vi.waitFor(() => expect(store.getSnapshot().context.older).toBe('c-9'), 120_000);
     expect(Object.keys(store.getSnapshot().context.runs)).toEqual(['new']);
     expect(store.getSnapshot().context.feedId).toBe('f');
   });

@@ -22,7 +22,7 @@ import { assertOwnChanges } from './own-changes.ts';
 import type { ActivityTools } from './tools.ts';
 
 // A base that keeps moving is tried twelve times, each with several processes of git.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const AT = '2026-03-01T12:00:00.000Z';
 const BACKLOG = 'ai/backlog.md';

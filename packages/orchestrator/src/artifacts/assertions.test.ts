@@ -19,9 +19,9 @@ it.each([
 });
 
 it('reads a hostile line in no time', () => {
-  const started = performance.now();
+  const started = process.cpuUsage();
   countAssertions('assert'.repeat(200_000));
   countAssertions('assert '.repeat(100_000));
   countAssertions(`t.${'.a'.repeat(400_000)}`);
-  expect(performance.now() - started).toBeLessThan(2_000);
+  expect(process.cpuUsage(started).user / 1_000).toBeLessThan(10_000);
 });

@@ -79,7 +79,7 @@ it('is never an error, whatever a model replies', () => {
     }),
     { numRuns: 2_000 },
   );
-  const started = performance.now();
+  const started = process.cpuUsage();
   for (const text of [
     ' '.repeat(1_000_000),
     '`'.repeat(1_000_000),
@@ -88,5 +88,5 @@ it('is never an error, whatever a model replies', () => {
     '---\n'.repeat(250_000),
   ])
     findDiagrams(text);
-  expect(performance.now() - started).toBeLessThan(20_000);
+  expect(process.cpuUsage(started).user / 1_000).toBeLessThan(20_000);
 });

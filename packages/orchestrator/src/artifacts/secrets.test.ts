@@ -146,10 +146,10 @@ it('scrubs large and hostile texts in time that grows with their size alone', ()
   ];
   for (const part of parts) {
     const text = part.repeat(Math.ceil(1_000_000 / part.length));
-    const started = performance.now();
+    const started = process.cpuUsage();
     scrub(text);
     findSecrets(text);
-    expect(performance.now() - started, part).toBeLessThan(20_000);
+    expect(process.cpuUsage(started).user / 1_000, part).toBeLessThan(20_000);
   }
 });
 

@@ -494,8 +494,8 @@ describe('lockfiles', () => {
 
   it('take time in proportion to their size', () => {
     const hostile = `${'\\"'.repeat(300_000)}\n${'a'.repeat(2_000_000)}\n${'file:'.repeat(200_000)}\n${'://'.repeat(200_000)}\n${'git@'.repeat(100_000)}`;
-    const from = performance.now();
+    const from = process.cpuUsage();
     reasons('yarn.lock', '', hostile);
-    expect(performance.now() - from).toBeLessThan(2_000);
+    expect(process.cpuUsage(from).user / 1_000).toBeLessThan(10_000);
   });
 });

@@ -10,7 +10,7 @@ import { type Finished, makePlace, type Place, type ServerProcess } from './prog
 import { runCli } from './program.ts';
 
 /** A whole run takes some seconds, on a busy machine minutes. */
-const WHOLE_RUN = { timeout: 180_000 };
+const WHOLE_RUN = { timeout: 240_000 };
 const REQUEST = 'Create login flow with OAuth';
 
 let place: Place;

@@ -40,7 +40,7 @@ describe('a run that is refused', () => {
     expect(left()).toEqual({ projects: [], mirrors: [] });
   });
 
-  it('of a plan leaves no project and no mirror', { timeout: 60_000 }, async () => {
+  it('of a plan leaves no project and no mirror', { timeout: 240_000 }, async () => {
     writeFileSync(join(place.clone, 'plan.md'), '# Plan\n\n## Phase 1: Greet\n\n- [ ] It greets\n');
     const refused = await place.command(
       ['plan', 'run', 'plan.md', '--model', 'phase-implementer=mystery:x', '--server', server.url],
@@ -55,7 +55,7 @@ describe('a run that is refused', () => {
 
   it(
     "for the project's own model leaves none, and its repetition adds one when it is accepted",
-    { timeout: 60_000 },
+    { timeout: 240_000 },
     async () => {
       const config = join(place.clone, '.autonomous', 'config.json');
       mkdirSync(join(place.clone, '.autonomous'), { recursive: true });

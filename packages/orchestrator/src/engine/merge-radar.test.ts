@@ -13,8 +13,8 @@ import { MergeRadar, type MergeRadarOptions } from './merge-radar.ts';
 
 const LINES = ['one', 'two', 'three'];
 const FILES = { 'src/a.ts': LINES.join('\n'), 'src/b.ts': LINES.join('\n'), 'ai/rows.md': 'rows\n' };
-const PATIENCE = { timeout: 60_000, interval: 20 };
-vi.setConfig({ testTimeout: 150_000 });
+const PATIENCE = { timeout: 120_000, interval: 20 };
+vi.setConfig({ testTimeout: 300_000 });
 
 describe('The merge radar', () => {
   let root: string;

@@ -15,7 +15,7 @@ async function anEngine(isHeld: (runId: string) => boolean) {
   });
   onTestFinished(() => under.close());
   await under.engine.start();
-  const isAsked = (count: number) => vi.waitFor(() => expect(asked).toHaveLength(count), 10_000);
+  const isAsked = (count: number) => vi.waitFor(() => expect(asked).toHaveLength(count), 120_000);
   return { under, asked, isAsked, letGo: () => held.resolve() };
 }
 

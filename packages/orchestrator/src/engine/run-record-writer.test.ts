@@ -102,7 +102,7 @@ describe('the recorder', () => {
     await asked.promise;
     for (const runId of ['r-2', 'r-3']) {
       recorder.receive({ events: await complete(runId), view: aView(runId) });
-      await vi.waitFor(() => expect(recorded()).toContain(`.autonomous/runs/${runId}/events.jsonl`), 20_000);
+      await vi.waitFor(() => expect(recorded()).toContain(`.autonomous/runs/${runId}/events.jsonl`), 120_000);
     }
     const before = performance.now();
     await recorder.stop();
@@ -289,7 +289,7 @@ describe('the recorder', () => {
       await recorder.beforeWait('r-1', {});
       renameSync(away, fixture.remote);
       clock.advance(60_000);
-      await vi.waitFor(() => expect(recorder.noticesOf('p-1')).toEqual([]), 20_000);
+      await vi.waitFor(() => expect(recorder.noticesOf('p-1')).toEqual([]), 120_000);
       expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
       await recorder.stop();
     });
@@ -382,7 +382,7 @@ describe('the recorder', () => {
       expect(tipOfContext(fileOf('r-1', 'context.json'))).toMatchObject({ sequence: 2 });
       isAway = false;
       clock.advance(60_000);
-      await vi.waitFor(() => expect(fileOf('r-1', 'transcript.jsonl')).toContain('plain, and [secret: '), 20_000);
+      await vi.waitFor(() => expect(fileOf('r-1', 'transcript.jsonl')).toContain('plain, and [secret: '), 120_000);
       await recorder.stop();
     });
   });

@@ -79,7 +79,7 @@ export async function refusalOf(call: Promise<unknown>): Promise<ForgeRefusal> {
   return error as ForgeRefusal; // the line above
 }
 
-const PATIENCE = { timeout: 60_000, interval: 500 };
+const PATIENCE = { timeout: 120_000, interval: 500 };
 
 /** @param prepare makes the ground; `close` ends it */
 export function describeForge(
@@ -87,7 +87,7 @@ export function describeForge(
   prepare: () => Promise<ForgeGround & { readonly close?: () => Promise<void> }>,
 ): void {
   describe(`the forge contract with ${title}`, () => {
-    vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
+    vi.setConfig({ testTimeout: 300_000, hookTimeout: 180_000 });
     let ground: Awaited<ReturnType<typeof prepare>>;
     beforeAll(async () => {
       ground = await prepare();

@@ -17,8 +17,8 @@ it.each([
 
 it('looks through very many files under a long plan within seconds', () => {
   const byProducts = createByProducts([], 'Change src/parts/one.ts. '.repeat(2_000));
-  const startedAt = performance.now();
+  const startedAt = process.cpuUsage();
   for (let index = 0; index < 20_000; index += 1) byProducts.isByProduct(file(`f${index}.pyc`));
   expect(byProducts.described()).toHaveLength(1);
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
+  expect(process.cpuUsage(startedAt).user / 1_000).toBeLessThan(5_000);
 });

@@ -36,7 +36,7 @@ import {
 } from './git-fixture.fixture.ts';
 import type { ImportResult, LeftOut } from './repository.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 let folder: ReturnType<typeof temporaryFolder>;
 let fixture: Fixture;

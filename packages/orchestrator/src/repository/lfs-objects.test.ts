@@ -10,7 +10,7 @@ import { GitMirrors } from './git-mirrors.ts';
 import { createGitRepository } from './git-repository.ts';
 import { LfsObjects } from './lfs-objects.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const CONTENT = 'picture '.repeat(2_000_000);
 const OID = sha256(CONTENT);

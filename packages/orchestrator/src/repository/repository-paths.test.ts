@@ -19,7 +19,7 @@ import {
   resolveTreeish,
 } from './repository-paths.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const HOSTILE = [
   '',

@@ -18,7 +18,7 @@ import {
 
 const BRANCH = 'autonomous/r1-login';
 // Dozens of processes a test, on a machine that may be busy with other tests.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 /** @param open makes a fetched project under a folder, and is asked to close what it opened */
 export function describeRepository(

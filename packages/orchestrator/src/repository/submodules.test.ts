@@ -15,7 +15,7 @@ import { createGitRepository } from './git-repository.ts';
 import type { RemoteProject, Repository } from './repository.ts';
 import { startSmartHttp } from './smart-http.fixture.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 let folder: ReturnType<typeof temporaryFolder>;
 let repository: Repository;

@@ -69,8 +69,8 @@ describe('C02 C03: links of a tree', () => {
     const links: Record<string, string> = {};
     for (let index = 0; index < 10_000; index += 1)
       links[`l${index}`] = `${'x/../'.repeat(700)}l${(index + 1) % 10_000}`;
-    const from = performance.now();
+    const from = process.cpuUsage();
     expect(Object.values(faults(links))).toContain('the project has too many symlinks to look through');
-    expect(performance.now() - from).toBeLessThan(10_000);
+    expect(process.cpuUsage(from).user / 1_000).toBeLessThan(10_000);
   });
 });

@@ -64,10 +64,10 @@ describe('Hidden characters of a document', () => {
   });
 
   it.each(['[', '![', '*a ', '_a_b', '<', '`a'])('are looked for in a long paragraph of %j at once', (piece) => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     const html = htmlOf(`*x*\n\n${piece.repeat(100_000 / piece.length)}`);
     // A machine that is busy needs some tens of milliseconds.
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(process.cpuUsage(start).user / 1_000).toBeLessThan(5_000);
     expect(html).toContain('<em>x</em>');
     expect(html).not.toContain('<a');
   });

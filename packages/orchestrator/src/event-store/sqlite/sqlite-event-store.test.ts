@@ -29,7 +29,7 @@ import { openSqliteEventStore, type SqliteEventStore, type SqliteEventStoreOptio
 const LOAD = fileURLToPath(new URL('./append-until-killed.fixture.ts', import.meta.url));
 
 /** These start a process of their own, on a machine that may be busy. */
-const SLOW = { timeout: 30_000 };
+const SLOW = { timeout: 240_000 };
 
 /** Of the tables that this program makes. */
 const VERSION = knownMigrations().length;

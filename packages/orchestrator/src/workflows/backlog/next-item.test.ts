@@ -140,9 +140,9 @@ describe('nextItem', () => {
       anItem(`I${n}:${n === 0 ? 'blocked' : 'queued'} <I${Math.max(0, n - 1)}`, n),
     );
     items[0] = anItem('I0:blocked', 0);
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(nextItem({ items }, FRESH)).toMatchObject({ kind: 'blocked', skipped: { length: 19_999 } });
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(5_000);
   });
 });
 

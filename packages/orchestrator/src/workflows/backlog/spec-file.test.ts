@@ -291,7 +291,7 @@ describe('readSpec', () => {
       '``` ',
       '- ```\n',
     ];
-    const started = performance.now();
+    const started = process.cpuUsage();
     for (const part of parts) {
       const text = `# T\n\n## Allowed Files\n${part.repeat(Math.floor(100_000 / part.length))}`;
       for (const each of [text, part.repeat(Math.floor(100_000 / part.length))]) {
@@ -300,7 +300,7 @@ describe('readSpec', () => {
         withLogEntry(each, each);
       }
     }
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(20_000);
   });
 });
 

@@ -279,10 +279,10 @@ describe('readPlan', () => {
       ' ',
     ];
     // Where the time grows with the square, one of these takes minutes.
-    const started = performance.now();
+    const started = process.cpuUsage();
     for (const part of parts) readPlan(`# Phase 1\n${part.repeat(Math.floor(480_000 / part.length))}`);
     const many = Array.from({ length: MAX_PHASES }, (_, n) => `# Phase ${n}\n${'depends on Phase 1, '.repeat(200)}`);
     readPlan(many.join('\n'));
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(process.cpuUsage(started).user / 1_000).toBeLessThan(20_000);
   });
 });

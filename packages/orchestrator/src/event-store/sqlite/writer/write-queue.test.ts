@@ -99,7 +99,7 @@ describe('the writer in its thread', () => {
       store.setMark('second', '2').then(() => console.log('stored'));
     `;
     // One that never ends is ended, and has no status then.
-    const limit = { timeout: 30_000 };
+    const limit = { timeout: 120_000 };
     const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', script], limit);
     expect({ status, stdout: String(stdout), stderr: String(stderr) }).toEqual({
       status: 0,
