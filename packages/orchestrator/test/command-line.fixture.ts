@@ -1,4 +1,5 @@
 /** The command line in this process, connected to the server of a test. */
+import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { runCli } from '../src/cli/program.ts';
 import type { Fixture } from './orchestrator.fixture.ts';
@@ -20,7 +21,11 @@ export async function commandLine(
     stdin: Readable.from([]),
     stdout: stream('stdout'),
     stderr: stream('stderr'),
-    env: { AUTONOMOUS_TOKEN: orchestrator.token, AUTONOMOUS_SERVER: orchestrator.server.url },
+    env: {
+      AUTONOMOUS_TOKEN: orchestrator.token,
+      AUTONOMOUS_SERVER: orchestrator.server.url,
+      AUTONOMOUS_DATA: path.join(folder, 'home'),
+    },
     cwd: folder,
     program: 'autonomous',
   });

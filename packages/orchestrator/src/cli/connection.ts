@@ -22,6 +22,16 @@ export async function connect(io: CliIo, server: string | undefined): Promise<Cl
   return createClient({ baseUrl, token, backoff: { minMs: 200, maxMs: 5_000 } });
 }
 
+/** The data folder of the server; `null`: it is on another machine. */
+export function localDataFolder(io: CliIo, server: string | undefined): string | null {
+  const config = localConfig(io);
+  return isLocal(serverAddress(io, server, config)) ? config.dataFolder : null;
+}
+
+function isLocal(baseUrl: string): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(new URL(baseUrl).hostname);
+}
+
 function localConfig(io: CliIo): ServerConfig {
   try {
     return readServerConfig(Object.fromEntries(VARIABLES.map((name) => [name, io.env[name]])));
@@ -41,8 +51,7 @@ function serverAddress(io: CliIo, server: string | undefined, { port }: ServerCo
 
 /** The token file opens the server of this machine, and is shown to no other one. */
 async function localToken(baseUrl: string, dataFolder: string): Promise<string> {
-  const { hostname } = new URL(baseUrl);
-  if (!/^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)) {
+  if (!isLocal(baseUrl)) {
     throw new CommandFailure(`AUTONOMOUS_TOKEN is not set; ${baseUrl} needs the token of the server there.`);
   }
   const file = join(dataFolder, 'token');
