@@ -56,6 +56,9 @@ it('given a list with a cycle, it is sent back once; a feature that fails three 
   expect(progress).toContain('6 of 8 features pass. Completed with failures.');
   expect(progress).toContain('[ ] F005 Sound 5: cannot be reached: it depends on F004');
   expect(progress).toContain('6. F004 skipped: it failed 3 times');
+  const state = await server.mirror('show', `${run.branch}:${FOLDER}/${FOLDER.replace('docs/research-', '')}-state.md`);
+  expect(state).toContain('\nstatus: completed\n');
+  expect(state).toContain('- Features total: 8\n- Features complete: 6\n- Features failed: 1\n');
   expect(await server.file(run.branch, 'sound8.sh')).toBe('echo 8\n');
   expect(await server.file('main', 'sound8.sh')).toBeNull();
   const end = (await server.payloads(run.id, 'RUN_COMPLETED'))[0];

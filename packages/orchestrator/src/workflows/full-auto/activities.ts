@@ -15,9 +15,11 @@ import { recordRun } from '../../activities/record-run.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../core/activity.ts';
+import { topicSlug } from '../parts/topic-files.ts';
 import { watchChildren } from '../parts/watch-children.ts';
-import { featureFaults } from './features.ts';
+import { featureFaults, passing } from './features.ts';
 import { fullAutoFiles, renderFeatureList, renderInit, renderProgress } from './files.ts';
+import { type ImplementingState, withImplementing } from './implementing-state.ts';
 import { planPathIn, readPlan } from './plan.ts';
 import { featureLister } from './roles/feature-lister.ts';
 import { roles } from './roles/index.ts';
@@ -111,11 +113,23 @@ function writeFiles(tools: ActivityTools): Of<'writeFiles'> {
         [files.init]: renderInit(setup?.command ?? null),
         [files.progress]: renderProgress(input),
       };
+      const state: ImplementingState = {
+        slug: topicSlug(topic),
+        status: input.isOver ? 'completed' : 'in_progress',
+        iterations: log.length,
+        features: features.length,
+        complete: passing(input),
+        failed: Object.keys(input.skipped).length,
+        restoration: [files.features, files.progress],
+      };
       const last = log.at(-1);
       const message = last === undefined ? `Features of ${topic}` : `${last.feature}: ${last.outcome}`;
       const update = (): OwnedUpdate => ({
         message: message.slice(0, 200).toWellFormed(),
-        files: Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, () => text])),
+        files: {
+          ...Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, () => text])),
+          [files.state]: (text) => withImplementing(text, state),
+        },
       });
       return commitOwnedFiles(tools, update, 'branch').perform(input, context);
     },

@@ -7,15 +7,17 @@ export interface FullAutoFiles {
   readonly features: string;
   readonly init: string;
   readonly progress: string;
+  readonly state: string;
 }
 
 export function fullAutoFiles(topic: string): FullAutoFiles {
-  const { folder } = topicFiles(topicSlug(topic));
+  const { folder, state } = topicFiles(topicSlug(topic));
   return {
     folder,
     features: `${folder}/feature-list.json`,
     init: `${folder}/init.sh`,
     progress: `${folder}/progress.txt`,
+    state,
   };
 }
 
