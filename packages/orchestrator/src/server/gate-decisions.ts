@@ -32,6 +32,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import { minutesOf, needed, present, signalOf } from './decision-signal.ts';
 import type { Projects } from './projects.ts';
+import { partOf } from './request-parts.ts';
 import { withComments } from './review-comments.ts';
 import { takenFiles } from './taken-files.ts';
 import type { Uploads } from './uploads.ts';
@@ -259,9 +260,4 @@ function refuseMissingField(decision: GateDecision, gate: Gate, { needs = {} }: 
 function gateOf(runId: string, gateId: string): string {
   if (gateId.startsWith(`${runId}.`)) return gateId;
   throw new NotFound(`Run ${runId} has no gate '${gateId}': it is one of another run.`);
-}
-
-/** A request that does several things does each of them once, under a key of its own. */
-function partOf({ request, ...caller }: Caller, part: string): Caller {
-  return request === undefined ? caller : { ...caller, request: { ...request, key: `${request.key} ${part}` } };
 }

@@ -21,6 +21,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import { GateDecisions } from './gate-decisions.ts';
+import { sendMessage } from './messages.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 import { Projects } from './projects.ts';
 import { readinessOf } from './readiness.ts';
@@ -155,8 +156,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     decideOpenGate: (caller, runId, decision) => decisions.decideOpen(caller, runId, decision),
     ...createReviewComments({ engine }),
     cancelRun: (caller, runId, reason) => engine.cancel(runId, caller.userId, reason, caller.request),
-    sendMessage: (caller, runId, text) =>
-      engine.signal(runId, 'MESSAGE_SENT', { by: caller.userId, text }, undefined, caller.request),
+    sendMessage: (caller, runId, text) => sendMessage(options, caller, runId, text),
     async sendSignal(caller, runId, { type, ...payload }) {
       const route = Object.hasOwn(OWN_ROUTES, type) ? OWN_ROUTES[type] : undefined;
       if (route !== undefined) {
