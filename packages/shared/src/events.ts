@@ -222,6 +222,8 @@ export interface EventPayloads {
     readonly gateId?: string;
     readonly notes?: string;
     readonly accepts?: string;
+    /** Milliseconds for which a person had paused the run: its timers are moved by them. Absent: the pause was another one. */
+    readonly waitedMs?: number;
   };
   RUN_RESUMED: { readonly stage: Stage | null };
   STAGE_EXTENDED: { readonly by: string; readonly minutes: number };

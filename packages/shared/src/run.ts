@@ -45,6 +45,7 @@ export const PAUSE_REASONS = [
   'definition_missing',
   'poisoned',
   'rebuilt',
+  'held',
 ] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 

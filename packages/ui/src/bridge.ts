@@ -83,6 +83,7 @@ export const CALLS = [
   'editComment',
   'deleteComment',
   'cancelRun',
+  'pauseRun',
   'sendMessage',
   'upload',
   'listProjects',

@@ -43,6 +43,7 @@ const PAUSE_LABELS: Readonly<Record<PauseReason, string>> = {
   definition_missing: 'its workflow version is missing',
   poisoned: 'quarantined',
   rebuilt: 'rebuilt from its record',
+  held: 'a person paused it',
 };
 
 /** Kind of the gate of an ordinary pause, whose reason says more than its name. */

@@ -38,6 +38,7 @@ const ARGUMENTS: Readonly<Record<Call, readonly Kind[]>> = {
   editComment: ['string', 'string'],
   deleteComment: ['string'],
   cancelRun: ['string', 'string?'],
+  pauseRun: ['string', 'string?'],
   sendMessage: ['string', 'string'],
   upload: ['string', 'bytes'],
   listProjects: ['object?'],

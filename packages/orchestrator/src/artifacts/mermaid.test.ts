@@ -215,7 +215,7 @@ describe('hostile diagrams', () => {
       for (const text of texts) {
         const started = performance.now();
         const plan = await parser.parse(fence(text));
-        // 3 s for the parse; the rest is the start of a worker in place of one that was ended.
+        // 10 s for the parse; the rest is the start of a worker in place of one that was ended.
         expect(performance.now() - started).toBeLessThan(60_000);
         if (!plan.ok && plan.message.includes('took longer')) stopped++;
       }

@@ -38,8 +38,8 @@ export interface MermaidParser {
 
 /** Bytes of all diagrams of a plan together; Mermaid's own limit for one diagram. */
 const MAX_BYTES = 50_000;
-/** For all diagrams of a plan together; the worker's own start is not counted. */
-const MAX_PARSE_MS = 3_000;
+/** For all diagrams of a plan together, on a machine that may be busy; the worker's own start is not counted. */
+const MAX_PARSE_MS = 10_000;
 const MAX_START_MS = 60_000;
 /** A worker holds a hundred megabytes: one that has had nothing to parse for so long is ended. */
 const IDLE_MS = 120_000;

@@ -23,6 +23,7 @@ import { addList } from './commands/list.ts';
 import { addMessage } from './commands/message.ts';
 import { addMigrate } from './commands/migrate.ts';
 import { addBacklog } from './commands/backlog.ts';
+import { addPause } from './commands/pause.ts';
 import { addPlan } from './commands/plan.ts';
 import { addRebuild } from './commands/rebuild.ts';
 import { addReject } from './commands/reject.ts';
@@ -71,6 +72,7 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addExtend,
   addIgnore,
   addMessage,
+  addPause,
   addCancel,
   addMigrate,
   addExport,

@@ -308,6 +308,7 @@ const PAUSES: Readonly<Record<PauseReason, string>> = {
   definition_missing: 'its workflow version is missing',
   poisoned: 'quarantined',
   rebuilt: 'rebuilt from its record',
+  held: 'a person paused it',
 };
 
 function gate({ decisions }: GateOpening, ...text: readonly string[]): TimelineEntry {

@@ -426,7 +426,11 @@ function releaseQuarantined(state: RunState, input: RunInput, sequence: number):
   // One that never began has nothing to tell; it goes back to where it waited.
   if (state.view === null) return unchanged({ ...state, sequence, parked: null });
   const emitted = factsBetween(null, state.view).filter((fact) => fact.type !== 'STAGE_STARTED');
-  return { ...unchanged({ ...state, sequence: sequence + emitted.length, parked: null }), emitted };
+  // The time for which a person had paused it is no time of its stage.
+  const waitedMs = Number(input.payload['waitedMs'] ?? 0);
+  const timers = waitedMs > 0 ? movedTimers(state, waitedMs) : state.timers;
+  const released = unchanged({ ...state, timers, sequence: sequence + emitted.length, parked: null });
+  return { ...released, emitted, armed: waitedMs > 0 ? Object.values(timers) : [] };
 }
 
 function unchanged(state: RunState): StepResult {

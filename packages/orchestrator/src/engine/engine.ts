@@ -465,7 +465,12 @@ export class Engine {
         const checked = parseSignal(run, type, payload);
         const refusal = refusalOf(run, type, checked, shown);
         if (!refusal) {
-          const input = { type, payload: this.#options.scrub(checked), ...requestOf(once, shown?.gateId) };
+          const held = type === 'RETRY_REQUESTED' ? heldMs(run.view, this.#options.clock.now()) : {};
+          const input = {
+            type,
+            payload: { ...this.#options.scrub(checked), ...held },
+            ...requestOf(once, shown?.gateId),
+          };
           return this.#steps.apply(runId, run, input);
         }
         // The refusal may rest on events that are not on disk yet. When they never get there, the signal is checked again.
@@ -509,6 +514,26 @@ export class Engine {
   async quarantine(runId: string, message: string): Promise<void> {
     await this.#slotsKnown;
     await this.#quarantine.quarantineAfterWork(runId, 'poisoned', message);
+  }
+
+  /**
+   * Pauses an open run at a person's word, wherever its machine is. What its activities were doing begins again when it is retried,
+   * as after a crash. One that is paused this way already stays so.
+   * @throws {Conflict} when it has ended, or waits at a gate
+   */
+  async hold(runId: string, by: string, reason?: string): Promise<RunView> {
+    await this.#slotsKnown;
+    const view = await this.view(runId);
+    if (isFinal(view.status)) throw new Conflict(`Run ${runId} has already ended: it is ${view.status}.`);
+    if (view.gate?.reason === 'held') return view;
+    if (view.gate)
+      throw new Conflict(
+        `Run ${runId} waits for a person already, at its gate '${view.gate.kind}': nothing of it works.`,
+      );
+    const why = reason === undefined ? '' : `: ${this.#options.scrub(reason)}`;
+    const message = `${by} paused the run${why}. A retry continues it where it was; what an agent was doing begins again.`;
+    await this.#quarantine.quarantineAfterWork(runId, 'held', message);
+    return this.view(runId);
   }
 
   /**
@@ -628,6 +653,11 @@ export class Engine {
   #now(): string {
     return this.#options.clock.now().toISOString();
   }
+}
+
+/** For how long a person had paused the run; nothing where it is not paused this way. */
+function heldMs({ gate }: RunView, now: Date): { readonly waitedMs?: number } {
+  return gate?.reason === 'held' ? { waitedMs: Math.max(0, now.getTime() - Date.parse(gate.openedAt)) } : {};
 }
 
 function byQueue(a: RunView, b: RunView): number {

@@ -1,6 +1,6 @@
 /**
- * Runs that their machine cannot be trusted with. They are written to by the engine alone: paused with the reason, checked before
- * they resume, or ended by their view.
+ * Runs that their machine cannot be trusted with, or that a person paused. They are written to by the engine alone: paused with the
+ * reason, checked before they resume, or ended by their view.
  */
 import {
   Conflict,
@@ -145,7 +145,8 @@ export class Quarantine {
     // Not before: where the disk is full, the work that led here goes on and is reported again.
     runner.cancelAll(runId);
     slots.release(stored.userId, runId);
-    log.warn({ runId, reason }, `a run was quarantined: ${message}`);
+    if (reason === 'held') log.info({ runId }, 'a person paused a run');
+    else log.warn({ runId, reason }, `a run was quarantined: ${message}`);
     if (reason === 'poisoned') void this.#keepExport(runId);
     void admit(stored.userId);
   }

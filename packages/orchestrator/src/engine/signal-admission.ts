@@ -56,8 +56,9 @@ export function refusalOf(
   if (other) return other;
   if (state.parked !== null) {
     if (type === 'RETRY_REQUESTED' || type === 'RUN_CANCELLED') return null;
+    const what = view.gate?.reason === 'held' ? 'paused' : 'quarantined';
     return new Conflict(
-      `Run ${view.id} is quarantined (${state.parked}) and does not accept ${type}. Retry or cancel it first.`,
+      `Run ${view.id} is ${what} (${state.parked}) and does not accept ${type}. Retry or cancel it first.`,
     );
   }
   const blind = unseen(view, type, payload, shown);

@@ -32,6 +32,8 @@ import type { Repository } from '../repository/repository.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import { minutesOf, needed, present, signalOf } from './decision-signal.ts';
 import type { Projects } from './projects.ts';
+import { sendMessage } from './messages.ts';
+import { releaseBelow } from './holds.ts';
 import { partOf } from './request-parts.ts';
 import { withComments } from './review-comments.ts';
 import { takenFiles } from './taken-files.ts';
@@ -40,7 +42,7 @@ import type { DescribedWorkflow } from './workflow-descriptions.ts';
 
 export interface GateDecisionsOptions {
   readonly engine: Pick<Engine, 'bounds' | 'signal' | 'tree' | 'view'>;
-  readonly store: Pick<EventStore, 'listGates' | 'readHistory'>;
+  readonly store: Pick<EventStore, 'listGates' | 'listRuns' | 'readHistory'>;
   readonly repository: Repository;
   readonly workflows: WorkflowRegistry;
   /** Describes a workflow of the registry. */
@@ -177,7 +179,10 @@ export class GateDecisions {
     }
     const { artifactHash, codeTree, concernsHash } = decision;
     const shown = { gateId: gate.id, artifactHash, codeTree, concernsHash };
-    return this.#options.engine.signal(runId, type, payload, shown, caller.request);
+    if (gate.reason === 'held') await releaseBelow(this.#options, caller, runId);
+    const decided = await this.#options.engine.signal(runId, type, payload, shown, caller.request);
+    if (gate.reason !== 'held' || !decision.notes) return decided;
+    return sendMessage(this.#options, partOf(caller, 'notes'), runId, decision.notes);
   }
 
   /** The run's open gate, where it is this one. @throws {Conflict} saying who decided it or that the run went on without it */

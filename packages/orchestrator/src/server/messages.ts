@@ -2,14 +2,13 @@
 import { type Caller, Conflict, InvalidRequest, type RunView } from '@autonomous/shared';
 import type { Engine } from '../engine/engine.ts';
 import type { EventStore } from '../event-store/event-store.ts';
+import { openRunsBelow } from './open-runs-below.ts';
 import { partOf } from './request-parts.ts';
 
 export interface MessagesOptions {
   readonly engine: Pick<Engine, 'signal'>;
   readonly store: Pick<EventStore, 'listRuns'>;
 }
-
-const PAGE = 100;
 
 /**
  * Tells a run and all open runs below it: where a child run works, its agents are those that the person means. Sent again under
@@ -24,25 +23,14 @@ export async function sendMessage(
 ): Promise<RunView> {
   const tell = (id: string, { userId, request }: Caller) =>
     engine.signal(id, 'MESSAGE_SENT', { by: userId, text }, undefined, request);
-
-  async function tellBelow(parentId: string): Promise<void> {
-    for (let cursor: string | undefined; ;) {
-      const page = await store.listRuns({ parentId, open: true, limit: PAGE, cursor });
-      for (const { id } of page.items) {
-        try {
-          await tell(id, partOf(caller, id));
-        } catch (error) {
-          // It has ended meanwhile, or its workflow takes no messages.
-          if (!(error instanceof Conflict || error instanceof InvalidRequest)) throw error;
-        }
-        await tellBelow(id);
-      }
-      if (page.nextCursor === null) return;
-      cursor = page.nextCursor;
+  const told = await tell(runId, caller);
+  for await (const { id } of openRunsBelow(store, runId)) {
+    try {
+      await tell(id, partOf(caller, id));
+    } catch (error) {
+      // It has ended meanwhile, or its workflow takes no messages.
+      if (!(error instanceof Conflict || error instanceof InvalidRequest)) throw error;
     }
   }
-
-  const told = await tell(runId, caller);
-  await tellBelow(runId);
   return told;
 }

@@ -21,6 +21,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import { GateDecisions } from './gate-decisions.ts';
+import { pauseRun } from './holds.ts';
 import { sendMessage } from './messages.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 import { Projects } from './projects.ts';
@@ -156,6 +157,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     decideOpenGate: (caller, runId, decision) => decisions.decideOpen(caller, runId, decision),
     ...createReviewComments({ engine }),
     cancelRun: (caller, runId, reason) => engine.cancel(runId, caller.userId, reason, caller.request),
+    pauseRun: (caller, runId, reason) => pauseRun(options, caller, runId, reason),
     sendMessage: (caller, runId, text) => sendMessage(options, caller, runId, text),
     async sendSignal(caller, runId, { type, ...payload }) {
       const route = Object.hasOwn(OWN_ROUTES, type) ? OWN_ROUTES[type] : undefined;

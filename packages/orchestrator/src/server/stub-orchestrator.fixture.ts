@@ -138,6 +138,7 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
     deleteComment: async (_caller, id) => aView(id.split('.')[0] ?? ''),
     retryGates: async (_caller, gateIds) => gateIds.map((gateId) => ({ gateId, retried: true })),
     cancelRun: async (_caller, id) => aView(id, { status: 'cancelled' }),
+    pauseRun: async (_caller, id) => aView(id, { status: 'paused' }),
     sendMessage: async (_caller, id) => aView(id),
     sendSignal: async (_caller, id) => aView(id),
     upload: async (name, content) => ({ id: 'b'.repeat(64), name, bytes: content.byteLength }),

@@ -112,6 +112,8 @@ export interface Client {
   editComment(commentId: string, text: string): Promise<RunView>;
   deleteComment(commentId: string): Promise<RunView>;
   cancelRun(runId: string, reason?: string): Promise<RunView>;
+  /** Pauses a run and the open runs below it. `retry` at its gate continues all of them. */
+  pauseRun(runId: string, reason?: string): Promise<RunView>;
   sendMessage(runId: string, text: string): Promise<RunView>;
   sendSignal(runId: string, signal: JsonObject & { readonly type: string }): Promise<RunView>;
 
@@ -233,6 +235,8 @@ export function createClient(options: ClientOptions): Client {
     deleteComment: async (id) => read(await api.comments[':id'].delete.$post({ ...path(id), json: {} })),
     cancelRun: async (id, reason) =>
       read(await api.runs[':id'].cancel.$post({ ...path(id), json: reason === undefined ? {} : { reason } })),
+    pauseRun: async (id, reason) =>
+      read(await api.runs[':id'].pause.$post({ ...path(id), json: reason === undefined ? {} : { reason } })),
     sendMessage: async (id, text) => read(await api.runs[':id'].message.$post({ ...path(id), json: { text } })),
     sendSignal: async (id, signal) => read(await api.runs[':id'].signals.$post({ ...path(id), json: signal })),
 

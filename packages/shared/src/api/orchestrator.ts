@@ -390,6 +390,8 @@ export interface Orchestrator {
   /** Retries at each of these gates, as they were shown; one that was decided meanwhile is passed over and named. */
   retryGates(caller: Caller, gateIds: readonly string[]): Promise<readonly RetriedGate[]>;
   cancelRun(caller: Caller, runId: string, reason?: string): Promise<RunView>;
+  /** Pauses a run and the open runs below it, until a person retries at its gate. */
+  pauseRun(caller: Caller, runId: string, reason?: string): Promise<RunView>;
   sendMessage(caller: Caller, runId: string, text: string): Promise<RunView>;
   sendSignal(caller: Caller, runId: string, signal: JsonObject & { readonly type: string }): Promise<RunView>;
 

@@ -275,6 +275,9 @@ function commandRoutes(orchestrator: Orchestrator, { caller }: ApiOptions) {
     .openapi(routes.cancel, async (c) =>
       c.json(await orchestrator.cancelRun(caller(c), c.req.valid('param').id, c.req.valid('json').reason), 200),
     )
+    .openapi(routes.pause, async (c) =>
+      c.json(await orchestrator.pauseRun(caller(c), c.req.valid('param').id, c.req.valid('json').reason), 200),
+    )
     .openapi(routes.sendMessage, async (c) =>
       c.json(await orchestrator.sendMessage(caller(c), c.req.valid('param').id, c.req.valid('json').text), 200),
     )
@@ -758,6 +761,13 @@ const routes = {
     path: '/api/runs/{id}/cancel',
     summary: 'Cancel the run',
     request: { params, body: mayTake(schemas.cancelBody) },
+    responses: theRun,
+  }),
+  pause: route({
+    method: 'post',
+    path: '/api/runs/{id}/pause',
+    summary: 'Pause the run and the runs below it until a person retries it; what is under way begins again then',
+    request: { params, body: mayTake(schemas.pauseBody) },
     responses: theRun,
   }),
   sendMessage: route({

@@ -288,6 +288,7 @@ export const newMigration = z.strictObject({ to: z.number().int().min(1) });
 /** As many as are shown to a person at once. */
 export const retriesBody = z.strictObject({ gateIds: z.array(id).min(1).max(500) });
 export const cancelBody = z.strictObject({ reason: prose.optional() });
+export const pauseBody = z.strictObject({ reason: prose.optional() });
 export const messageBody = z.strictObject({ text: prose });
 
 const commentText = text(4_000);

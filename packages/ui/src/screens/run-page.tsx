@@ -125,6 +125,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
             <span className="notice">scripted models</span>
           )}
           <CopyLink to={{ name: 'run', runId: run.id, tab: tab?.name }} what="page" />
+          <Pause run={run} />
           <Cancel run={run} />
         </p>
         <AtWork run={run} />
@@ -319,6 +320,42 @@ function NoteOfPublishing({ run }: { readonly run: RunView }) {
       <Outside href={address}>{address}</Outside>
       {note.slice(at + address.length)}
     </>
+  );
+}
+
+/** Pauses a run that works. Its gate takes the retry. */
+function Pause({ run }: { readonly run: RunView }) {
+  const { client, runs } = useHost();
+  const [isSent, setIsSent] = useState(false);
+  const [fault, setFault] = useState<string | null>(null);
+  if (FINAL_STATUSES.has(run.status) || run.gate !== null || run.status === 'queued') return null;
+  const pause = (): void => {
+    setIsSent(true);
+    setFault(null);
+    client
+      .pauseRun(run.id)
+      .then(
+        (view) => runs.trigger.listed({ runs: [view] }),
+        (error: unknown) => setFault(messageOf(error)),
+      )
+      .finally(() => setIsSent(false));
+  };
+  return (
+    <span className="cancel">
+      {isSent ? (
+        <span className="quiet">Pausing…</span>
+      ) : (
+        <button
+          type="button"
+          className="link"
+          title="What agents are doing begins again when you retry the run."
+          onClick={pause}
+        >
+          Pause run
+        </button>
+      )}
+      {fault !== null && <span className="fault">Not paused: {fault}</span>}
+    </span>
   );
 }
 
