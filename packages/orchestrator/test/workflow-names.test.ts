@@ -71,7 +71,7 @@ const EXCEPTIONS: readonly Exception[] = [
   },
   {
     path: 'orchestrator/src/cli/commands/full-auto.ts',
-    names: ['full-auto', 'plan', 'implementation', 'FEATURES_ENDED'],
+    names: ['full-auto', 'plan', 'FEATURES_ENDED'],
     reason: 'the command of the workflow full-auto',
   },
   {

@@ -38,6 +38,22 @@ describe('The notices of a run', () => {
   });
 });
 
+describe('A run that works', () => {
+  const pause = 'Pause run</button>';
+
+  it.each(['running', 'awaiting_children'] as const)('can be paused while it is %s', (status) => {
+    expect(shown(aRun({ status, gate: null }))).toContain(pause);
+  });
+
+  it.each(['queued', 'completed', 'cancelled'] as const)('cannot be paused while it is %s', (status) => {
+    expect(shown(aRun({ status, gate: null }))).not.toContain(pause);
+  });
+
+  it('cannot be paused while it waits for a person', () => {
+    expect(shown(aRun({ status: 'awaiting_approval', gate: aGate() }))).not.toContain(pause);
+  });
+});
+
 describe('The page of a parent', () => {
   const parent = aRun({ id: 'parent', status: 'awaiting_children', originalRequest: 'The whole' });
   const child = (id: string, of = 'parent', parts: Partial<RunView> = {}): RunView =>
