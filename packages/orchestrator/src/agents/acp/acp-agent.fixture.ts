@@ -51,6 +51,8 @@ export type Step =
   | { readonly do: 'fail'; readonly message: string; readonly data?: object }
   /** What its provider says of its limits. */
   | { readonly do: 'limit'; readonly status: string; readonly resetsAt: number }
+  /** Tells twice that it begins to compact its context, and twice that it has done so. */
+  | { readonly do: 'compact' }
   | { readonly do: 'exit'; readonly code: number }
   /** Until the turn is cancelled, or, where it is deaf, for ever. */
   | { readonly do: 'wait'; readonly deaf?: boolean }
@@ -206,6 +208,12 @@ async function play(
           _meta: { '_claude/rateLimit': { status: step.status, resetsAt: step.resetsAt } },
         });
         break;
+      case 'compact': {
+        const compactionId = randomUUID();
+        for (const status of ['in_progress', 'in_progress', 'completed', 'completed'])
+          await tell(playing.client, playing.id, { sessionUpdate: 'compaction_update', compactionId, status });
+        break;
+      }
       case 'exit':
         // What was said before has to be out first.
         await sleep(50);

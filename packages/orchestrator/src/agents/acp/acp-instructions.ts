@@ -28,6 +28,11 @@ export function resumePrompt({ folder, mayAsk }: Pick<PromptParts, 'folder' | 'm
   return `Your process was ended in the middle of your work and has been started again; this is the same session, and the files are as you left them. A command that was running is gone, and the last change may be half done: look before you go on. Then finish the task. As before, the work ends with your result in ${folder}/${RESULT_FILE}${mayAsk ? `, or with a question in ${folder}/${QUESTION_FILE}` : ''}.`;
 }
 
+/** Told to an agent whose context was compacted, since a summary may have lost a part of its task. */
+export function compactedPrompt(parts: PromptParts): string {
+  return `Your context was compacted. So that nothing of your task is lost, this is all of it once more. What you have done so far lies in the folder: look first, keep what is right, and go on from there.\n\n${firstPrompt(parts)}`;
+}
+
 /** Put before the first message where work of an earlier session may lie in the folder. */
 export const STARTED_ANEW =
   'An earlier session on this task was ended in the middle of its work and cannot be continued. What it has written may lie in the folder: look first, keep what is right, and go on from there.';

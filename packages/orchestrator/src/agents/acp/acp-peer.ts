@@ -227,6 +227,7 @@ export class AcpPeer {
           fs: { readTextFile: false, writeTextFile: false },
           terminal: false,
           elicitation: { form: {} },
+          session: { compaction: {} },
         },
       }),
       START_TIMEOUT_MS,

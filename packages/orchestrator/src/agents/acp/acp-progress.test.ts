@@ -15,6 +15,7 @@ const aProgress = () => {
     onCall: () => {},
     onStep: (calls) => steps.push(calls),
     onTooMuch: () => {},
+    onCompaction: () => {},
   });
   return { progress, told, steps };
 };

@@ -33,6 +33,13 @@ const limitSchema = z.object({
   _meta: z.object({ '_claude/rateLimit': z.object({ status: z.string(), resetsAt: z.number().optional() }) }),
 });
 
+/** A compaction of the agent's context; each has several updates. Source: `session/update` of the Agent Client Protocol. */
+const compactionSchema = z.object({
+  compactionId: z.string().max(ID_CHARACTERS),
+  status: z.enum(['in_progress', 'completed']),
+});
+export type CompactionStatus = z.output<typeof compactionSchema>['status'];
+
 /** Common fields of `tool_call` and `tool_call_update` that are read. */
 const toolCallSchema = z.object({
   toolCallId: z.string().max(ID_CHARACTERS),
@@ -57,6 +64,8 @@ export interface AcpProgressListener {
   readonly onStep: (calls: readonly WatchedCall[]) => void;
   /** Called when the agent writes more text than the limit. Later text is not reported. */
   readonly onTooMuch: (characters: number) => void;
+  /** Called once when the agent begins to compact its context, and once when it has done so. */
+  readonly onCompaction: (status: CompactionStatus) => void;
 }
 
 export class AcpProgress {
@@ -75,6 +84,8 @@ export class AcpProgress {
   #lastMessage = '';
   #costUsd: number | null = null;
   #limitEndsAt: number | null = null;
+  /** The newest compaction, as its last update had it. */
+  #compaction: { readonly id: string; readonly status: CompactionStatus } | null = null;
 
   constructor(tell: AgentRequest<unknown>['onProgress'], listener: AcpProgressListener) {
     this.#tell = tell;
@@ -120,9 +131,22 @@ export class AcpProgress {
         }
         break;
       }
+      case 'compaction_update': {
+        const compaction = compactionSchema.safeParse(update);
+        if (compaction.success) this.#takeCompaction(compaction.data.compactionId, compaction.data.status);
+        break;
+      }
       default:
         break;
     }
+  }
+
+  #takeCompaction(id: string, status: CompactionStatus): void {
+    const before = this.#compaction?.id === id ? this.#compaction.status : null;
+    if (before === status || before === 'completed') return;
+    this.#compaction = { id, status };
+    this.flush();
+    this.#listener.onCompaction(status);
   }
 
   /** Says what is left to say; a call that never ended belongs to no step of the next turn. */

@@ -565,6 +565,28 @@ describe.skipIf(!available.ok)('an external agent', () => {
     });
   });
 
+  describe('compacts its context', () => {
+    it('and is told its task again in the same session; the transcript says where', async () => {
+      const wait: Step = { do: 'wait' };
+      const call = await aCall({
+        turns: [
+          [{ do: 'say', text: 'I begin.' }, { do: 'compact' }, wait],
+          [EDIT, DONE],
+        ],
+      });
+      expect((await call.outcome).kind).toBe('finished');
+      const [first = '', again = '', ...more] = await call.prompts();
+      expect(again).toMatch(/^Your context was compacted\./);
+      expect(again).toContain(first);
+      expect(more).toEqual([]);
+      expect(call.progress.slice(0, 3).map(({ text }) => text)).toEqual([
+        'I begin.',
+        'The agent compacts its context. All that it said and did until here stays in this transcript.',
+        'The agent has compacted its context. It is told its task again.',
+      ]);
+    });
+  });
+
   describe('goes in circles', () => {
     const read = (path: string, result = 'unchanged'): Called => ({ kind: 'read', input: { path }, result });
     const makes = (...calls: Called[]): Step => ({ do: 'call', calls });

@@ -15,6 +15,8 @@ import { messageText } from '../../roles/prompt-parts.ts';
 import type { AcpAgentSettings } from './acp-agents.ts';
 import { classifyAgentError } from './acp-errors.ts';
 import {
+  compactedPrompt,
+  type PromptParts,
   EXCHANGE_FOLDER,
   firstPrompt,
   interruptedPrompt,
@@ -27,7 +29,7 @@ import {
 } from './acp-instructions.ts';
 import { AcpPeer, AgentGone, INTERRUPT_TIMEOUT, PROTOCOL_ERROR, type Turn } from './acp-peer.ts';
 import { decidePermission } from './acp-permissions.ts';
-import { AcpProgress } from './acp-progress.ts';
+import { AcpProgress, type CompactionStatus } from './acp-progress.ts';
 import { ACP_PREFIX } from '../agent-router.ts';
 import type { Agent, AgentOutcome, AgentRequest, AgentUsage, ReservedCall } from '../agent.ts';
 import {
@@ -150,6 +152,7 @@ class AcpCall<Result> {
       onCall: () => this.#turnUsage.toolCall(this.#progress.costUsd),
       onStep: (calls) => this.#watchProgress(calls),
       onTooMuch: (characters) => this.#tooMuchText(characters),
+      onCompaction: (status) => this.#compacts(status),
     });
   }
 
@@ -354,9 +357,31 @@ class AcpCall<Result> {
     return nudge === null ? pending : [...pending, nudge];
   }
 
-  #opening(kept: string | null, resumed: boolean): string {
+  get #parts(): PromptParts {
     const { instructions, prompt, resultSchema } = this.#request;
-    const parts = { folder: this.#folder, mayAsk: this.#mayAsk, instructions, prompt, resultSchema };
+    return { folder: this.#folder, mayAsk: this.#mayAsk, instructions, prompt, resultSchema };
+  }
+
+  /** Keeps what the next attempt has to know before the agent compacts its context, and tells it its task again afterwards. */
+  #compacts(status: CompactionStatus): void {
+    const { onProgress } = this.#request;
+    if (status === 'in_progress') {
+      this.#keep();
+      onProgress({
+        kind: 'note',
+        text: 'The agent compacts its context. All that it said and did until here stays in this transcript.',
+      });
+      return;
+    }
+    onProgress({ kind: 'note', text: 'The agent has compacted its context. It is told its task again.' });
+    const turn = this.#underWay;
+    if (turn === null) return;
+    this.#nudge = [compactedPrompt(this.#parts), ...(this.#nudge === null ? [] : [this.#nudge])].join('\n\n');
+    turn.interrupt();
+  }
+
+  #opening(kept: string | null, resumed: boolean): string {
+    const parts = this.#parts;
     // A resumed agent gets no prompt, which contains the messages of before this attempt.
     if (resumed) return [resumePrompt(parts), ...(this.#request.said ?? []).map(messageText)].join('\n\n');
     const first = this.#beganAnew === null ? firstPrompt(parts) : `${firstPrompt(parts)}\n\n${this.#beganAnew}`;
