@@ -4,6 +4,7 @@
  * against the rules that hold in every case: no work of others is lost, no effect is there twice, and every run ends.
  */
 import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { effectsAtForge } from './forge.ts';
 import { brokenPromises, type Fault, heardFaults, logFaults, recordFaults, type Verdict, waitFaults } from './judge.ts';
 import { IN_THE_RECORD, type OutsideMove, REMEMBERED } from './outside-moves.ts';
@@ -67,10 +68,14 @@ function lostWork({ edits = [] }: Scenario, remote: RepositoryState, { runs }: P
   });
 }
 
-/** A file that the runs themselves edit keeps each of its lines, in their order. Only the status in a line may be another one. */
+/**
+ * A file that the runs themselves edit keeps each of its lines, in their order. Only the status in a line may be another one. In a roadmap,
+ * the states of its items are the runs' own.
+ */
 function isKept(file: string, text: string, now: string | undefined, edits: readonly string[]): boolean {
   if (file === MEMORY) return now?.includes(REMEMBERED) === true;
   if (!edits.includes(file)) return now === text;
+  if (file.endsWith('.json')) return isDeepStrictEqual(withoutStates(now ?? 'null'), withoutStates(text));
   const left = linesWithoutStatus(now ?? '');
   let at = 0;
   return linesWithoutStatus(text).every((line) => {
@@ -78,6 +83,12 @@ function isKept(file: string, text: string, now: string | undefined, edits: read
     at = found + 1;
     return found >= 0;
   });
+}
+
+const OF_RUNS = new Set(['status', 'updatedAt', 'workflowState']);
+
+function withoutStates(roadmap: string): unknown {
+  return JSON.parse(roadmap, (key, value: unknown) => (OF_RUNS.has(key) ? undefined : value));
 }
 
 /** Lines with `S` for the status of an item; a line of JSON is the same with and without a comma at its end. */

@@ -3,22 +3,32 @@ import { chmod, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { finish, projectConfig, startServer, when, writes } from './orchestrator.fixture.ts';
-import { aRoadmap, ITEM, merging, OTHER, PROJECT, roadmap, ROLES, stateOf } from './roadmap.fixture.ts';
+import { aRoadmap, ITEM, merging, OTHER, PROJECT, roadmap, ROLES, stateOf, TASKS } from './roadmap.fixture.ts';
 
 const alone = { approvals: 'release' };
 const releasing = (command: string) => ({ ...merging, commands: { test: 'sh test/app.test.sh', release: command } });
 
 /**
- * The remote refuses commits of the base with subjects that begin like this.
+ * The remote refuses commits of a branch with subjects that begin like this.
+ * @param branch a pattern of the shell
  * @returns a function that has it take them
  */
-async function refusing(remote: string, subject: string): Promise<() => Promise<void>> {
+async function refusing(remote: string, subject: string, branch = 'main'): Promise<() => Promise<void>> {
   const hook = path.join(remote, 'hooks', 'pre-receive');
-  const refuse = `case "$(git log -1 --format=%s $n)" in "${subject}"*) echo main is protected >&2; exit 1;; esac`;
-  await writeFile(hook, `#!/bin/sh\nwhile read o n ref; do [ "$ref" != refs/heads/main ] || ${refuse}; done\n`);
+  const refuse = `case "$(git log -1 --format=%s $n)" in "${subject}"*) echo ${branch} is protected >&2; exit 1;; esac`;
+  const refuseThere = `case "$ref" in refs/heads/${branch}) ${refuse};; esac`;
+  await writeFile(hook, `#!/bin/sh\nwhile read o n ref; do ${refuseThere}; done\n`);
   await chmod(hook, 0o755);
   return () => rm(hook);
 }
+
+/** An item of one task. */
+const aShortRoadmap = () => aRoadmap({ decomposer: [finish({ tasks: TASKS.slice(0, 1) })] });
+const OF_RUNS = 'autonomous/*sign-in';
+const waitsFor = (branch: string) => ({
+  phase: 'committing',
+  blockers: [`Its result is on the branch ${branch}: merge it into main.`],
+});
 
 it('asks about a release that fails, and completes the item without it where a person accepts that', async () => {
   const server = await aRoadmap();
@@ -123,6 +133,92 @@ it("takes in a colleague's correction before it completes on the branch an item 
   await server.until(run, { status: 'completed' });
   expect(await server.payloads(run.id, 'RUN_MERGED')).toHaveLength(1);
   expect(await server.item()).toMatchObject({ status: 'completed', workflowState: { phase: 'completed' } });
+});
+
+it('has the base wait for a merge only when the branch with the result is on the remote', async () => {
+  const server = await aShortRoadmap();
+  const open = await refusing(server.remote, '', OF_RUNS);
+  const run = await server.begin(alone);
+  const { gate } = await server.until(run, { gate: 'pause' });
+  expect(gate?.reason).toBe('push_rejected');
+  expect(await stateOf(server)).toMatchObject({ phase: 'committing', blockers: [] });
+  await open();
+  await server.decide(run, { decision: 'retry' });
+  await server.until(run, { status: 'completed' });
+  expect(await stateOf(server)).toMatchObject(waitsFor(run.branch));
+  expect((await server.items(run.branch))[0]?.status).toBe('completed');
+});
+
+it("has the base wait for the merge of the branch beside others' commits, which is the one with the result", async () => {
+  const server = await aShortRoadmap();
+  const run = await server.begin({ approvals: 'named' });
+  await server.approve(run, 'item_ideation');
+  await server.approve(run, 'item_specification');
+  await server.git('branch', run.branch, 'main');
+  await server.commit({ 'other.sh': 'echo other\n' }, run.branch);
+  await server.approve(run, 'item_result');
+  await server.until(run, { gate: 'pause' });
+  const beside = `${run.branch}-beside`;
+  const response = `Leave that branch alone, and push this run's commits to ${beside}`;
+  await server.decide(run, { decision: 'answer', response });
+  const { published } = await server.until(run, { status: 'completed' });
+  expect(published).toMatchObject({ branch: beside, pushed: true });
+  expect(await stateOf(server)).toMatchObject(waitsFor(beside));
+  expect(await server.file(beside, 'link.sh')).toBe('echo link\n');
+  expect((await server.items(beside))[0]?.status).toBe('completed');
+});
+
+it("has the base wait for no merge while others' commits on the branch are checked", async () => {
+  const server = await aShortRoadmap();
+  const open = await refusing(server.remote, 'Record of run', OF_RUNS);
+  const run = await server.begin({ approvals: 'named' });
+  await server.approve(run, 'item_ideation');
+  await server.approve(run, 'item_specification');
+  await server.approve(run, 'item_result');
+  await server.until(run, { gate: 'pause' });
+  expect(await stateOf(server)).toMatchObject(waitsFor(run.branch));
+  await open();
+  const theirs = await server.commit({ 'other.sh': 'echo other\n' }, run.branch);
+  await server.decide(run, { decision: 'retry' });
+  await server.until(run, { gate: 'pause' });
+  const response = `Take in commit ${theirs.slice(0, 10)}, which was pushed to ${run.branch}, and check it again`;
+  await server.decide(run, { decision: 'answer', response });
+  await server.until(run, { gate: 'item_result' });
+  expect(await stateOf(server)).toMatchObject({ phase: 'testing', blockers: [] });
+  await server.approve(run, 'item_result');
+  await server.until(run, { status: 'completed' });
+  expect(await stateOf(server)).toMatchObject(waitsFor(run.branch));
+  expect((await server.items(run.branch))[0]?.status).toBe('completed');
+});
+
+it('has the base wait for the merge of a branch that is left where the base refuses the merge', async () => {
+  const server = await aShortRoadmap();
+  const open = await refusing(server.remote, 'Sign in', 'main');
+  const run = await server.begin(alone, merging);
+  await server.until(run, { gate: 'pause' });
+  const response = `Leave it as the branch ${run.branch}: the run completes without a merge`;
+  await server.decide(run, { decision: 'answer', response });
+  await server.until(run, { status: 'completed' });
+  expect(await stateOf(server)).toMatchObject(waitsFor(run.branch));
+  await open();
+  await server.git('merge-tree', '--write-tree', 'main', run.branch);
+  expect((await server.items(run.branch))[0]?.status).toBe('completed');
+});
+
+it('has the base wait for the merge of a branch that is left with conflicts', async () => {
+  const server = await aShortRoadmap();
+  const run = await server.begin({ approvals: 'named' }, merging);
+  await server.approve(run, 'item_ideation');
+  await server.approve(run, 'item_specification');
+  await server.until(run, { gate: 'item_result' });
+  await server.commit({ 'link.sh': 'echo mine\n' });
+  await server.approve(run, 'item_result');
+  await server.until(run, { gate: 'pause' });
+  const response = `Leave it as the branch ${run.branch}: it is pushed, and the run completes without a merge`;
+  await server.decide(run, { decision: 'answer', response });
+  await server.until(run, { status: 'completed' });
+  expect(await stateOf(server)).toMatchObject(waitsFor(run.branch));
+  expect((await server.items(run.branch))[0]?.status).toBe('completed');
 });
 
 it('leaves a release that was cut off to a person, who finishes without running it again', async () => {

@@ -27,6 +27,8 @@ export type CommitOwnedInput = RunHeader & {
   readonly isMerged?: true;
   /** The files are committed to the run's branch from now on; the reason is to be read after "because". Absent: to the base, as long as it takes them. */
   readonly branchOnly?: string;
+  /** The files are committed to the base, after some for which `branchOnly` was given. Absent: they stay on the branch from those on. */
+  readonly toBaseAgain?: true;
 };
 
 /** A change of engine-owned files. */
@@ -84,7 +86,7 @@ export function commitOwnedFiles<Input extends CommitOwnedInput>(
       if (input.branchOnly !== undefined) return toBranch(commit, { why: input.branchOnly });
       const before = await committedBefore(tools, effect, { project, branch, head });
       const { to = 'base', why = `${input.baseBranch} refused an earlier push`, refused } = view.ownedFiles ?? {};
-      if (to === 'branch' || before !== null)
+      if ((to === 'branch' && input.toBaseAgain !== true) || before !== null)
         return toBranch(commit, { why, ...(to === 'base' || refused ? { refused: true } : {}) });
       return toBase(commit);
     },

@@ -15,6 +15,8 @@ export type PushInput = RunHeader & {
   readonly beside?: true;
   /** A pull request that is opened is a draft, for which nobody is asked for a review. */
   readonly isDraft?: true;
+  /** The branch is pushed once more before it is published: no pull request is opened yet. */
+  readonly isEarly?: true;
 };
 
 /**
@@ -34,7 +36,7 @@ export function pushBranch(
       const published = await pushedForPeople(tools, context, input).catch((error: unknown) => {
         throw input.isDraft === true ? withoutWays(error) : error;
       });
-      if (!view.config.git.createPR) return published;
+      if (!view.config.git.createPR || input.isEarly === true) return published;
       const document = await documentOf(view, published.commit);
       return withPullRequest(tools, context, { view, published, document, isDraft: input.isDraft === true });
     },

@@ -1,6 +1,7 @@
 /** The activities of the run of a roadmap's item, by the names that its machine gives them. */
 import { NeedsHuman } from '@autonomous/shared';
 import { check } from '../../activities/check.ts';
+import { assertAccepted } from '../../activities/concerns.ts';
 import { commitOwnedFiles } from '../../activities/commit-owned-files.ts';
 import { findConcerns } from '../../activities/find-concerns.ts';
 import { integrate, takeIn } from '../../activities/integrate-base.ts';
@@ -15,7 +16,13 @@ import type { ActivityTools } from '../../activities/tools.ts';
 import type { RunHeader } from '../../activities/types.ts';
 import { watchChildren } from '../parts/watch-children.ts';
 import { hashOf } from '../../artifacts/content-hash.ts';
-import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
+import {
+  type Activity,
+  type ActivityContext,
+  type ActivityRegistry,
+  FORGE_TRIES,
+  THREE_TRIES,
+} from '../../core/activity.ts';
 import { review, writeDocument } from './agents.ts';
 import { DOCUMENT_TITLES, documentPath, progressPath, renderDocument, renderProgress } from './documents.ts';
 import { itemIn, spentBy, stateUpdate } from './item-state.ts';
@@ -44,6 +51,7 @@ export function itemActivities(tools: ActivityTools): ActivityRegistry {
     integrate: integrate(tools),
     takeIn: takeIn(tools),
     recordRun: recordRun(tools),
+    shareResult: shareResult(tools),
     pushBranch: pushBranch(tools),
     merge: merge(tools),
     release: release(tools),
@@ -86,6 +94,19 @@ function setState(tools: ActivityTools): Of<'setState'> {
       const { ownedFiles } = await tools.view(input.runId);
       const now = { spent, at: context.startedAt, isOnBranch: ownedFiles?.to === 'branch' };
       return commitOwnedFiles(tools, (given: SetStateInput) => stateUpdate(given, now)).perform(input, context);
+    },
+  };
+}
+
+/** Pushes the result that people have accepted, before the roadmap of the base names its branch. */
+function shareResult(tools: ActivityTools): Of<'shareResult'> {
+  return {
+    retry: FORGE_TRIES,
+    async perform({ baseCommit, ...input }, context) {
+      const project = await tools.project(input.projectId, input.runId);
+      const view = await tools.view(input.runId);
+      await assertAccepted(tools, { project, view, baseCommit, head: input.commit, signal: context.signal });
+      return pushBranch(tools).perform({ ...input, isEarly: true }, context);
     },
   };
 }

@@ -1,6 +1,7 @@
 import { NeedsHuman } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { hashOf } from '../../artifacts/content-hash.ts';
+import { awaitingMerge } from './awaiting-merge.ts';
 import { type BaseFiles, itemIn, spentBy, stateUpdate } from './item-state.ts';
 import type { Finding, ReadItemInput, StateChange } from './types.ts';
 
@@ -310,6 +311,22 @@ describe('a new state of an item', () => {
 
   it.each(['in-progress', 'completed'])('is completed at the end where it was %s', (status) => {
     expect(itemOf(changed(textOf(anItem('a', { status })), { phase: 'completed' }))['status']).toBe('completed');
+  });
+
+  it("takes the place of the run's own result that waits for its merge, and not of another run's", () => {
+    const waiting = (branch: string): string =>
+      textOf(
+        anItem('a', {
+          status: 'in-progress',
+          workflowState: { phase: 'committing', blockers: [awaitingMerge(branch, 'main')] },
+        }),
+      );
+    for (const own of [INPUT.branch, `${INPUT.branch}-beside`])
+      expect(itemOf(changed(waiting(own), { phase: 'testing' }))['workflowState']).toMatchObject({ phase: 'testing' });
+    for (const other of ['autonomous/run-2', `${INPUT.branch}0`])
+      expect(() => changed(waiting(other), { phase: 'testing' })).toThrow(
+        `${PATH} says of a that another run has finished it: Its result is on the branch ${other}: merge it into main. Cancel this run.`,
+      );
   });
 
   it('says in the message of the commit what it is', () => {

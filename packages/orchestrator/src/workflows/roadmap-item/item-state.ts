@@ -1,9 +1,11 @@
 /** What a run reads of an item in the roadmap, and how it changes it. Pure. */
 import { NeedsHuman, showHidden } from '@autonomous/shared';
 import type { OwnedUpdate } from '../../activities/commit-owned-files.ts';
+import { besideOf } from '../../activities/ways-on.ts';
 import { hashOf } from '../../artifacts/content-hash.ts';
 import { parseFrontMatter } from '../../artifacts/front-matter.ts';
 import { slugOf } from '../../artifacts/slug.ts';
+import { mergeBlocker } from './awaiting-merge.ts';
 import { documentPath, textIn } from './documents.ts';
 import { chooseNextItem } from './next-item.ts';
 import { readRoadmap, type Roadmap, type RoadmapItem, writeRoadmap } from './roadmap-file.ts';
@@ -131,7 +133,7 @@ export interface StateNow {
 }
 
 /** The change of the roadmap that a new state is. */
-export function stateUpdate({ roadmap: path, item, change }: SetStateInput, now: StateNow): OwnedUpdate {
+export function stateUpdate({ roadmap: path, item, branch, change }: SetStateInput, now: StateNow): OwnedUpdate {
   const { phase, blockers } = change;
   const blocked = blockers.length === 0 ? '' : ', blocked';
   return {
@@ -140,7 +142,7 @@ export function stateUpdate({ roadmap: path, item, change }: SetStateInput, now:
       [path]: (text, to) => {
         // The run's branch has not seen what the base took before it refused a state, or it has the base's lines since a merge.
         const isBehind = to === 'branch' && (!now.isOnBranch || statusIn(text, item) === 'not-started');
-        return withState(path, text, { ...now, item, change: isBehind ? { ...change, begins: true } : change });
+        return withState(path, text, { ...now, item, branch, change: isBehind ? { ...change, begins: true } : change });
       },
     },
   };
@@ -153,6 +155,8 @@ function statusIn(text: string | null, id: string): RoadmapItem['status'] | unde
 
 interface NewState extends StateNow {
   readonly item: string;
+  /** The run's. */
+  readonly branch: string;
   readonly change: StateChange;
 }
 
@@ -165,6 +169,7 @@ function withState(path: string, text: string | null, state: NewState): string {
       'merge_conflict',
       `${path} has no item ${id} any more: somebody has taken it out meanwhile. Put it back and push, then retry; or cancel the run.`,
     );
+  assertNoOtherResult(path, item, state.branch);
   const known = new Set(roadmap.items.map((each) => each.id));
   const bugs = change.adding.filter((bug) => !known.has(bug.id));
   const blocking = change.adding.filter(({ blocks }) => blocks).map((bug) => bug.id);
@@ -178,6 +183,17 @@ function withState(path: string, text: string | null, state: NewState): string {
   throw new NeedsHuman(
     'merge_conflict',
     `${path} cannot take the state of ${id}: ${fault} Make room there and push, then retry.`,
+  );
+}
+
+/** A run of another server, or of a second project with this repository, may have finished the item meanwhile. */
+function assertNoOtherResult(path: string, item: RoadmapItem, branch: string): void {
+  const blocker = mergeBlocker(item);
+  const isOwn = [branch, besideOf(branch)].some((own) => blocker?.startsWith(`Its result is on the branch ${own}:`));
+  if (blocker === null || isOwn) return;
+  throw new NeedsHuman(
+    'merge_conflict',
+    `${path} says of ${item.id} that another run has finished it: ${blocker} Cancel this run. Or, to do without that result, set the item back (autonomous roadmap reset ${item.id}) and push, then retry.`,
   );
 }
 

@@ -88,7 +88,7 @@ export const itemMachine = itemSetup.createMachine({
           ],
           ...publishingWays({
             end: '#roadmap-item.active.publishing.choosingEnd',
-            place: '#roadmap-item.active.publishing.choosingPlace',
+            place: '#roadmap-item.active.publishing.leaving',
             beside: '#roadmap-item.active.publishing.pushingBeside',
             takingIn: '#roadmap-item.active.publishing.takingIn',
           }),

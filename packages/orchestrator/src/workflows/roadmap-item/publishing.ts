@@ -8,6 +8,7 @@ import {
   mergingState,
   publishingGuards,
   pushingState,
+  pushInput,
   recordingState,
   takeInInput,
   takenFrom,
@@ -18,10 +19,41 @@ import { failedAt, inPhase, itemOf, itemSetup, stateInput } from './setup.ts';
 import { sayingCommand } from './testing.ts';
 import type { ItemContext } from './types.ts';
 
-const awaited = ({ branch, config }: ItemContext) => ({
-  blockers: [awaitingMerge(branch, config.git.baseBranch)],
+/** Branch of the remote with the result. */
+const resultBranch = ({ branch, published }: ItemContext): string => published?.branch ?? branch;
+
+const awaited = (context: ItemContext) => ({
+  blockers: [awaitingMerge(resultBranch(context), context.config.git.baseBranch)],
   isLast: true as const,
 });
+
+/** Once commits of others are on the run's branch, the result has one beside it. */
+const besideOthers = ({ published }: ItemContext): { readonly beside?: true } =>
+  published?.branch === undefined ? {} : { beside: true };
+
+/** The branch that is left has the item's last state, and the base names that branch. */
+const isMarked = (context: ItemContext): boolean =>
+  context.ownedTo === 'branch' || context.marked === resultBranch(context);
+
+/** Says in the base that people merge the result. The base has the item as completed with that merge, and not before. */
+const awaitingState = <const Next extends string>(id: string, next: Next) =>
+  itemSetup.createStateConfig({
+    invoke: {
+      id,
+      src: 'setState',
+      input: ({ context }) => stateInput(context, awaited(context)),
+      onDone: {
+        target: next,
+        actions: [
+          { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
+          { type: 'keepPlace', params: ({ event }) => ({ to: event.output.to }) },
+        ],
+      },
+      onError: [askingAgain('publishing'), failedAt('publishing')],
+    },
+  });
+
+const pushing = pushingState('choosing', failedAt('publishing'));
 
 /** From here on the states are on the run's branch, and come to the base with it. */
 const onBranchAlone = ({ ownedTo, config }: ItemContext): { readonly branchOnly?: string } =>
@@ -39,26 +71,33 @@ export const publishing = itemSetup.createStateConfig({
       always: [
         { guard: 'merges', target: 'integrating' },
         { guard: ({ context }) => context.ownedTo === 'branch', target: 'choosingPlace' },
-        { target: 'awaitingMerge' },
+        { target: 'sharing' },
       ],
     },
-    // People merge the result. The base has the item as completed with that merge, and not before.
-    awaitingMerge: {
+    // The base names a branch that the remote has.
+    sharing: {
       invoke: {
-        id: 'awaitMerge',
-        src: 'setState',
-        input: ({ context }) => stateInput(context, awaited(context)),
-        onDone: {
-          // The merge is without conflicts in the roadmap: the branch has the base's states.
-          target: 'integrating',
-          actions: [
-            { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
-            { type: 'keepPlace', params: ({ event }) => ({ to: event.output.to }) },
-          ],
-        },
-        onError: [askingAgain('publishing'), failedAt('publishing')],
+        id: 'shareResult',
+        src: 'shareResult',
+        input: ({ context }) => ({
+          ...pushInput({ context }),
+          ...besideOthers(context),
+          baseCommit: context.baseCommit,
+        }),
+        onDone: { target: 'awaitingMerge' },
+        onError: failedAt('publishing'),
       },
     },
+    // The merge is without conflicts in the roadmap: the branch takes in the base's states.
+    awaitingMerge: awaitingState('awaitMerge', 'integrating'),
+    // A branch with conflicts was pushed before the pause, and stays as it is.
+    leaving: {
+      always: [
+        { guard: ({ context }) => context.ownedTo === 'branch', target: 'choosingPlace' },
+        { target: 'awaitingMergeWithConflicts' },
+      ],
+    },
+    awaitingMergeWithConflicts: awaitingState('awaitMergeWithConflicts', 'choosingPlace'),
     // A state on the run's branch is pushed with it. In the base it follows the merge: nothing is completed before.
     choosingPlace: {
       always: [
@@ -78,7 +117,7 @@ export const publishing = itemSetup.createStateConfig({
           target: 'recording',
           actions: [
             { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
-            { type: 'keepPlace', params: ({ event }) => ({ to: event.output.to }) },
+            assign({ marked: ({ context }) => resultBranch(context) }),
           ],
         },
         onError: [askingAgain('publishing'), failedAt('publishing')],
@@ -115,17 +154,19 @@ export const publishing = itemSetup.createStateConfig({
       },
     },
     recording: recordingState(title, failedAt('publishing')),
-    pushing: pushingState('choosing', failedAt('publishing')),
+    pushing: {
+      invoke: { ...pushing.invoke, input: ({ context }) => ({ ...pushInput({ context }), ...besideOthers(context) }) },
+    },
     choosing: choosingState('merging', 'choosingEnd'),
     choosingEnd: {
       always: [
         {
-          guard: ({ context }) => context.ownedTo === 'branch',
+          guard: ({ context }) => isMarked(context),
           target: '#roadmap-item.active.releasing',
           actions: assign(inPhase('releasing')),
         },
-        // A merge that was given up: the branch that is left has to say so.
-        { guard: ({ context }) => !context.merged, target: 'choosingPlace' },
+        // A merge that was given up, or commits that were pushed beside those of others: base and branch have to say so.
+        { guard: ({ context }) => !context.merged, target: 'choosingBase' },
         {
           guard: ({ context }) => context.releases === true,
           target: '#roadmap-item.active.entering',
@@ -148,7 +189,11 @@ export const publishing = itemSetup.createStateConfig({
               type: 'sayTakenIn',
               params: ({ context, event }) => ({ taken: event.output, from: takenFrom(context, 'branch') }),
             },
-            assign(inPhase('testing', 'commits of others were taken in')),
+            // The result is another one: the base does not wait for its merge any more.
+            assign(({ context }) => ({
+              ...inPhase('testing', 'commits of others were taken in'),
+              ...(context.marked === undefined ? {} : { marked: '' }),
+            })),
           ],
         },
         onError: failedAt('publishing'),
@@ -190,10 +235,7 @@ export const releasing = itemSetup.createStateConfig({
     choosing: {
       always: [
         { guard: ({ context }) => context.releases === true && !context.released, target: 'running' },
-        {
-          guard: ({ context }) => context.ownedTo === 'branch',
-          target: '#roadmap-item.completed',
-        },
+        { guard: ({ context }) => isMarked(context), target: '#roadmap-item.completed' },
         { target: '#roadmap-item.active.entering', actions: assign(inPhase('completed')) },
       ],
     },

@@ -80,6 +80,7 @@ const withParts = setup({
     integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
     recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
     takeIn: activity<Input<'takeIn'>, Output<'takeIn'>>(),
+    shareResult: activity<Input<'shareResult'>, Output<'shareResult'>>(),
     pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
     merge: activity<Input<'merge'>, Output<'merge'>>(),
     release: activity<Input<'release'>, Output<'release'>>(),
@@ -247,6 +248,7 @@ export function stateInput(context: ItemContext, more: Partial<StateChange> = {}
   return {
     ...ownedFilesInput(context),
     ...(context.merged ? { isMerged: true } : {}),
+    ...(context.marked === undefined || context.ownedTo === 'branch' ? {} : { toBaseAgain: true }),
     roadmap: input.roadmap,
     item: input.item,
     change: {

@@ -198,6 +198,8 @@ export interface ItemContext
   readonly integrated: ChildIntegrated | null;
   /** Where the state is committed to, once that is known. Absent: it is not. */
   readonly ownedTo?: 'base' | 'branch';
+  /** Branch with the item's last state, for whose merge the base waits. Empty: its result is another one since. Absent: there was none. */
+  readonly marked?: string;
   /** Bugs that become items of their own when a person has seen them. */
   readonly findings: readonly Finding[];
   /** Bugs whose items are being written. */
@@ -262,6 +264,12 @@ export type SetStateInput = CommitOwnedInput & {
   readonly roadmap: string;
   readonly item: string;
   readonly change: StateChange;
+};
+
+export type ShareResultInput = RunHeader & {
+  readonly commit: string;
+  readonly baseCommit: string;
+  readonly beside?: true;
 };
 
 type AgentInput = RunHeader & {
@@ -330,6 +338,7 @@ export type ItemActivities = {
   integrate: { input: IntegrateInput; output: IntegratedBase };
   recordRun: { input: RecordRunInput; output: Recorded };
   takeIn: { input: TakeInInput; output: TakenIn };
+  shareResult: { input: ShareResultInput; output: Published };
   pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
   merge: { input: MergeInput; output: Merged };
   release: {

@@ -173,10 +173,15 @@ const verified = (run: DrivenRun): DrivenRun => noConcerns(reviewed(green(run)))
 const recorded = (run: DrivenRun): DrivenRun =>
   run.ended('recordRun', { commit: 'c-record', codeTree: 't-merged', notices: [] });
 const pushed = (run: DrivenRun): DrivenRun => recorded(run).ended('pushBranch', { commit: 'c-record', pushed: true });
-/** The base says that the result waits for its merge, and the run's branch that the item is completed. */
-const awaited = (run: DrivenRun, state: JsonObject = committed): DrivenRun => run.ended('awaitMerge', state);
+/** The result is on the remote, then the base says that it waits for its merge, and the run's branch that the item is completed. */
+const shared = (run: DrivenRun, commit = 'c-progress'): DrivenRun => run.ended('shareResult', { commit, pushed: true });
+const awaited = (run: DrivenRun, state: JsonObject = committed): DrivenRun => shared(run).ended('awaitMerge', state);
 const marked = (run: DrivenRun): DrivenRun =>
   run.ended('integrate', { moved: false }).ended('markOnBranch', { ...onBranch, commit: 'c-marked' });
+const beside = { commit: 'c-record', pushed: true, branch: 'autonomous/r-item-beside' };
+/** The result is pushed beside the commits of others, and the base waits for the merge of that branch. */
+const besideOthers = (run: DrivenRun): DrivenRun =>
+  recorded(marked(awaited(run.ended('pushBeside', beside)))).ended('pushBranch', beside);
 /** The phase of committing is written, and the branch is pushed, which people merge. */
 const published = (run: DrivenRun): DrivenRun => pushed(marked(awaited(set(run))));
 const approved = (run: DrivenRun): DrivenRun =>
@@ -214,15 +219,17 @@ const cutOff = (): DrivenRun =>
     isCutOff: true,
   });
 /** The base takes no pushes: the state is on the run's branch. */
-const plannedOnBranch = (): DrivenRun =>
+const plannedOnBranch = (change: object = {}): DrivenRun =>
   set(
-    decomposed(set(specified(set(ideated(set(prepared().ended('readItem', known()), onBranch)), onBranch)), onBranch)),
+    decomposed(
+      set(specified(set(ideated(set(prepared(change).ended('readItem', known()), onBranch)), onBranch)), onBranch),
+    ),
     onBranch,
   );
-const testedOnBranch = (): DrivenRun =>
+const testedOnBranch = (change: object = {}): DrivenRun =>
   set(
     set(
-      plannedOnBranch()
+      plannedOnBranch(change)
         .ended('task-1', child(1))
         .ended('integrateChild', integrated())
         .ended('mergeChild', moved)
@@ -289,7 +296,9 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
   docsCheck: () => ran(ran(green(tested(allChecks)), 'browserCheck'), 'performanceCheck'),
   findConcerns: () => reviewed(green(tested())),
   integrate: () => set(verified(tested(merging))),
-  awaitMerge: () => set(verified(tested())),
+  shareResult: () => set(verified(tested())),
+  awaitMerge: () => shared(set(verified(tested()))),
+  awaitMergeWithConflicts: () => way(set(verified(tested(merging))), 'integrate', 'merge_conflict', 'leave_branch'),
   recordRun: () => marked(awaited(set(verified(tested())))),
   pushBranch: toPush,
   merge: toMerge,
@@ -456,7 +465,7 @@ export const scenarios: Scenarios = {
   'the base refuses to say that the result waits for its merge': () =>
     pushed(marked(awaited(set(verified(tested())), onBranch))),
   'a person has changed the status before the merge is awaited': () =>
-    awaited(retried(set(verified(tested())).fail('awaitMerge', 'merge_conflict'))),
+    awaited(retried(shared(set(verified(tested()))).fail('awaitMerge', 'merge_conflict'))),
   'the base moves before the branch is left': () =>
     set(
       awaited(set(verified(tested()))).ended('integrate', {
@@ -487,25 +496,29 @@ export const scenarios: Scenarios = {
   'a refused push left as the branch that is pushed': () =>
     way(toPush(), 'pushBranch', 'push_rejected', 'leave_pushed'),
   'a refused merge left as the branch that is pushed': () =>
-    pushed(
-      way(toMerge(), 'merge', 'push_rejected', 'leave_pushed').ended('markOnBranch', {
-        ...onBranch,
-        commit: 'c-marked',
-      }),
-    ),
+    pushed(marked(awaited(way(toMerge(), 'merge', 'push_rejected', 'leave_pushed')))),
   'a conflict with the base, left as the branch': () =>
     pushed(
-      way(set(verified(tested(merging))), 'integrate', 'merge_conflict', 'leave_branch').ended('markOnBranch', {
-        ...onBranch,
-        commit: 'c-marked',
-      }),
+      way(set(verified(tested(merging))), 'integrate', 'merge_conflict', 'leave_branch')
+        .ended('awaitMergeWithConflicts', committed)
+        .ended('markOnBranch', { ...onBranch, commit: 'c-marked' }),
     ),
   'commits of others, pushed beside them': () =>
-    way(toPush(), 'pushBranch', 'push_rejected', 'push_beside').ended('pushBeside', {
-      commit: 'c-record',
-      pushed: true,
-      branch: 'autonomous/r-item-beside',
-    }),
+    besideOthers(way(set(verified(tested())), 'shareResult', 'push_rejected', 'push_beside')),
+  'commits of others after the base waits for the merge, pushed beside them': () =>
+    besideOthers(way(toPush(), 'pushBranch', 'push_rejected', 'push_beside')),
+  'commits of others after the base waits for the merge, taken in': () =>
+    set(
+      way(toPush(), 'pushBranch', 'push_rejected', 'take_in').ended('takeIn', {
+        commit: 'c-taken',
+        codeTree: 't-taken',
+        baseCommit: 'base',
+        planPath: '',
+        conflicts: [],
+      }),
+    ),
+  'a conflict with the base in a state on the run branch, left as the branch': () =>
+    way(set(verified(testedOnBranch(merging)), onBranch), 'integrate', 'merge_conflict', 'leave_branch'),
   'cancelled while a task is done': () => planned().send('RUN_CANCELLED', { by, reason: 'Enough.' }),
   'message and budget while a task is done': () =>
     planned().send('MESSAGE_SENT', { by, text: 'Keep it short.' }).send('BUDGET_CHANGED', { by, maxTokens: 1_000 }),
