@@ -1,6 +1,6 @@
 /** Full auto without a plan, on a real server with real git and a real web of this machine: research, plan and features in one run. */
 import { expect, it } from 'vitest';
-import { builds, feature, lists } from './full-auto.fixture.ts';
+import { builds, feature, lists, TESTED } from './full-auto.fixture.ts';
 import { aPlan, finish } from './orchestrator.fixture.ts';
 import { draft, review, STRUCTURE, WAY } from './research-and-plan.fixture.ts';
 import { aResearchServer, found, OLDEST, reads, report, synthesis } from './research.fixture.ts';
@@ -9,31 +9,34 @@ const folder = 'docs/research-bells';
 const directions = [{ kind: 'web', question: 'How old is the oldest bell?' }];
 
 it('researches the topic, plans, and builds the features of that plan', async () => {
-  const server = await aResearchServer((web) => ({
-    synthesiser: [
-      synthesis({ directions }),
-      synthesis({
-        themes: [{ id: null, title: 'Age', text: 'It dates from 1288 [F1].', findings: ['F1'] }],
-        directions,
-      }),
-      synthesis({ directions }),
-      synthesis({ analysis: 'It is old [F1].' }),
-    ],
-    researcher: [
-      reads(
-        [`${web}/oldest`],
-        report([found('The oldest bell of the town was cast in 1288.', [OLDEST, `${web}/oldest`])]),
-      ),
-      reads([`${web}/oldest`], report([])),
-      reads([`${web}/oldest`], report([])),
-    ],
-    'plan-architect': [draft(STRUCTURE), draft(WAY), draft(), draft(), draft(), draft()],
-    'plan-critic': Array.from({ length: 6 }, () => review()),
-    'feature-lister': [lists([feature(1)])],
-    planner: [aPlan()],
-    implementer: [builds(1)],
-    validator: [finish({ verdict: 'pass', severity: 'minor', summary: 'As planned.', feedback: '' })],
-  }));
+  const server = await aResearchServer(
+    (web) => ({
+      synthesiser: [
+        synthesis({ directions }),
+        synthesis({
+          themes: [{ id: null, title: 'Age', text: 'It dates from 1288 [F1].', findings: ['F1'] }],
+          directions,
+        }),
+        synthesis({ directions }),
+        synthesis({ analysis: 'It is old [F1].' }),
+      ],
+      researcher: [
+        reads(
+          [`${web}/oldest`],
+          report([found('The oldest bell of the town was cast in 1288.', [OLDEST, `${web}/oldest`])]),
+        ),
+        reads([`${web}/oldest`], report([])),
+        reads([`${web}/oldest`], report([])),
+      ],
+      'plan-architect': [draft(STRUCTURE), draft(WAY), draft(), draft(), draft(), draft()],
+      'plan-critic': Array.from({ length: 6 }, () => review()),
+      'feature-lister': [lists([feature(1)], ['motor', 'frame'])],
+      planner: [aPlan()],
+      implementer: [builds(1)],
+      validator: [finish({ verdict: 'pass', severity: 'minor', summary: 'As planned.', feedback: '' })],
+    }),
+    { files: TESTED },
+  );
   const run = await server.client.launchRun({
     projectId: server.project.id,
     workflow: 'full-auto',
@@ -42,7 +45,7 @@ it('researches the topic, plans, and builds the features of that plan', async ()
     config: { git: { autoMerge: true } },
   });
   const ended = (): Promise<string> => server.client.getRun(run.id).then(({ status }) => status);
-  await expect.poll(ended, { timeout: 200_000, interval: 500 }).toBe('completed');
+  await expect.poll(ended, { timeout: 400_000, interval: 500 }).toBe('completed');
 
   const done = await server.client.getRun(run.id);
   expect(done.merged?.baseBranch).toBe('main');
@@ -55,4 +58,4 @@ it('researches the topic, plans, and builds the features of that plan', async ()
   expect(list.features).toMatchObject([{ id: 'F001', passes: true }]);
   const children = (await server.client.listRuns({ parentId: run.id })).items.map(({ workflow }) => workflow.name);
   expect(children.toSorted()).toEqual(['build', 'research-and-plan']);
-}, 240_000);
+}, 480_000);

@@ -2,6 +2,7 @@
 import { FINAL_STATUSES, type RunConfigRequest, type RunView } from '@autonomous/shared';
 import { expect, vi } from 'vitest';
 import type { Script, ScriptCall } from '../src/models/script.ts';
+import { countedTest } from './counted-test.fixture.ts';
 import {
   aPlan,
   aScript,
@@ -10,6 +11,7 @@ import {
   FILES,
   finish,
   type Fixture,
+  projectConfig,
   when,
   writes,
 } from './orchestrator.fixture.ts';
@@ -64,11 +66,25 @@ export const EIGHT: readonly Listed[] = [
   feature(8, 6, 7),
 ];
 
-export const lists = (features: readonly Listed[]): ScriptCall => finish({ features: features as never });
+/**
+ * @param tasks of the plan, which each feature carries out
+ * @param more such as the test command of a project that names none
+ */
+export const lists = (
+  features: readonly Listed[],
+  tasks: readonly string[] = ['T1', 'T2'],
+  more: { readonly testCommand?: string } = {},
+): ScriptCall => finish({ features: features.map((each) => ({ ...each, tasks })), ...more });
+
+/** A feature and its test, which fails without it. */
+export const sound = (number: number): Readonly<Record<string, string>> => ({
+  [`sound${number}.sh`]: `echo ${number}\n`,
+  [`test/sound${number}.test.sh`]: countedTest(`sh sound${number}.sh | grep -q ${number}`, `sound${number}`),
+});
 
 /** The call by which a feature is built. */
 export const builds = (number: number, files: Readonly<Record<string, string>> = {}): ScriptCall =>
-  when(`${idOf(number)} Sound ${number}\n`, writes({ [`sound${number}.sh`]: `echo ${number}\n`, ...files }));
+  when(`${idOf(number)} Sound ${number}\n`, writes({ ...sound(number), ...files }));
 
 export interface FullAutoFixture extends Fixture {
   begin(input?: object, config?: RunConfigRequest): Promise<RunView>;
@@ -80,8 +96,15 @@ export interface FullAutoFixture extends Fixture {
   changes(runId: string): Promise<readonly string[]>;
 }
 
-/** A project with a plan. */
-export const PROJECT: Files = { ...FILES, [PLAN_PATH]: `${JSON.stringify(PLAN)}\n` };
+/** A project that runs all scripts of its folder `test`. */
+export const TESTED: Files = {
+  ...FILES,
+  'test/all.sh': 'for test in test/*.test.sh; do sh "$test" || exit 1; done\n',
+  '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands: { test: 'sh test/all.sh' } } }),
+};
+
+/** The same with a plan. */
+export const PROJECT: Files = { ...TESTED, [PLAN_PATH]: `${JSON.stringify(PLAN)}\n` };
 
 /** @param roles calls of the agents; each planner plans, and each validator agrees */
 export function aScriptOf(roles: Script['roles']): string {

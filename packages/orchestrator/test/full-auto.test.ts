@@ -2,8 +2,21 @@
 import { Readable, Writable } from 'node:stream';
 import { expect, it, vi } from 'vitest';
 import { runCli } from '../src/cli/program.ts';
-import { aFullAuto, builds, EIGHT, feature, FOLDER, idOf, lists, TOPIC } from './full-auto.fixture.ts';
-import { asks, runs, when, writes } from './orchestrator.fixture.ts';
+import { countedTest } from './counted-test.fixture.ts';
+import {
+  aFullAuto,
+  aScriptOf,
+  builds,
+  EIGHT,
+  feature,
+  FOLDER,
+  idOf,
+  lists,
+  PROJECT,
+  sound,
+  TOPIC,
+} from './full-auto.fixture.ts';
+import { asks, aServer, runs, when, writes } from './orchestrator.fixture.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
@@ -69,6 +82,107 @@ it('given a list with a cycle, it is sent back once; a feature that fails three 
   expect(third?.originalRequest).toContain('Write the tests of this feature first');
 });
 
+it('given a list that leaves out a task of the plan, it is sent back, however well its features would pass', async () => {
+  const server = await aFullAuto({
+    'feature-lister': [
+      lists([feature(1)], ['T1']),
+      when('No feature carries out T2 of the plan', lists([feature(1)], ['T1', 'T2'])),
+    ],
+    implementer: all(1),
+  });
+  const run = await server.begin();
+  await server.ends(run);
+  expect(await server.payloads(run.id, 'FEATURE_LIST_REFUSED' as never)).toEqual([
+    { faults: expect.stringContaining('No feature carries out T2 of the plan') },
+  ]);
+});
+
+it('given green checks without a test of the feature, or with one that passes without it, the feature does not pass', async () => {
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1)])],
+    implementer: [
+      when('its tests pass without it', writes(sound(1))),
+      when(
+        'no test is new or changed',
+        writes({ 'sound1.sh': 'echo 1\n', 'test/sound1.test.sh': countedTest('true', 'sound1') }),
+      ),
+      when('F001 Sound 1\n', writes({ 'notes.txt': 'Done, all tests pass.\n' })),
+    ],
+  });
+  const run = await server.begin({}, { git: { autoMerge: true } });
+  const done = await server.ends(run);
+  expect(done.failures).toBeUndefined();
+  expect(await server.changes(run.id)).toEqual(['F001 failed', 'F001 failed', 'F001 passes']);
+  const reasons = (await server.payloads(run.id, 'FEATURE_CHANGED' as never)) as unknown as { reason: string }[];
+  expect(reasons.flatMap(({ reason }) => (reason === '' ? [] : [reason]))).toEqual([
+    expect.stringMatching(/^no test is new or changed/),
+    expect.stringMatching(/^its tests pass without it, so that they prove nothing: test\/sound1\.test\.sh\./),
+  ]);
+  expect(await server.file('main', 'notes.txt')).toBeNull();
+  expect(await server.file('main', 'sound1.sh')).toBe('echo 1\n');
+});
+
+it('given a person who edits the list in the base meanwhile, the result has what the server found', async () => {
+  const claim = [
+    { ...feature(1), passes: true },
+    { ...feature(2), passes: true },
+  ];
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1), feature(2)])],
+    implementer: [when('F002 Sound 2\n', runs('true')), ...all(1)],
+  });
+  const run = await server.begin({ maxAttempts: 1 }, { git: { autoMerge: true } });
+  await server.until(run, { gate: 'full_auto_result' });
+  await server.commit({ [`${FOLDER}/feature-list.json`]: `${JSON.stringify({ features: claim }, null, 2)}\n` });
+  await server.decide(run, { decision: 'approve' });
+  const done = await server.ends(run);
+  expect(done.merged?.baseBranch).toBe('main');
+  expect(done.notices.join('\n')).toContain(`${FOLDER}/feature-list.json had been changed by others`);
+  expect(JSON.parse((await server.file('main', `${FOLDER}/feature-list.json`)) ?? '')).toEqual({
+    features: [claim[0], { ...claim[1], passes: false }],
+  });
+});
+
+it('given a project without tests, the list names the command, and the first feature brings what it runs', async () => {
+  const { 'test/all.sh': allTests = '', 'test/app.test.sh': _, '.autonomous/config.json': __, ...files } = PROJECT;
+  const server = await aServer({
+    files,
+    script: aScriptOf({
+      'feature-lister': [
+        lists([feature(1), feature(2)]),
+        when(
+          'names no command that tests it',
+          lists([feature(1), feature(2)], ['T1', 'T2'], { testCommand: 'sh test/all.sh' }),
+        ),
+      ],
+      implementer: [...all(2), builds(1, { 'test/all.sh': String(allTests) })],
+    }),
+  });
+  const run = await server.client.launchRun({
+    projectId: server.project.id,
+    workflow: 'full-auto',
+    request: 'Build the sounds',
+    input: { topic: TOPIC, plan: FOLDER },
+  });
+  const children = async () => (await server.client.listRuns({ parentId: run.id })).items;
+  // No test of the base vouches for the first result: a person looks at it.
+  const first = await vi.waitUntil(async () => (await children()).find(({ gate }) => gate !== null), {
+    timeout: 200_000,
+  });
+  expect(first.gate?.kind).toBe('implementation');
+  expect(first.gate?.concerns?.map(({ kind }) => kind)).toContain('tests_none');
+  await server.decide(first, { decision: 'approve' });
+  const atEnd = await vi.waitUntil(
+    async () => {
+      const view = await server.client.getRun(run.id);
+      return view.gate !== null || view.status === 'completed' ? view : null;
+    },
+    { timeout: 200_000 },
+  );
+  expect(atEnd.progress).toEqual({ done: 2, total: 2 });
+  expect(atEnd.notices.join('\n')).toContain('`sh test/all.sh`, which the feature-lister named, checks the features.');
+});
+
 it('given features that all pass, the run completes as a success and is merged without a word of a person', async () => {
   const server = await aFullAuto({
     'feature-lister': [lists([feature(2, 1), feature(1)])],
@@ -91,11 +205,7 @@ it('given features that all pass, the run completes as a success and is merged w
 it('given a result with failures that would be merged, a person decides: what failed is tried again, or the branch is left', async () => {
   const server = await aFullAuto({
     'feature-lister': [lists([feature(1), feature(2)])],
-    implementer: [
-      when('A person knows better', writes({ 'sound2.sh': 'echo 2\n' })),
-      when('F002 Sound 2\n', runs('true')),
-      ...all(1),
-    ],
+    implementer: [when('A person knows better', writes(sound(2))), when('F002 Sound 2\n', runs('true')), ...all(1)],
   });
   const run = await server.begin({ maxAttempts: 1 }, { git: { autoMerge: true } });
   const { gate } = await server.until(run, { gate: 'full_auto_result' });
@@ -163,10 +273,7 @@ it('given a feature that its agent calls done with red checks, it does not pass'
 it('given an agent that asks, nobody is waited for: the question is told to the next attempt', async () => {
   const server = await aFullAuto({
     'feature-lister': [lists([feature(1)])],
-    implementer: [
-      when('Which sound?', writes({ 'sound1.sh': 'echo 1\n' })),
-      when('F001 Sound 1\n', asks({ question: 'Which sound?' })),
-    ],
+    implementer: [when('Which sound?', writes(sound(1))), when('F001 Sound 1\n', asks({ question: 'Which sound?' }))],
   });
   const run = await server.begin();
   await server.until(run, { status: 'completed' });

@@ -16,11 +16,13 @@ import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../core/activity.ts';
 import { topicSlug } from '../parts/topic-files.ts';
+import { hasTests } from '../parts/evidence.ts';
 import { watchChildren } from '../parts/watch-children.ts';
 import { featureFaults, passing } from './features.ts';
 import { fullAutoFiles, renderFeatureList, renderInit, renderProgress } from './files.ts';
 import { type ImplementingState, withImplementing } from './implementing-state.ts';
 import { planPathIn, readPlan } from './plan.ts';
+import { proveFeature } from './proof.ts';
 import { featureLister } from './roles/feature-lister.ts';
 import { roles } from './roles/index.ts';
 import type { FullAutoActivities, FullAutoConfig } from './types.ts';
@@ -39,6 +41,7 @@ export function fullAutoActivities(tools: ActivityTools): ActivityRegistry {
     writeFiles: writeFiles(tools),
     watchFeature: watchChildren(tools, { nobodyAnswers: true }),
     integrateChild: integrateChild(tools),
+    proveFeature: proveFeature(tools),
     mergeChild: mergeChild(tools),
     check: check(tools),
     findConcerns: findConcerns(tools),
@@ -70,19 +73,23 @@ function findPlan(tools: ActivityTools): Of<'readPlan'> {
   };
 }
 
+const NO_TEST_COMMAND =
+  'The project names no command that tests it, so that no feature could pass. Name the one that runs its tests once the first feature has set them up, as "testCommand".';
+
 /** An agent turns the plan into features. The server says whether they can be carried out. */
 function listFeatures(tools: ActivityTools): Of<'listFeatures'> {
   return {
     retry: ONE_TRY_A_SANDBOX,
     async perform(input, context) {
       const { projectId, runId, head, plan, call, request, notes, config } = input;
+      const test = hasTests(input) ? (input.test?.command ?? null) : null;
       const text = (await tools.repository.readFile(await tools.project(projectId, runId), head, plan)) ?? '';
       const read = readPlan(plan, text);
       if (!read.ok) throw new NeedsHuman('agent_failed', read.fault);
       const { outcome, cost } = await withReadOnlyCheckout(tools, context, input, async (project, work) =>
         callAgent(tools, context, {
           role: featureLister,
-          input: { call, request, notes: promptNotes(notes), plan: read.text },
+          input: { call, request, notes: promptNotes(notes), plan: read.text, test },
           facts: await projectFacts(tools, context, project, input, work),
           model: config.modelRouting['feature-lister'],
           config,
@@ -92,8 +99,14 @@ function listFeatures(tools: ActivityTools): Of<'listFeatures'> {
       );
       if (outcome.kind === 'question')
         throw new NeedsHuman('agent_failed', 'The feature-lister asked a question, which its role does not allow.');
-      const { features } = outcome.result;
-      return { features, faults: featureFaults(features), cost };
+      const { features, testCommand: named } = outcome.result;
+      const testCommand = test === null ? named : null;
+      const faults = [
+        ...featureFaults(features, read.tasks),
+        ...(test === null && testCommand === null ? [NO_TEST_COMMAND] : []),
+      ];
+      // The file has no tasks: they are for the server, which compares the list with the plan.
+      return { features: features.map(({ tasks: _, ...feature }) => feature), faults, testCommand, cost };
     },
   };
 }

@@ -12,6 +12,7 @@ import {
 } from '../parts/publishing.ts';
 import { wholeCheckStates } from '../parts/whole-check.ts';
 import { failuresOf, named, passing, passText, unreachable } from './features.ts';
+import { filesInput } from './listing.ts';
 import { doneText, failedAt, fullAutoSetup, isAtLimit, shownResult } from './setup.ts';
 import type { FullAutoContext } from './types.ts';
 
@@ -57,6 +58,8 @@ export const validation = fullAutoSetup.createStateConfig({
   entry: assign({ failure: null, concerns: [] }),
   states: {
     ...wholeCheckStates(failedAt('validation')),
+    // Where the project names no test command, the list of the features does.
+    choosing: { always: 'checkingAsIs' },
     deciding: {
       always: [
         {
@@ -135,12 +138,28 @@ export const publishing = fullAutoSetup.createStateConfig({
   meta: { status: 'running', stage: 'publishing' },
   initial: 'choosingBase',
   states: {
-    choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: 'recording' }] },
+    choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: 'keepingFiles' }] },
     integrating: integratingState({
-      unmoved: 'recording',
+      unmoved: 'keepingFiles',
       moved: '#full-auto.active.validation',
       onError: failedAt('publishing'),
     }),
+    /** Others may have changed the files in the base, or on the run's branch: no word but the server's says what passes. */
+    keepingFiles: {
+      invoke: {
+        id: 'keepFiles',
+        src: 'writeFiles',
+        input: ({ context }) => filesInput(context),
+        onDone: {
+          target: 'recording',
+          actions: [
+            { type: 'keepOwnedFiles', params: ({ event }) => ({ output: event.output }) },
+            { type: 'sayKept', params: ({ event }) => ({ output: event.output }) },
+          ],
+        },
+        onError: failedAt('publishing'),
+      },
+    },
     recording: recordingState(title, failedAt('publishing')),
     pushing: pushingState('choosing', failedAt('publishing')),
     choosing: choosingState('merging', '#full-auto.completed'),

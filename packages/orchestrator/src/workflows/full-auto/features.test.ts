@@ -7,6 +7,7 @@ import {
   featureFaults,
   featureListJsonSchema,
   featureListSchema,
+  type ListedFeature,
   MAX_FEATURES,
   nextFeature,
   unreachable,
@@ -22,6 +23,9 @@ const feature = (id: string, dependencies: readonly string[] = [], passes = fals
   passes,
 });
 
+/** The same as an agent lists it. */
+const listed = ({ passes: _, ...rest }: Feature): ListedFeature => ({ ...rest, tasks: ['T1'] });
+
 it.each([
   ['a list in any order', [feature('B', ['A']), feature('A')], []],
   ['a cycle', [feature('A', ['C']), feature('B', ['A']), feature('C', ['B'])], [/^A → C → B → A is a cycle/]],
@@ -34,14 +38,28 @@ it.each([
   ['an unknown dependency', [feature('A', ['Z'])], [/^A depends on Z, and no feature has this id/]],
   ['an id twice', [feature('A'), feature('A')], [/^Two features have the id A/]],
 ])('a list is refused by name: %s', (_, features, faults) => {
-  expect(featureFaults(features)).toEqual(faults.map((fault) => expect.stringMatching(fault)));
+  expect(featureFaults(features.map(listed), ['T1'])).toEqual(faults.map((fault) => expect.stringMatching(fault)));
+});
+
+it('a list is refused that leaves out tasks of the plan, or that is for others', () => {
+  const features = [
+    { ...listed(feature('A')), tasks: ['T1', 'T3'] },
+    { ...listed(feature('B')), tasks: ['T9'] },
+  ];
+  expect(featureFaults(features, ['T1', 'T2', 'T3', 'T4'])).toEqual([
+    'No feature carries out T2, T4 of the plan. Name each task in the "tasks" of a feature.',
+    'B names the task T9, which the plan does not have. Take it out, or leave the feature away.',
+  ]);
+  expect(featureFaults(features, ['T1', 'T3', 'T9'])).toEqual([]);
 });
 
 it('finds a cycle in a list as long as one may be', () => {
   const chain = Array.from({ length: MAX_FEATURES }, (_, index) =>
     feature(`F${index}`, [`F${(index + 1) % MAX_FEATURES}`]),
   );
-  expect(featureFaults(chain)).toEqual([expect.stringMatching(/^F0 → F1 → .* → F99 → F0 is a cycle/)]);
+  expect(featureFaults(chain.map(listed), ['T1'])).toEqual([
+    expect.stringMatching(/^F0 → F1 → .* → F99 → F0 is a cycle/),
+  ]);
 });
 
 it('the next feature is the first whose dependencies pass, and no skipped one', () => {

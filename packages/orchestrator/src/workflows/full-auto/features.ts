@@ -27,10 +27,15 @@ export const listedFeatureSchema = z.object({
     .describe('All that somebody needs who sees only this text and the code, with the tests that prove it'),
   component: oneLine(120).describe('Component of the plan that it belongs to'),
   dependencies: z.array(featureId).max(MAX_FEATURES).default([]).describe('Ids of features that have to pass before'),
+  tasks: z
+    .array(z.string().trim().min(1).max(200))
+    .min(1)
+    .max(200)
+    .describe('Ids of the tasks of the plan that it carries out'),
 });
 export type ListedFeature = z.infer<typeof listedFeatureSchema>;
 
-export const featureSchema = listedFeatureSchema.extend({
+export const featureSchema = listedFeatureSchema.omit({ tasks: true }).extend({
   dependencies: z.array(featureId).max(MAX_FEATURES),
   passes: z
     .boolean()
@@ -49,8 +54,14 @@ export function featureListJsonSchema(): object {
   };
 }
 
-/** What is wrong with a list, one sentence each; empty for one that can be carried out. */
-export function featureFaults(features: readonly ListedFeature[]): readonly string[] {
+/** Tasks of the plan that a fault names. */
+const TASKS_NAMED = 20;
+
+/**
+ * What is wrong with a list, one sentence each; empty for one that can be carried out.
+ * @param tasks ids of the plan's tasks: a list that leaves one out is not the plan, however many of its features pass
+ */
+export function featureFaults(features: readonly ListedFeature[], tasks: readonly string[]): readonly string[] {
   const ids = new Set(features.map(({ id }) => id));
   const doubled = [...new Set(features.map(({ id }) => id).filter((id, index, all) => all.indexOf(id) !== index))];
   const faults = [
@@ -64,17 +75,42 @@ export function featureFaults(features: readonly ListedFeature[]): readonly stri
         ),
     ),
   ];
+  const ofPlan = coverFaults(features, tasks);
   const cycle = cycleIn(features);
   return cycle === null
-    ? faults
+    ? [...faults, ...ofPlan]
     : [
         ...faults,
+        ...ofPlan,
         `${cycle.join(' → ')} is a cycle of dependencies. Take one of them out, or make one feature of them.`,
       ];
 }
 
+/** Each task of the plan is in a feature, and no feature is for something else. */
+function coverFaults(features: readonly ListedFeature[], tasks: readonly string[]): readonly string[] {
+  const known = new Set(tasks);
+  const covered = new Set(features.flatMap((feature) => feature.tasks));
+  const left = [...known].filter((task) => !covered.has(task));
+  const more = left.length > TASKS_NAMED ? ` and ${left.length - TASKS_NAMED} more` : '';
+  return [
+    ...(left.length === 0
+      ? []
+      : [
+          `No feature carries out ${left.slice(0, TASKS_NAMED).join(', ')}${more} of the plan. Name each task in the "tasks" of a feature.`,
+        ]),
+    ...features.flatMap(({ id, tasks: own }) =>
+      own
+        .filter((task) => !known.has(task))
+        .map(
+          (task) =>
+            `${id} names the task ${task}, which the plan does not have. Take it out, or leave the feature away.`,
+        ),
+    ),
+  ];
+}
+
 /** Ids of features that depend on each other in a circle, the first one also at the end; `null`: there is no cycle. */
-function cycleIn(features: readonly ListedFeature[]): readonly string[] | null {
+function cycleIn(features: readonly Pick<ListedFeature, 'id' | 'dependencies'>[]): readonly string[] | null {
   const dependencies = new Map(features.map((feature) => [feature.id, feature.dependencies]));
   const free = new Set<string>();
   // A feature is free when all that it depends on is; unknown ids are another fault.

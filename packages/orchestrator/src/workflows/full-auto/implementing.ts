@@ -2,7 +2,7 @@
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
 import { messageOf } from '../parts/children.ts';
-import { checkInputOf, hasTests, redText } from '../parts/evidence.ts';
+import { checkInputOf, redText } from '../parts/evidence.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { nextFeature } from './features.ts';
 import { actorOf, failedAt, fullAutoSetup, isAtLimit, shortened } from './setup.ts';
@@ -82,13 +82,7 @@ export const implementing = fullAutoSetup.createStateConfig({
             target: writing,
             actions: { type: 'failFeature', params: { why: 'the agent changed no file' } },
           },
-          {
-            // The child has evidence for exactly this code.
-            guard: ({ context, event }) => event.output.fastForward || !hasTests(context),
-            target: 'moving',
-            actions: assign({ integrated: ({ event }) => event.output }),
-          },
-          { target: 'checking', actions: assign({ integrated: ({ event }) => event.output }) },
+          { target: 'proving', actions: assign({ integrated: ({ event }) => event.output }) },
         ],
         onError: [
           {
@@ -98,6 +92,31 @@ export const implementing = fullAutoSetup.createStateConfig({
           },
           failedAt('implementation'),
         ],
+      },
+    },
+    /** Green checks say that nothing broke. The tests of the feature have to fail without it. */
+    proving: {
+      invoke: {
+        id: 'proveFeature',
+        src: 'proveFeature',
+        input: ({ context }) => {
+          const { mode: _mode, commit: _commit, ...input } = checkInputOf(context, context.head, 'as_is');
+          return { ...input, childId: context.ended?.childId ?? '' };
+        },
+        onDone: [
+          {
+            guard: ({ event }) => event.output.fault !== null,
+            target: writing,
+            actions: { type: 'failFeature', params: ({ event }) => ({ why: event.output.fault ?? '' }) },
+          },
+          {
+            // The child has evidence for exactly this code.
+            guard: ({ context }) => context.integrated?.fastForward === true,
+            target: 'moving',
+          },
+          { target: 'checking' },
+        ],
+        onError: failedAt('implementation'),
       },
     },
     checking: {

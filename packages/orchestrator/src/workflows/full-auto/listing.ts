@@ -5,7 +5,7 @@ import { ownedFilesInput } from '../parts/owned-files.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { named } from './features.ts';
 import { failedAt, fullAutoSetup, progress } from './setup.ts';
-import type { FullAutoContext } from './types.ts';
+import type { FullAutoContext, WriteInput } from './types.ts';
 
 export const readingPlan = fullAutoSetup.createStateConfig({
   meta: { status: 'running', stage: 'preparation' },
@@ -52,6 +52,7 @@ export const listing = fullAutoSetup.createStateConfig({
       ],
       call: (context.calls['feature-lister'] ?? 0) + 1,
       plan: context.plan,
+      test: context.test,
     }),
     onDone: [
       {
@@ -85,6 +86,7 @@ export const listing = fullAutoSetup.createStateConfig({
         target: 'writing',
         actions: [
           ...callEnded('feature-lister'),
+          { type: 'takeTestCommand', params: ({ event }) => ({ command: event.output.testCommand }) },
           emit(({ event }) => ({
             type: 'FEATURES_LISTED',
             total: event.output.features.length,
@@ -108,22 +110,25 @@ export const listing = fullAutoSetup.createStateConfig({
   },
 });
 
+/** Input of the activity that writes the run's files. */
+export const filesInput = (context: FullAutoContext): WriteInput => ({
+  ...ownedFilesInput(context),
+  topic: context.input.topic,
+  plan: context.plan,
+  features: context.features,
+  skipped: context.skipped,
+  log: context.log,
+  isOver: context.isOver,
+  setup: context.setup,
+});
+
 /** The list, the script of the setup and the progress go to the run's branch. */
 export const writing = fullAutoSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
   invoke: {
     id: 'writeFiles',
     src: 'writeFiles',
-    input: ({ context }) => ({
-      ...ownedFilesInput(context),
-      topic: context.input.topic,
-      plan: context.plan,
-      features: context.features,
-      skipped: context.skipped,
-      log: context.log,
-      isOver: context.isOver,
-      setup: context.setup,
-    }),
+    input: ({ context }) => filesInput(context),
     onDone: [
       {
         guard: ({ context }) => context.isOver,

@@ -2,7 +2,6 @@
  * A full-auto run: a topic is researched and planned where no plan is named; an agent turns the plan into features, each of which is a child run on top of those before it. The server
  * alone says which of them pass. The whole is published as any other change.
  */
-import { enqueueActions } from 'xstate';
 import { childEnds } from '../parts/children.ts';
 import { takenEverywhere } from '../parts/notes.ts';
 import { pausedState } from '../parts/pausing.ts';
@@ -25,11 +24,7 @@ const preparing = fullAutoSetup.createStateConfig({
     input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
     onDone: {
       target: 'researching',
-      actions: enqueueActions(({ enqueue, event }) => {
-        const { config, baseCommit, excludePaths, setup, test, notices } = event.output;
-        enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths, setup, test });
-        enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
-      }),
+      actions: { type: 'keepPrepared', params: ({ event }) => ({ output: event.output }) },
     },
     onError: failedAt('preparation'),
   },
@@ -63,7 +58,7 @@ export const fullAutoMachine = fullAutoSetup.createMachine({
         ways: PUBLISHING_WAYS,
         on: publishingWays({
           end: '#full-auto.completed',
-          place: '#full-auto.active.publishing.recording',
+          place: '#full-auto.active.publishing.keepingFiles',
           beside: '#full-auto.active.publishing.pushingBeside',
           takingIn: '#full-auto.active.publishing.takingIn',
         }),

@@ -9,13 +9,20 @@ describe('a plan', () => {
   it('is told to the agent with all that it has', () => {
     const read = readPlan('plan.json', JSON.stringify({ ...plan, vision: 'Loud.' }));
     expect(read.ok && JSON.parse(read.text)).toEqual({ ...plan, vision: 'Loud.' });
+    expect(read).toMatchObject({ tasks: ['T1'] });
   });
 
   it.each([
     ['no JSON', '# Plan', /^plan\.json is no plan: it is not JSON/],
     ['no tasks', JSON.stringify({ ...plan, tasks: [] }), /^plan\.json is no plan: tasks: /],
     ['a task of another shape', JSON.stringify({ ...plan, tasks: [{ ...task, title: 7 }] }), /tasks\.0\.title/],
-    ['too long', ' '.repeat(400_001), /has 400001 characters, and at most 400000/],
+    ['too long', ' '.repeat(400_001), /has 400001 characters, and at most 200000/],
+    [
+      'longer than an agent is told',
+      JSON.stringify({ ...plan, vision: 'l'.repeat(200_000) }),
+      /has 200\d{3} characters, and at most 200000 are taken\. Divide it/,
+    ],
+    ['with an id twice', JSON.stringify({ ...plan, tasks: [task, task] }), /two tasks have the id 'T1'/],
   ])('is refused with its path: %s', (_, text, fault) => {
     expect(readPlan('plan.json', text)).toEqual({ ok: false, fault: expect.stringMatching(fault) });
   });

@@ -7,7 +7,7 @@ const planSchema = z.looseObject({
   tasks: z
     .array(
       z.looseObject({
-        id: z.string(),
+        id: z.string().trim().min(1).max(200),
         title: z.string(),
         description: z.string(),
         component: z.string().nullable(),
@@ -17,16 +17,22 @@ const planSchema = z.looseObject({
     .min(1),
 });
 
-/** Characters of a plan, at most. */
-const LONGEST_PLAN = 400_000;
+/** Characters of a plan as the agent is told it, at most: a longer one would be cut, and tasks be left out. */
+export const LONGEST_PLAN = 200_000;
 
-export type PlanRead = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly fault: string };
+export type PlanRead =
+  | {
+      readonly ok: true;
+      readonly text: string;
+      /** Ids, in the order of the plan. */ readonly tasks: readonly string[];
+    }
+  | { readonly ok: false; readonly fault: string };
 
 /** @param path named in the fault */
 export function readPlan(path: string, text: string): PlanRead {
   const fault = (why: string): PlanRead => ({ ok: false, fault: `${path} is no plan: ${why}` });
-  if (text.length > LONGEST_PLAN)
-    return fault(`it has ${text.length} characters, and at most ${LONGEST_PLAN} are taken.`);
+  const tooLong = ({ length }: string): string => `it has ${length} characters, and at most ${LONGEST_PLAN} are taken.`;
+  if (text.length > 2 * LONGEST_PLAN) return fault(tooLong(text));
   let json: unknown;
   try {
     json = JSON.parse(text);
@@ -41,7 +47,12 @@ export function readPlan(path: string, text: string): PlanRead {
       `${at === '' ? '' : `${at}: `}${issue?.message ?? 'it has another shape'}. It needs "components" and "tasks".`,
     );
   }
-  return { ok: true, text: JSON.stringify(parsed.data, null, 1) };
+  const told = JSON.stringify(parsed.data, null, 1);
+  if (told.length > LONGEST_PLAN) return fault(`${tooLong(told)} Divide it into several plans.`);
+  const tasks = parsed.data.tasks.map(({ id }) => id.trim());
+  const doubled = tasks.find((id, index) => tasks.indexOf(id) !== index);
+  if (doubled !== undefined) return fault(`two tasks have the id '${doubled}'. Give each its own.`);
+  return { ok: true, text: told, tasks };
 }
 
 /**

@@ -1,11 +1,12 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, emit, enqueueActions, setup } from 'xstate';
+import type { OwnedCommitted } from '../../activities/commit-owned-files.ts';
 import type { CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { bothEnds, oneChildActions } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
-import { evidenceActions } from '../parts/evidence.ts';
+import { evidenceActions, hasTests } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
@@ -63,6 +64,7 @@ const withParts = setup({
     feature: childRun('build'),
     watchFeature: watching(activity<Input<'watchFeature'>, Output<'watchFeature'>>()),
     integrateChild: activity<Input<'integrateChild'>, Output<'integrateChild'>>(),
+    proveFeature: activity<Input<'proveFeature'>, Output<'proveFeature'>>(),
     mergeChild: activity<Input<'mergeChild'>, Output<'mergeChild'>>(),
     check: activity<CheckInput, Output<'check'>>(),
     findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
@@ -135,6 +137,19 @@ export function doneText(context: FullAutoContext): string {
 export const fullAutoSetup = withParts.extend({
   guards: { namesTheResult: approves(shownResult) },
   actions: {
+    keepPrepared: enqueueActions(({ enqueue }, { output }: { output: Output<'prepare'> }) => {
+      const { config, baseCommit, excludePaths, setup: command, test, notices } = output;
+      enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths, setup: command, test });
+      enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
+    }),
+    /** The project names no test command: the one of the list holds for all features. Child runs have the configuration of their parent. */
+    takeTestCommand: enqueueActions(({ enqueue, context }, { command }: { command: string | null }) => {
+      if (command === null || hasTests(context)) return;
+      const config = { ...context.config, commands: { ...context.config.commands, test: command } };
+      const message = `The project names no test command. \`${command}\`, which the feature-lister named, checks the features.`;
+      enqueue.assign({ config, test: { command, source: 'the list of the features' } });
+      enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit: context.baseCommit, notices: [message] });
+    }),
     /** Starts the child run of the next feature. */
     startFeature: enqueueActions(({ enqueue, context }) => {
       const feature = nextFeature(context);
@@ -200,6 +215,12 @@ export const fullAutoSetup = withParts.extend({
       iterationLimit: Math.max(context.iterationLimit, context.iterations + context.input.maxIterations),
       isOver: false,
     })),
+    /** Says that the files of others were replaced. */
+    sayKept: enqueueActions(({ enqueue, context }, { output: { commit, paths } }: { output: OwnedCommitted }) => {
+      if (commit === null) return;
+      const message = `${paths.join(', ')} had been changed by others, in ${context.config.git.baseBranch} or on the run's branch. The result has the server's own.`;
+      enqueue.emit({ type: 'NOTICE', message });
+    }),
     reportValidation: emit(({ context }) => {
       const codeTree = context.codeTree ?? '';
       return context.failure === null

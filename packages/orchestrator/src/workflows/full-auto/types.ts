@@ -24,8 +24,9 @@ import type { Pause } from '../parts/pausing.ts';
 import type { PublishingContext } from '../parts/publishing.ts';
 import { researchFields } from '../parts/research-fields.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
-import type { Feature, ListedFeature } from './features.ts';
+import type { Feature } from './features.ts';
 import type { Iteration } from './files.ts';
+import type { Proved, ProveInput } from './proof.ts';
 
 export const fullAutoInputSchema = z.strictObject({
   topic: researchFields.topic.meta({
@@ -134,6 +135,8 @@ export type ListInput = RunHeader & {
   readonly notes: readonly Note[];
   readonly call: number;
   readonly plan: string;
+  /** Test command of the project; `null` or empty: it names none. */
+  readonly test: ProjectCommand | null;
 };
 
 export type WriteInput = CommitOwnedInput & {
@@ -156,15 +159,18 @@ export type FullAutoActivities = {
   listFeatures: {
     input: ListInput;
     output: {
-      readonly features: readonly ListedFeature[];
+      readonly features: readonly Omit<Feature, 'passes'>[];
       /** Empty for a list that can be carried out. */
       readonly faults: readonly string[];
+      /** Command that checks the features of a project that names none; `null` for one that does. */
+      readonly testCommand: string | null;
       readonly cost: Cost;
     };
   };
   writeFiles: { input: WriteInput; output: OwnedCommitted };
   watchFeature: { input: WatchInput; output: Rested };
   integrateChild: { input: MergeChildInput; output: ChildIntegrated };
+  proveFeature: { input: ProveInput; output: Proved };
   mergeChild: { input: MergeChildInput; output: ChildMerged };
   check: { input: CheckInput; output: Checked };
   findConcerns: { input: FindConcernsInput; output: { readonly concerns: readonly Concern[] } };

@@ -40,6 +40,16 @@ it('tells an attempt at the end of its means from a question to a person', () =>
   expect(restedAt(waitingAt({ kind: 'pause', details: { resumesInMs: 60_000 } }))).toBeNull();
 });
 
+it('tells an attempt that nobody looks after by what it came to: a failure of its own ends it, a limit of others does not', () => {
+  const kindAt = (gate: Partial<Gate>) => restedAt(waitingAt(gate), { nobodyAnswers: true })?.kind;
+  for (const kind of ['clarification', 'escalation']) expect(kindAt({ kind })).toBe('unfinished');
+  for (const reason of ['agent_failed', 'stalled', 'timeout'] as const)
+    expect(kindAt({ kind: 'pause', reason })).toBe('unfinished');
+  for (const reason of ['budget', 'setup_failed', 'model_unavailable', 'poisoned'] as const)
+    expect(kindAt({ kind: 'pause', reason })).toBe('asks');
+  expect(kindAt({ kind: 'implementation' })).toBe('asks');
+});
+
 it('resolves with an attempt that waits at a gate that nobody was told of', async () => {
   const children: RunView[] = [{ ...waitingAt({}), gate: null }];
   const watch = watchChildren({ childRuns: async () => children });

@@ -22,7 +22,7 @@ export type Rested = {
 const BETWEEN_LOOKS_MS = 1_000;
 
 export interface WatchOptions {
-  /** A question of an agent ends the attempt: nobody is there to answer it. Default: a person is waited for. */
+  /** A question of an agent ends the attempt, and so does its failure: nobody is there to answer. Default: a person is waited for. */
   readonly nobodyAnswers?: boolean;
 }
 
@@ -58,14 +58,21 @@ export function restedAt(
   const { gate, config } = child;
   const isTrusted = (mode: string): boolean => config.trustMode[mode] === 'auto';
   const rest = { gate: gate.id, why: whyOf(gate) };
-  if (nobodyAnswers && (gate.kind === 'clarification' || gate.kind === 'escalation'))
-    return { ...rest, kind: 'unfinished' };
+  if (nobodyAnswers && isOfAttempt(gate)) return { ...rest, kind: 'unfinished' };
   // An agent has had its attempts, and nobody wanted to be asked about them.
   if (gate.kind === 'fix' && isTrusted('fixes')) return { ...rest, kind: 'unfinished' };
   const isUnchanged = gate.concerns?.some(({ kind }) => kind === 'no_change') === true;
   if (gate.kind === 'implementation' && isUnchanged && isTrusted('implementation'))
     return { ...rest, kind: 'untouched' };
   return { ...rest, kind: 'asks' };
+}
+
+/** Reasons of a pause that another attempt may do without: the agent came to no result, ran in circles, or ran out of time. */
+const OF_ATTEMPT: ReadonlySet<string | undefined> = new Set(['agent_failed', 'stalled', 'timeout']);
+
+/** The agent asks, or came to nothing by itself. Budgets, services and concerns are for a person all the same. */
+function isOfAttempt({ kind, reason }: Gate): boolean {
+  return kind === 'clarification' || kind === 'escalation' || (kind === 'pause' && OF_ATTEMPT.has(reason));
 }
 
 function whyOf({ summary, question, details }: Gate): string {

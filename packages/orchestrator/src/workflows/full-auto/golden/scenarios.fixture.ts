@@ -72,8 +72,12 @@ const researched = (): DrivenRun =>
   });
 const planned = (run: DrivenRun): DrivenRun =>
   run.ended('readPlan', { path: 'docs/research-sounds/sounds-plan.json', fault: null, codeTree: 't-before' });
-const listed = (run: DrivenRun, features: readonly JsonObject[], faults: readonly string[] = []): DrivenRun =>
-  run.ended('feature-lister', { features: [...features], faults: [...faults], cost });
+const listed = (
+  run: DrivenRun,
+  features: readonly JsonObject[],
+  faults: readonly string[] = [],
+  testCommand: string | null = null,
+): DrivenRun => run.ended('feature-lister', { features: [...features], faults: [...faults], testCommand, cost });
 const written = (run: DrivenRun, commit?: string): DrivenRun => run.ended('writeFiles', owned(commit));
 /** The attempts begin. */
 const begun = (
@@ -93,9 +97,10 @@ const child = (iteration: number): JsonObject => ({
 });
 const integrated = (fastForward = true): JsonObject => ({ commit: 'c-merge', codeTree: 't-merged', fastForward });
 const moved: JsonObject = { commit: 'c-moved', codeTree: 't-merged' };
+const proved = (run: DrivenRun, fault: string | null = null): DrivenRun => run.ended('proveFeature', { fault });
 const passed = (run: DrivenRun, iteration = 1): DrivenRun => {
   const codeTree = iteration === 1 ? 't-merged' : `t-merged-${iteration}`;
-  run.ended(`feature-${iteration}`, child(iteration)).ended('integrateChild', { ...integrated(), codeTree });
+  proved(run.ended(`feature-${iteration}`, child(iteration)).ended('integrateChild', { ...integrated(), codeTree }));
   return written(run.ended('mergeChild', { ...moved, codeTree }), 'c-passes');
 };
 const failed = (run: DrivenRun, iteration = 1): DrivenRun =>
@@ -135,8 +140,11 @@ const verified = (run: DrivenRun): DrivenRun =>
     .ended('checkAsIs', checked('as_is'))
     .ended('checkBaseTests', checked('base_tests'))
     .ended('findConcerns', { concerns: [] });
+/** The files are as the server wrote them. */
+const kept = (run: DrivenRun, commit: string | null = null): DrivenRun =>
+  run.ended('keepFiles', { ...owned(), commit });
 const recorded = (run: DrivenRun): DrivenRun =>
-  run.ended('recordRun', { commit: 'c-record', codeTree: 't-merged', notices: ['Two lines were left out.'] });
+  kept(run).ended('recordRun', { commit: 'c-record', codeTree: 't-merged', notices: ['Two lines were left out.'] });
 const pushed = (run: DrivenRun): DrivenRun => recorded(run).ended('pushBranch', { commit: 'c-record', pushed: true });
 const approved = (run: DrivenRun): DrivenRun =>
   run.send('APPROVAL_GRANTED', { by, gateId: run.view?.gate?.id, codeTree: 't-merged' });
@@ -166,13 +174,15 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
   writeFiles: () => listed(planned(prepared()), [feature('F1')]),
   watchFeature: () => begun(),
   integrateChild: () => begun().ended('feature-1', child(1)),
-  checkMerge: () => begun().ended('feature-1', child(1)).ended('integrateChild', integrated(false)),
-  mergeChild: () => begun().ended('feature-1', child(1)).ended('integrateChild', integrated()),
+  proveFeature: () => begun().ended('feature-1', child(1)).ended('integrateChild', integrated()),
+  checkMerge: () => proved(begun().ended('feature-1', child(1)).ended('integrateChild', integrated(false))),
+  mergeChild: () => proved(begun().ended('feature-1', child(1)).ended('integrateChild', integrated())),
   checkAsIs: () => one(),
   checkBaseTests: () => one().ended('checkAsIs', checked('as_is')),
   findConcerns: () => one().ended('checkAsIs', checked('as_is')).ended('checkBaseTests', checked('base_tests')),
   integrate: () => verified(one(merging)),
-  recordRun: () => verified(one()),
+  keepFiles: () => verified(one()),
+  recordRun: () => kept(verified(one())),
   pushBranch: () => recorded(verified(one())),
   takeIn: () => way(recorded(verified(one())), 'pushBranch', 'push_rejected', 'take_in'),
   pushBeside: () => way(recorded(verified(one())), 'pushBranch', 'push_rejected', 'push_beside'),
@@ -230,16 +240,18 @@ export const scenarios: Scenarios = {
     written(begun().ended('feature-1', child(1)).fail('integrateChild', 'merge_conflict')),
   'the merged tree is red, the feature is tried again': () =>
     written(
-      begun()
-        .ended('feature-1', child(1))
-        .ended('integrateChild', integrated(false))
-        .ended('checkMerge', checked('as_is', false)),
+      proved(begun().ended('feature-1', child(1)).ended('integrateChild', integrated(false))).ended(
+        'checkMerge',
+        checked('as_is', false),
+      ),
+    ),
+  'a feature without a test of its own is tried again': () =>
+    written(
+      proved(begun().ended('feature-1', child(1)).ended('integrateChild', integrated()), 'no test is new or changed.'),
     ),
   'the merged tree is green': () =>
     written(
-      begun()
-        .ended('feature-1', child(1))
-        .ended('integrateChild', integrated(false))
+      proved(begun().ended('feature-1', child(1)).ended('integrateChild', integrated(false)))
         .ended('checkMerge', checked('as_is'))
         .ended('mergeChild', moved),
     ),
@@ -268,19 +280,9 @@ export const scenarios: Scenarios = {
           .ended('findConcerns', { concerns: [concern] }),
       ),
     ),
-  'no tests, a person approves': () =>
-    pushed(
-      approved(
-        over(
-          written(
-            begun([feature('F1')], {}, {}, { test: null })
-              .ended('feature-1', child(1))
-              .ended('integrateChild', integrated(false))
-              .ended('mergeChild', moved),
-          ),
-        ).ended('findConcerns', { concerns: [] }),
-      ),
-    ),
+  'the list names the test command': () =>
+    passed(written(listed(planned(prepared({}, {}, { test: null })), [feature('F1')], [], 'node --test'))),
+  "files that others changed are the server's again": () => kept(verified(one()), 'c-kept'),
   'the whole is red': () => one().ended('checkAsIs', checked('as_is', false)).ended('findConcerns', { concerns: [] }),
   'the whole is red with the tests of the base': () =>
     one()
