@@ -174,6 +174,36 @@ describe('a page', () => {
     expect(page.text).not.toMatch(/[\u0000-\u0008\u200b\u202a-\u202e\u2066-\u2069]/);
   });
 
+  it.each([
+    ['a style', '<p style="color:red; display : none !important">SECRET words stand here.</p>'],
+    ['a place beside the window', '<p style="position:absolute;left:-9999px">SECRET words stand here.</p>'],
+    ['a size', '<p style="font-size:0">SECRET words stand here.</p>'],
+    ['a height', '<div style="max-height: 0; overflow: hidden"><p>SECRET words stand here.</p></div>'],
+    [
+      'a style sheet',
+      '<style>p{color:red} .note { display: none }</style><p class="note">SECRET words stand here.</p>',
+    ],
+    ['a line through it', '<p>It is so. <del>SECRET words stand here.</del> And so on, with enough words.</p>'],
+  ])('has no text that is hidden by %s', async (_, hidden) => {
+    const words = 'The first paragraph has enough words, commas, and sentences to be the main content of a page.';
+    site.pages['/unseen'] = respond('text/html', anArticle('Unseen', [words, hidden, `${words} It is the last one.`]));
+    const { text } = await pageAt('/unseen');
+    expect(text).toContain('It is the last one.');
+    expect(text).not.toContain('SECRET');
+  });
+
+  it('has text that only some of its rules hide', async () => {
+    const style =
+      '<style>.pane{display:none} .pane.chosen{display:block} @media print{.onscreen{display:none}}</style>';
+    const words = 'The first paragraph has enough words, commas, and sentences to be the main content of a page.';
+    const shown = '<p class="pane chosen">The pane is open.</p><p class="onscreen">The figure is shown.</p>';
+    site.pages['/seen'] = respond(
+      'text/html',
+      anArticle('Seen', [words, style + shown, `${words} It is the last one.`]),
+    );
+    expect((await pageAt('/seen')).text).toMatch(/The pane is open\.\s+The figure is shown\./);
+  });
+
   it('is cut at 400,000 characters, not in the middle of one', async () => {
     const large = await openFresh({ limits: { bytes: 4_000 * KB } });
     site.pages['/long'] = respond('text/plain; charset=utf-8', `a${'😀'.repeat(300_000)}`);
@@ -506,6 +536,7 @@ describe('robots.txt', () => {
     const from = site.asked.length;
     expect(await refusalOf('/private/a', fresh)).toMatchObject({ reason: 'robots', status: null });
     expect(await pageAt('/private/open', fresh)).toMatchObject({ text: 'open' });
+    expect(await refusalOf('/%70rivate/a', fresh)).toMatchObject({ reason: 'robots', status: null });
     expect(await pageAt('/public', fresh)).toMatchObject({ text: 'public' });
     expect(site.asked.slice(from)).toEqual(['/robots.txt', '/private/open', '/public']);
   });

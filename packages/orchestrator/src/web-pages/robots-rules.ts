@@ -10,5 +10,15 @@ const robotsParser = robotsModule as unknown as typeof robotsModule.default;
  */
 export function robotsAllow(file: string, text: string, address: string, userAgent: string): boolean {
   // An address of another origin would be `undefined`, and is not asked for.
-  return robotsParser(file, text).isAllowed(address, userAgent) !== false;
+  return (
+    robotsParser(file, withoutNeedlessEscapes(text)).isAllowed(withoutNeedlessEscapes(address), userAgent) !== false
+  );
+}
+
+/** `%70rivate` is `private` in rules and addresses alike (RFC 9309, 2.2.2). */
+function withoutNeedlessEscapes(text: string): string {
+  return text.replace(/%[\da-f]{2}/gi, (escape) => {
+    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+  });
 }

@@ -29,9 +29,15 @@ export function keptOf<Finding extends Sound>(sound: readonly Finding[], before:
     ids.set(localId(finding), id);
     return [{ id, finding }];
   });
+  // One of the round may itself say what another one says.
+  const same = new Map(
+    sound.flatMap((finding) => (finding.sameAs === undefined ? [] : [[localId(finding), finding.sameAs] as const])),
+  );
   const repeated = sound.flatMap((finding) => {
-    const { sameAs } = finding;
-    return sameAs === undefined ? [] : [{ id: ids.get(sameAs) ?? sameAs, finding }];
+    if (finding.sameAs === undefined) return [];
+    let known = finding.sameAs;
+    for (let steps = 0; steps < same.size && same.has(known); steps += 1) known = same.get(known) ?? known;
+    return [{ id: ids.get(known) ?? known, finding }];
   });
   return { fresh, repeated };
 }

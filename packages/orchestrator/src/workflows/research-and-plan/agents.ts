@@ -5,12 +5,12 @@ import { type Activity, ONE_TRY_A_SANDBOX } from '../../core/activity.ts';
 import { topicFiles } from '../parts/topic-files.ts';
 import { findingsOf } from '../research/kept-findings.ts';
 import { architectOf, CRITICS, criticOf } from './issues.ts';
-import { ARCHITECTS, NO_PLAN, planHashOf } from './plan.ts';
+import { ARCHITECTS, miscitedFaults, NO_PLAN, planHashOf } from './plan.ts';
 import { shownClaims, shownIssues, shownRefused } from './plan-texts.ts';
 import { planArchitect } from './roles/plan-architect.ts';
 import { planCritic } from './roles/plan-critic.ts';
 import { eventsOfBoth } from './run-events.ts';
-import type { Fault, PlanActivities, PlanAgentInput } from './types.ts';
+import type { Draft, Fault, PlanActivities, PlanAgentInput } from './types.ts';
 
 type Of<Name extends keyof PlanActivities> = Activity<PlanActivities[Name]['input'], PlanActivities[Name]['output']>;
 
@@ -26,7 +26,7 @@ export function draft(tools: ActivityTools): Of<'draft'> {
         own: {
           duty: `You look after ${title} of the plan: ${sections.join(', ')}.`,
           ...(await shown(tools, input, null, architectOf(seat))),
-          correction: correction === undefined ? null : withFaults(correction.draft, correction.faults),
+          correction: correction === undefined ? null : withFaults(withoutFaults(correction.draft), correction.faults),
           task: [
             `This is round ${input.round}. Propose changes of your sections where they are needed, answer the open issues about them, and call "finish".`,
             ...(unproven.length === 0
@@ -37,7 +37,8 @@ export function draft(tools: ActivityTools): Of<'draft'> {
         callTools: [],
         folder: `reading-${agent}`,
       });
-      return { agent, draft: result, cost };
+      const miscited = miscitedFaults(result, seat, findingsOf(await eventsOfBoth(tools, input)));
+      return { agent, draft: miscited.length === 0 ? result : { ...result, miscited }, cost };
     },
   };
 }
@@ -77,6 +78,10 @@ async function shown(tools: ActivityTools, input: PlanAgentInput, critic: string
     issues: shownIssues(issues, critic),
     refused: shownRefused(refused.filter(({ agent }) => agent === own)),
   };
+}
+
+function withoutFaults({ miscited: _miscited, ...draft }: Draft): object {
+  return draft;
 }
 
 function withFaults(result: object, faults: readonly Fault[]): string {

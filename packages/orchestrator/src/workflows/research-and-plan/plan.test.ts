@@ -1,6 +1,16 @@
 /** The typed plan: what is taken of proposals, its order and its hash. */
 import { describe, expect, it } from 'vitest';
-import { changedSections, draftFaults, isFinding, NO_PLAN, ordered, planHashOf, withDraft } from './plan.ts';
+import {
+  changedSections,
+  draftFaults,
+  isFinding,
+  miscitedFaults,
+  NO_PLAN,
+  ordered,
+  planHashOf,
+  withDraft,
+} from './plan.ts';
+import type { Finding } from '../research/types.ts';
 import type { Draft, Plan } from './types.ts';
 
 const task = (id: string, dependencies: string[] = [], more: Partial<Plan['tasks'][number]> = {}) => ({
@@ -61,6 +71,27 @@ describe('a proposal', () => {
 
   it('is not taken where it estimates effort, also in a title', () => {
     expect(reasons({ tasks: [task('a', [], { title: 'Frame, 2 days' })] }, 2)[0]).toContain('estimates effort in time');
+  });
+
+  it('is not taken where it names a finding for a number or quotation that the finding does not have', () => {
+    const finding: Finding = {
+      id: 'F1',
+      claim: 'The bell was cast in 1288.',
+      evidence: [
+        { quote: 'The bell was cast in 1288 and weighs 4,500 kilograms.', address: 'https://a.test/', hash: 'h' },
+      ],
+      sources: [],
+      confidence: 'high',
+      round: 1,
+    };
+    const text =
+      'The frame bears 4,500 kilograms [F1]. It bears 9,000 kilograms [F1]. The motor has 300 watts. The town says "the bell is not to be rung" [F1].';
+    const miscited = miscitedFaults(draft({ vision: text, tasks: [task('a')] }), 1, [finding]);
+    expect(miscited.map(({ reason }) => /"(.*)"\./.exec(reason)?.[1])).toEqual([
+      'It bears 9,000 kilograms [F1].',
+      'The town says "the bell is not to be rung" [F1].',
+    ]);
+    expect(draftFaults({ ...draft({ vision: text }), miscited }, 1, 1)).toEqual(miscited);
   });
 
   it('changes the sections of its own architect alone', () => {

@@ -1,6 +1,8 @@
 /** The typed plan: who works on which section, what of a proposal is taken, its order and its hash. Pure. */
 import { hashOf } from '../../artifacts/content-hash.ts';
 import { findingsCitedIn } from '../../artifacts/latex/prose.ts';
+import { miscitedIn } from '../research/prose.ts';
+import type { Finding } from '../research/types.ts';
 import { estimatesIn } from './estimates.ts';
 import type { Draft, Fault, Plan, PlanSection } from './types.ts';
 
@@ -46,6 +48,25 @@ export function ordered(tasks: readonly Task[]): readonly Task[] | null {
  * @param findings number of findings: F1 up to this one exist
  */
 export function draftFaults(draft: Draft, seat: number, findings: number): readonly Fault[] {
+  return [...ownFaults(draft, seat, findings), ...(draft.miscited ?? [])];
+}
+
+/** Sentences of a proposal that name findings for a number, date or quotation that those do not have. */
+export function miscitedFaults(draft: Draft, seat: number, findings: readonly Finding[]): readonly Fault[] {
+  return sectionsOf(seat).flatMap((section) => {
+    const value = draft[section];
+    if (value === undefined) return [];
+    const reasons = textsOf(section, value).flatMap(({ place, text }) =>
+      miscitedIn(text, findings).map(
+        (sentence) =>
+          `${place} names findings for what they do not say: "${sentence.trim().slice(0, 200).toWellFormed()}". Say what they say, or leave their ids out.`,
+      ),
+    );
+    return [...new Set(reasons)].map((reason) => ({ section, index: null, reason }));
+  });
+}
+
+function ownFaults(draft: Draft, seat: number, findings: number): readonly Fault[] {
   return sectionsOf(seat).flatMap((section) => {
     const value = draft[section];
     if (value === undefined) return [];

@@ -67,6 +67,8 @@ export type Draft = { readonly [Section in PlanSection]?: Plan[Section] | undefi
   readonly summary: string;
   readonly answers: readonly { readonly issue: string; readonly answer: string }[];
   readonly claims: readonly NewClaim[];
+  /** Sentences that name findings for what those do not say. Absent in older events. */
+  readonly miscited?: readonly Fault[];
 };
 
 export const SEVERITIES = ['blocker', 'concern', 'suggestion'] as const;

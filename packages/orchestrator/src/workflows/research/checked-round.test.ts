@@ -1,6 +1,6 @@
 /** The findings of a round: which of them stand, which are known, and which only a judge can tell apart. */
 import { expect, it } from 'vitest';
-import { checkedRound } from './checked-round.ts';
+import { checkedRound, judgedRound } from './checked-round.ts';
 import type { AgentReport, Finding, ReportedFinding } from './types.ts';
 
 const PAGE = 'https://bells.test/oldest';
@@ -145,4 +145,28 @@ it('leaves to a judge what resembles a known finding and says something else', (
       knownClaim: OLDEST.claim,
     },
   ]);
+});
+
+it('takes a finding for new without a judge where it contradicts the known one that it resembles', () => {
+  const parish = 'Records of the parish say that the oldest bell of the town was cast in 1288.';
+  const other: Finding = { ...KNOWN, claim: 'According to the keeper, the oldest bell of the town was cast in 1291.' };
+  const finding = { ...OLDEST, evidence: [{ quote: parish, address: 'https://parish.test/' }] };
+  expect(checkedRound([report('a', finding)], [other], LOG, TEXTS)).toMatchObject({
+    sound: [{ claim: OLDEST.claim }],
+    doubts: [],
+    known: 0,
+  });
+});
+
+it('supports a known finding with the passages of a judged one only where they say it', () => {
+  const doubt = { agent: 'a', index: 0, claim: OLDEST.claim, known: 'F1' };
+  const { sound } = checkedRound([report('a', OLDEST)], [], LOG, TEXTS);
+  const judged = (knownClaim: string) =>
+    judgedRound({ sound, doubts: [{ ...doubt, knownClaim }], leftOut: [], known: 0 }, [false]);
+  expect(judged('The bell was cast in 1288.')).toMatchObject({
+    sound: [{ sameAs: 'F1', evidence: [{ quote: QUOTE }] }],
+    doubts: [],
+    known: 1,
+  });
+  expect(judged('The bell was cast in 1291.').sound).toMatchObject([{ sameAs: 'F1', evidence: [], sources: [] }]);
 });

@@ -1,7 +1,15 @@
 /** Checks the findings of a round without a model: their passages, and whether they are new. Pure. */
 import { localId } from '../parts/new-findings.ts';
 import { normalisedAddress } from './addresses.ts';
-import { checkCitations, type Finding as CitedFinding, type FetchLog, isLeftOut, leftOutOf } from './citations.ts';
+import {
+  checkCitations,
+  type Finding as CitedFinding,
+  type FetchLog,
+  isLeftOut,
+  leftOutOf,
+  sayClaim,
+} from './citations.ts';
+import { areContradictory } from './contradictions.ts';
 import { noveltiesOf, prepared } from './novelty.ts';
 import type { AgentReport, CheckedRound, Confidence, Doubt, Finding, LeftOut, SoundFinding, Source } from './types.ts';
 import { CONFIDENCES } from './types.ts';
@@ -78,10 +86,33 @@ function compared(all: readonly SoundFinding[], known: readonly Finding[]): Omit
     if (novelty === undefined || novelty.kind === 'new') return finding;
     if (novelty.kind === 'known') return { ...finding, sameAs: novelty.id };
     const { agent, index, claim } = finding;
-    doubts.push({ agent, index, claim, known: novelty.id, knownClaim: claims.get(novelty.id) ?? '' });
+    const knownClaim = claims.get(novelty.id) ?? '';
+    // What contradicts a known finding is new, and no model is asked.
+    if (!areContradictory(claim, knownClaim)) doubts.push({ agent, index, claim, known: novelty.id, knownClaim });
     return finding;
   });
   return { sound, doubts, known: sound.filter(({ sameAs }) => sameAs !== undefined).length };
+}
+
+/**
+ * The round after a judge told its doubtful findings apart. A finding that is known supports the known one with its passages where
+ * they say it.
+ * @param isNew verdicts in the order of the doubts; one that is missing counts as new
+ */
+export function judgedRound(checked: CheckedRound, isNew: readonly boolean[]): CheckedRound {
+  const known = new Map(
+    checked.doubts.flatMap((doubt, index) => ((isNew[index] ?? true) ? [] : [[localId(doubt), doubt] as const])),
+  );
+  const sound = checked.sound.map((finding) => {
+    const doubt = known.get(localId(finding));
+    if (doubt === undefined) return finding;
+    const says = sayClaim(
+      finding.evidence.map(({ quote }) => quote),
+      doubt.knownClaim,
+    );
+    return { ...finding, sameAs: doubt.known, ...(says ? {} : { evidence: [], sources: [] }) };
+  });
+  return { ...checked, sound, doubts: [], known: checked.known + known.size };
 }
 
 const claimed = ({ claim, evidence }: Pick<Finding, 'claim' | 'evidence'>) => ({

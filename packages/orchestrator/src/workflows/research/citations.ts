@@ -8,6 +8,7 @@ import { type NormalisedText, normalised } from './normalised-text.ts';
 import { distinctSources } from './novelty.ts';
 import { type Opposite, oppositeOf } from './opposites.ts';
 import { findQuote, SHORTEST_PART_WORDS, SHORTEST_QUOTE, type Span } from './passages.ts';
+import { type Overstated, overstatedIn } from './reservations.ts';
 import { unsaidWords } from './unsaid-words.ts';
 
 /** A page that the run fetched. */
@@ -70,6 +71,8 @@ export type Rejection =
   | { readonly kind: 'detail_absent'; readonly missing: readonly Detail[] }
   /** The quotes stand in their pages, and the claim says the opposite. */
   | ({ readonly kind: 'opposite' } & Opposite)
+  /** The quotes stand in their pages, and say with a reservation what the claim says plainly. */
+  | ({ readonly kind: 'overstated' } & Overstated)
   /** The quotes stand in their pages, and say none of these words of the claim. */
   | { readonly kind: 'unsaid'; readonly words: readonly string[] };
 
@@ -112,7 +115,7 @@ export interface CheckedFinding {
  * Checks the evidence of each finding. Addresses are compared in the form of `normalisedAddress`; the one that was asked for and the one
  * that answered both name a page. A page that was fetched several times counts with each of its texts, the newest first, and a
  * page that was fetched once is not refused because of another attempt. The details of a claim are looked for in all its accepted
- * quotes together: if one is missing, all of them are rejected with `detail_absent`, with `opposite` if the claim says the opposite of them, and with `unsaid` if they say hardly a word of it.
+ * quotes together: if one is missing, all of them are rejected with `detail_absent`, with `opposite` if the claim says the opposite of them, with `overstated` if it leaves out their reservation, and with `unsaid` if they say hardly a word of it.
  * @param log both lists oldest first
  * @param texts stored texts by digest; a page whose text is not among them counts as not fetched
  */
@@ -269,12 +272,19 @@ function checkFinding(finding: Finding, pages: Pages): CheckedFinding {
   };
 }
 
+/** True when nothing speaks against it that the quotes say the claim. */
+export function sayClaim(quotes: readonly string[], claim: string): boolean {
+  return faultOf(claim, quotes) === null;
+}
+
 /** Why quotes that stand in their pages do not say the claim; `null` when nothing speaks against it. */
 function faultOf(claim: string, quotes: readonly string[]): Rejection | null {
   const missing = missingDetails(claim, quotes);
   if (missing.length > 0) return { kind: 'detail_absent', missing };
   const opposite = oppositeOf(claim, quotes);
   if (opposite !== null) return { kind: 'opposite', ...opposite };
+  const overstated = overstatedIn(claim, quotes);
+  if (overstated !== null) return { kind: 'overstated', ...overstated };
   const words = unsaidWords(claim, quotes);
   return words === null ? null : { kind: 'unsaid', words };
 }
@@ -322,6 +332,7 @@ function rejectionText(reason: Rejection, address: string): string {
     quote_too_short: 'Quote a longer passage.',
     detail_absent: 'Quote a passage that states this as well, or leave it out of the claim.',
     opposite: 'Say in the claim what the passage says.',
+    overstated: 'Say it in the claim with the same reservation, or quote a passage that says it plainly.',
     unsaid: 'Quote a passage that says the claim, or say the claim in the words of the passage.',
   } satisfies Record<Rejection['kind'], string>;
   return `${reasonText(reason, address)} ${wayOut[reason.kind]}`;
@@ -342,6 +353,8 @@ function reasonText(reason: Rejection | RejectedSource['reason'], address: strin
       return `The quotes do not state ${reason.missing.map(({ kind, text }) => `the ${kind} "${shown(text)}"`).join(', ')}.`;
     case 'opposite':
       return `The claim says "${shown(reason.claim)}", and the quotes ${reason.passages === '' ? 'deny nothing' : `say "${shown(reason.passages)}"`}.`;
+    case 'overstated':
+      return `The quotes say it with a reservation: "${shown(reason.passages)}".`;
     case 'unsaid':
       return `The quotes do not say what the claim says: ${reason.words.map((word) => `"${shown(word)}"`).join(', ')}.`;
     case 'not_quoted':

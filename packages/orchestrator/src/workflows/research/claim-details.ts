@@ -64,13 +64,14 @@ function detailsOf(claim: string): readonly Checked[] {
   const { dates, numbers, taken } = factsOf(words);
   const ambiguous = new Map(numbers.map((number) => [number.from, number]));
   const dated = new Set(dates.map(({ from }) => from));
+  const isInGerman = isGerman(words);
   const found = [
     ...dates.map((date) => ({ at: date.from, detail: dateDetail(date, ambiguous.get(date.from)) })),
     ...numbers.flatMap((number) =>
       dated.has(number.from) ? [] : [{ at: number.from, detail: numberDetail(number, words) }],
     ),
     ...words.flatMap((_, at) => {
-      const detail = taken.has(at) ? null : nameDetail(words, at);
+      const detail = taken.has(at) ? null : nameDetail(words, at, isInGerman);
       return detail === null ? [] : [{ at, detail }];
     }),
   ];
@@ -124,12 +125,32 @@ function statedIn(passages: readonly string[]): Stated {
     const readings = facts.dates.flatMap((date) => date.readings);
     dates.push(...readings);
     for (const { year } of readings) if (year !== null) years.add(year);
+    for (const initials of initialsIn(words)) names.add(initials);
     for (const [at, { text }] of words.entries()) {
       for (const [year] of text.matchAll(/(?<!\d)(?:1\d|2[01])\d\d(?!\d)/g)) years.add(Number(year));
       for (const name of nameKeysAt(words, at)) names.add(name);
     }
   }
   return { numbers, dates, years, names, lowerCaseNames: new Set([...names].map((name) => name.toLowerCase())) };
+}
+
+const BETWEEN_INITIALS: ReadonlySet<string> = new Set('and of the for on de la und der für &'.split(' '));
+const MOST_INITIALS = 6;
+
+/** Initials of names of several words, such as `FDA` of "Food and Drug Administration". */
+function initialsIn(words: readonly Word[]): readonly string[] {
+  const found: string[] = [];
+  for (let from = 0; from < words.length; from += 1) {
+    let initials = '';
+    for (let at = from; at < words.length && initials.length < MOST_INITIALS; at += 1) {
+      const { text, gap } = words[at] ?? { text: '', gap: '' };
+      if (at > from && gap !== ' ') break;
+      if (/^\p{Lu}\p{Ll}/u.test(text)) initials += text.charAt(0);
+      else if (initials === '' || !BETWEEN_INITIALS.has(text)) break;
+      if (initials.length > 1 && /^\p{Lu}/u.test(text)) found.push(initials);
+    }
+  }
+  return found;
 }
 
 function filed(lists: Map<string, NumberFact[]>, key: string): NumberFact[] {
@@ -195,7 +216,19 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-function nameDetail(words: readonly Word[], at: number): Checked | null {
+const GERMAN: ReadonlySet<string> = new Set(
+  'aus bei das dem den der des die durch ein eine einem einen einer für ist mit nach nicht seit sind über und von vor war waren wird wurde wurden zu zum zur'.split(
+    ' ',
+  ),
+);
+const LEAST_GERMAN_WORDS = 2;
+
+/** True for a text with German words: in it every noun is capitalised, and nouns have endings. */
+function isGerman(words: readonly Word[]): boolean {
+  return words.filter(({ text }) => GERMAN.has(text.toLowerCase())).length >= LEAST_GERMAN_WORDS;
+}
+
+function nameDetail(words: readonly Word[], at: number, isInGerman: boolean): Checked | null {
   const word = words[at];
   if (word === undefined || isCurrencyOfNext(words, at)) return null;
   const { text, startsSentence } = word;
@@ -209,7 +242,13 @@ function nameDetail(words: readonly Word[], at: number): Checked | null {
   const core = parts.slice(isWord.indexOf(false), isWord.lastIndexOf(false) + 1);
   const nameParts = parts.filter((_, index) => isNamePart[index] === true).map(nameKey);
   const hasFigures = core.some((part) => /^\d+$/.test(part));
-  const ways = [[nameKey(text)], [nameKey(core.join('-'))], ...(hasFigures ? [] : [nameParts])];
+  const stem = isInGerman ? /^(\p{L}{4,}?)(?:e[nmrs]?|ern|n|s)$/u.exec(nameKey(text))?.[1] : undefined;
+  const ways = [
+    [nameKey(text)],
+    [nameKey(core.join('-'))],
+    ...(hasFigures ? [] : [nameParts]),
+    ...(stem === undefined ? [] : ['', 'e', 'er', 'en', 'n', 's', 'es', 'ern'].map((ending) => [stem + ending])),
+  ];
   return nameCheck('name', core.join('').length === text.length ? text : core.join('-'), ways);
 }
 
@@ -243,7 +282,7 @@ function nameCheck(kind: Detail['kind'], text: string, ways: readonly (readonly 
   return {
     kind,
     text: text.replace(/'s?$/, ''),
-    key: (ways.at(-1) ?? []).join(' ').toLowerCase(),
+    key: (ways[2] ?? ways.at(-1) ?? []).join(' ').toLowerCase(),
     stands: (said) => ways.some((names) => names.every((name) => standsName(name, said))),
   };
 }
@@ -285,12 +324,29 @@ function isName(part: string, startsSentence: boolean): boolean {
   return /^\p{Lu}/u.test(part) && !startsSentence && !FUNCTION_WORDS.has(part);
 }
 
+/** Letters with a mark that Unicode does not take apart. */
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  ø: 'o',
+  Ø: 'O',
+  ł: 'l',
+  Ł: 'L',
+  đ: 'd',
+  Đ: 'D',
+  ß: 'ss',
+  æ: 'ae',
+  Æ: 'Ae',
+  œ: 'oe',
+  Œ: 'Oe',
+  ı: 'i',
+};
+
 /** One form of a name: without accents, possessive and the marks within it. Points between digits stay. */
 function nameKey(name: string): string {
   if (DECADE.test(name)) return `${name.slice(0, 4)}s`;
   return name
     .normalize('NFD')
     .replace(/\p{M}/gu, '')
+    .replace(/[øØłŁđĐßæÆœŒı]/g, (letter) => PLAIN_LETTERS[letter] ?? letter)
     .replace(/'s?$/, '')
     .replace(/[-'&/_,:]|(?<!\d)\.|\.(?!\d)/g, '')
     .replace(/^[vV](?=\d)/, '');

@@ -20,6 +20,7 @@ it.each([
   ['The bell of Aldermoor weighs 4,500 kilograms.', 'The bell of Aldermoor weighs 5,400 kilograms.'],
   ['The bell of Aldermoor has a crack.', 'The bell of Aldermoor has no crack.'],
   ['Sodium cells last 3,000 cycles at 25 degrees.', 'At 25 degrees sodium cells last 1,200 cycles.'],
+  ['Sales of melatonin rose in Sweden in 2020.', 'In Sweden, sales of melatonin fell in 2020.'],
 ])('contradict each other: %j and %j', (one, other) => {
   expect(pairs(one, other)).toEqual(['F1 F2']);
 });
@@ -27,6 +28,7 @@ it.each([
 it.each([
   ['The bell of Aldermoor was cast in 1288.', 'The bell of Brackenford was cast in 1291.'],
   ['The bell of Aldermoor weighs 4,500 kilograms.', 'The bell of Aldermoor rings 12 times a day.'],
+  ['The oldest bell of the town was cast in 1288.', 'The oldest bell of the town weighs 4,500 kilograms.'],
   ['The town had 3,000 people in 1900.', 'The town had 5,000 people in 1950.'],
   ['The bell of Aldermoor was cast.', 'The bell of Aldermoor was cast in 1288.'],
   ['The bell of Aldermoor weighs 4,500 kilograms.', 'The bell of Aldermoor weighs 4.5 thousand kilograms.'],

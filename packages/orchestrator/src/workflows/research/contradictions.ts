@@ -1,5 +1,6 @@
 /** Finds findings that contradict each other, without a model: the same claim with another number, date or negation. Pure. */
 import { normalised } from './normalised-text.ts';
+import { oppositeOf } from './opposites.ts';
 import { type KnownFinding, prepared } from './novelty.ts';
 import type { Conflict, Finding } from './types.ts';
 
@@ -8,12 +9,14 @@ export type Contradiction = readonly [Finding, Finding];
 
 /** Words beside those of details that two claims share at least, as a part of those of the shorter one. */
 const SHARED_FROM = 0.75;
+/** The same beside a word and its opposite, which are not shared. */
+const SHARED_BESIDE_OPPOSITE = 0.6;
 const LEAST_WORDS = 2;
 
 /**
  * Pairs of findings that contradict each other, in the order of the first ones. Two claims do where they share most of their words and
- * all their names, and differ either in one kind of detail, numbers or dates, or in a negation. Where numbers and dates both differ,
- * each may hold of its own time.
+ * all their names, and differ either in one kind of detail, numbers or dates, or in a negation or a word and its opposite. Where
+ * numbers and dates both differ, each may hold of its own time.
  * @param isSettled true for a pair that needs no look
  */
 export function contradictionsIn(
@@ -51,7 +54,13 @@ export function shownContradictions(findings: readonly Finding[], conflicts: rea
     .join('\n');
 }
 
+/** True where two claims say of the same thing what cannot both be so. */
+export function areContradictory(one: string, other: string): boolean {
+  return contradict(comparable({ claim: one }), comparable({ claim: other }));
+}
+
 interface Comparable {
+  readonly claim: string;
   readonly words: ReadonlySet<string>;
   readonly names: string;
   readonly numbers: string;
@@ -59,7 +68,7 @@ interface Comparable {
   readonly negations: number;
 }
 
-function comparable({ claim }: Finding): Comparable {
+function comparable({ claim }: Pick<Finding, 'claim'>): Comparable {
   const { words, details, negations }: KnownFinding = prepared({ id: '', claim, sources: [] });
   const of = (kind: string): string =>
     [...details]
@@ -68,6 +77,7 @@ function comparable({ claim }: Finding): Comparable {
       .join('\n');
   const named = new Set(nameWords(claim));
   return {
+    claim,
     words: new Set([...words].filter((word) => !/\d/.test(word) && !named.has(word))),
     names: of('name'),
     numbers: of('number'),
@@ -90,18 +100,30 @@ function contradict(one: Comparable, other: Comparable): boolean {
     (numbersDiffer
       ? !datesDiffer && bothHave(one.numbers, other.numbers)
       : datesDiffer && bothHave(one.dates, other.dates));
-  return (isDenied || isOther) && areAlike(one.words, other.words);
+  if (isDenied || isOther) return areAlike(one.words, other.words);
+  if (numbersDiffer || datesDiffer || !areAlike(one.words, other.words, SHARED_BESIDE_OPPOSITE)) return false;
+  return oppositeOf(one.claim, [other.claim]) !== null && oppositeOf(other.claim, [one.claim]) !== null;
 }
 
 /** A claim that says less does not contradict one that says more. */
 function bothHave(one: string, other: string): boolean {
   const [left, right] = [new Set(one.split('\n')), new Set(other.split('\n'))];
-  const has = (set: ReadonlySet<string>, rest: ReadonlySet<string>) =>
-    [...set].some((key) => key !== '' && !rest.has(key));
-  return has(left, right) && has(right, left);
+  const own = (set: ReadonlySet<string>, rest: ReadonlySet<string>) =>
+    [...set].filter((key) => key !== '' && !rest.has(key)).map(measureOf);
+  const theirs = own(right, left);
+  return own(left, right).some((mine) =>
+    theirs.some((each) => mine === each || (mine !== YEAR && each !== YEAR && (mine === '' || each === ''))),
+  );
 }
 
-function areAlike(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+const YEAR = 'year';
+
+/** Numbers of different units, and a year and a number, are no other values of the same. */
+function measureOf(key: string): string {
+  return key.includes('{') ? YEAR : key.slice(key.lastIndexOf(' ') + 1);
+}
+
+function areAlike(one: ReadonlySet<string>, other: ReadonlySet<string>, from = SHARED_FROM): boolean {
   const shared = [...one].filter((word) => other.has(word)).length;
-  return shared >= LEAST_WORDS && shared >= SHARED_FROM * Math.min(one.size, other.size);
+  return shared >= LEAST_WORDS && shared >= from * Math.min(one.size, other.size);
 }

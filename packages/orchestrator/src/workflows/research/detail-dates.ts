@@ -1,4 +1,7 @@
-/** Dates in the words of a claim or a passage. Pure. Month names are English. */
+/**
+ * Dates in the words of a claim or a passage. Pure. Month names are those of English, German, French, Spanish, Italian, Portuguese and
+ * Dutch.
+ */
 import type { Word } from './detail-words.ts';
 
 export interface CalendarDate {
@@ -21,11 +24,11 @@ export interface DateFact {
   readonly to: number;
 }
 
-/** All dates of a text, in order: `2024-05-01`, `1.5.2024`, `May 1, 2024`, `1st of May 2024`, `May 2024`, `1 May`, `2024`, `2019-2023`. */
+/** All dates of a text, in order: `2024-05-01`, `1.5.2024`, `May 1, 2024`, `1st of May 2024`, `May 2024`, `1 May`, `2024`, `2019-2023`, `2024年5月1日`. */
 export function datesIn(words: readonly Word[]): readonly DateFact[] {
   const found: DateFact[] = [];
   for (let at = 0; at < words.length;) {
-    const date = numericDateAt(words, at) ?? namedDateAt(words, at);
+    const date = numericDateAt(words, at) ?? markedDateAt(words, at) ?? namedDateAt(words, at);
     const here = date === null ? yearsAt(words, at) : [date];
     found.push(...here);
     at = here[0]?.to ?? at + 1;
@@ -34,7 +37,21 @@ export function datesIn(words: readonly Word[]): readonly DateFact[] {
 }
 
 const MONTHS: ReadonlyMap<string, number> = new Map(
-  'january jan,february feb,march mar,april apr,may,june jun,july jul,august aug,september sep sept,october oct,november nov,december dec'
+  [
+    'january jan januar janvier enero gennaio janeiro januari',
+    'february feb februar février febrero febbraio fevereiro februari',
+    'march mar märz mars marzo março maart',
+    'april apr avril abril aprile',
+    'may mai mayo maggio maio mei',
+    'june jun juni juin junio giugno junho',
+    'july jul juli juillet julio luglio julho',
+    'august aug août agosto augustus',
+    'september sep sept septembre septiembre settembre setembro',
+    'october oct oktober octobre octubre ottobre outubro',
+    'november nov novembre noviembre novembro',
+    'december dec dezember décembre diciembre dicembre dezembro',
+  ]
+    .join()
     .split(',')
     .flatMap((names, index) => names.split(' ').map((name) => [name, index + 1] as const)),
 );
@@ -51,25 +68,44 @@ function numericDateAt(words: readonly Word[], at: number): DateFact | null {
   return readings.length === 0 ? null : { text, readings, asNumber: 'never', from: at, to: at + 1 };
 }
 
+/** `2024年5月1日`, `2024년 5월`, `5月1日`. */
+function markedDateAt(words: readonly Word[], at: number): DateFact | null {
+  const marked = (index: number, marks: RegExp): number | null =>
+    /^\d{1,4}$/.test(words[index]?.text ?? '') && marks.test(words[index + 1]?.text ?? '')
+      ? Number(words[index]?.text)
+      : null;
+  const year = marked(at, /^[年년]/);
+  const monthAt = year === null ? at : at + 2;
+  const month = marked(monthAt, /^[月월]/);
+  const day = month === null ? null : marked(monthAt + 2, /^[日일]/);
+  if ((year === null && day === null) || (month !== null && !isMonth(month))) return null;
+  // The word behind the last figure may be the rest of a sentence.
+  const to = (day === null ? (month === null ? at : monthAt) : monthAt + 2) + 1;
+  return { text: textOf(words, at, to), readings: [{ year, month, day }], asNumber: 'never', from: at, to };
+}
+
 /** `May 1, 2024`, `May 2024`, `May 1`, `1 May 2024`, `1st of May`. A month alone is a name. */
 function namedDateAt(words: readonly Word[], at: number): DateFact | null {
   const dayBefore = dayOf(words[at]);
-  const monthAt = dayBefore === null ? at : at + (words[at + 1]?.text === 'of' ? 2 : 1);
-  const month = monthOf(words[monthAt]);
+  const monthAt = dayBefore === null ? at : at + (/^(?:of|de)$/.test(words[at + 1]?.text ?? '') ? 2 : 1);
+  const month = monthOf(words[monthAt], dayBefore !== null);
   if (month === null || (monthAt > at && !isClose(words[monthAt]))) return null;
   const next = words[monthAt + 1];
   const dayBehind = dayBefore === null && isClose(next) ? dayOf(next) : null;
   const day = dayBefore ?? dayBehind;
-  const yearAt = dayBehind === null ? monthAt + 1 : monthAt + 2;
+  const behind = dayBehind === null ? monthAt + 1 : monthAt + 2;
+  const yearAt = words[behind]?.text === 'de' ? behind + 1 : behind;
   const year = isClose(words[yearAt]) ? yearOf(words[yearAt]?.text ?? '') : null;
   if (day === null && year === null) return null;
-  const to = year === null ? yearAt : yearAt + 1;
+  const to = year === null ? behind : yearAt + 1;
   return { text: textOf(words, at, to), readings: [{ year, month, day }], asNumber: 'never', from: at, to };
 }
 
 /** Words before a year. */
 const BEFORE_YEAR: ReadonlySet<string> = new Set(
-  'in since by until till of from during before after late early mid around circa year to and between'.split(' '),
+  'in since by until till of from during before after late early mid around circa year to and between seit bis von um im ab en depuis desde'.split(
+    ' ',
+  ),
 );
 
 /** One year, or the two of a range: `2019-2023`, `2019-23`. */
@@ -92,9 +128,10 @@ function yearOf(text: string): number | null {
   return /^(?:1\d|2[01])\d\d$/.test(text) ? Number(text) : null;
 }
 
-function monthOf(word: Word | undefined): number | null {
+/** @param isBehindDay then it may be written small, as French and Spanish do: `5 mars` */
+function monthOf(word: Word | undefined, isBehindDay: boolean): number | null {
   const text = word?.text ?? '';
-  return /^\p{Lu}/u.test(text) ? (MONTHS.get(text.toLowerCase()) ?? null) : null;
+  return isBehindDay || /^\p{Lu}/u.test(text) ? (MONTHS.get(text.toLowerCase()) ?? null) : null;
 }
 
 function dayOf(word: Word | undefined): number | null {

@@ -68,6 +68,14 @@ const MULTIPLIERS: ReadonlyMap<string, number> = new Map([
   ...['mio', 'mln', 'mn'].map((word) => [word, 6] as const),
   ...['bn', 'mrd'].map((word) => [word, 9] as const),
   ['tn', 12],
+  ...'millions millionen millones milioni milhões miljoen'.split(' ').map((word) => [word, 6] as const),
+  ...'milliarde milliarden milliard milliards miliardi miljard'.split(' ').map((word) => [word, 9] as const),
+  ['billionen', 12],
+  ['千', 3],
+  ['万', 4],
+  ['億', 8],
+  ['亿', 8],
+  ['兆', 12],
 ]);
 
 /** Letters directly behind a number. `m` is a unit as well. */
@@ -83,31 +91,51 @@ const ATTACHED: ReadonlyMap<string, number> = new Map([
 
 const UNIT_NAMES: Readonly<Record<string, string>> = {
   '%': 'percent pct percentage prozent',
+  'percentage point': 'pp prozentpunkt prozentpunkte prozentpunkten',
   usd: '$ usd dollar dollars us$',
   eur: '€ eur euro euros',
   gbp: '£ gbp pound pounds',
   jpy: '¥ jpy yen',
   inr: '₹ inr rupee rupees',
-  chf: 'chf',
+  chf: 'chf franken',
+  krona: 'sek krona kronor',
+  krone: 'dkk nok krone kroner',
+  yuan: 'cny rmb yuan renminbi',
+  rouble: 'rub rouble roubles ruble rubles',
+  zloty: 'pln zloty złoty',
+  won: 'krw',
   km: 'km kilometre kilometres kilometer kilometers',
   m: 'm metre metres meter meters',
   cm: 'cm centimetre centimetres centimeter centimeters',
   mm: 'mm millimetre millimetres millimeter millimeters',
+  micrometre: 'μm micrometre micrometres micrometer micrometers micron microns',
+  nm: 'nm nanometre nanometres nanometer nanometers',
+  inch: 'inch inches',
+  yard: 'yard yards',
+  hectare: 'ha hectare hectares hektar',
+  acre: 'acre acres',
   mile: 'mile miles mi',
   foot: 'foot feet ft',
   kg: 'kg kilogram kilograms kilo kilos',
   g: 'g gram grams gramme grammes',
   mg: 'mg milligram milligrams',
-  tonne: 'tonne tonnes ton tons',
+  microgram: 'μg mcg microgram micrograms',
+  ounce: 'oz ounce ounces',
+  tonne: 'tonne tonnes ton tons tonnen',
   litre: 'l litre litres liter liters',
+  ml: 'ml mL millilitre millilitres milliliter milliliters',
+  gallon: 'gallon gallons',
+  barrel: 'barrel barrels',
   ms: 'ms millisecond milliseconds',
-  second: 's sec second seconds',
-  minute: 'min minute minutes',
-  hour: 'h hr hrs hour hours',
-  day: 'day days',
-  week: 'week weeks',
-  month: 'month months',
-  year: 'year years yr yrs',
+  second: 's sec second seconds sekunde sekunden',
+  minute: 'min minute minutes minuten',
+  hour: 'h hr hrs hour hours stunde stunden',
+  day: 'day days tag tage tagen',
+  week: 'week weeks woche wochen',
+  month: 'month months monat monate monaten',
+  year: 'year years yr yrs jahr jahre jahren',
+  decade: 'decade decades jahrzehnt jahrzehnte jahrzehnten',
+  century: 'century centuries',
   kb: 'kB KB kilobyte kilobytes',
   mb: 'MB megabyte megabytes',
   gb: 'GB gigabyte gigabytes',
@@ -130,6 +158,8 @@ const UNITS: ReadonlyMap<string, string> = new Map(
 );
 const CURRENCY_CODES: ReadonlySet<string> = new Set(['USD', 'EUR', 'GBP', 'JPY', 'INR', 'CHF']);
 
+/** German words whose figures no other word has. */
+const GERMAN = 'zwei drei vier fünf sechs sieben acht neun zehn elf zwölf'.split(' ');
 const SMALL =
   'zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen'.split(
     ' ',
@@ -137,6 +167,7 @@ const SMALL =
 const TENS = 'twenty thirty forty fifty sixty seventy eighty ninety'.split(' ');
 const NUMBER_WORDS: ReadonlyMap<string, number> = new Map([
   ...SMALL.map((word, value) => [word, value] as const),
+  ...GERMAN.map((word, index) => [word, index + 2] as const),
   ...TENS.map((word, index) => [word, (index + 2) * 10] as const),
 ]);
 
@@ -261,7 +292,8 @@ function scaleBehind(words: readonly Word[], from: number, hasUnit: boolean): Sc
   const next = words[to]?.text ?? '';
   if (sign === '°' && /^[CF]$/.test(next)) return { power, unit: `°${next}`, to: to + 1 };
   const two = `${textAt(to)} ${textAt(to + 1)}`;
-  if (/^(?:per cent|percentage points?)$/.test(two)) return { power, unit: '%', to: to + 2 };
+  if (/^(?:percent|percentage) points?$/.test(two)) return { power, unit: 'percentage point', to: to + 2 };
+  if (two === 'per cent') return { power, unit: '%', to: to + 2 };
   const at = textAt(to) === 'US' ? to + 1 : to;
   const unit = unitOf(textAt(at).split('-', 1)[0] ?? '');
   return unit === null ? { power, unit, to } : { power, unit, to: at + 1 };
@@ -339,7 +371,10 @@ function isArticleOf(words: readonly Word[], at: number): boolean {
 function isPronoun(words: readonly Word[], at: number): boolean {
   if (words[at]?.text.toLowerCase() !== 'one') return false;
   const [before = '', behind = ''] = [words[at - 1]?.text.toLowerCase(), words[at + 1]?.text.toLowerCase()];
-  return BEFORE_PRONOUN.has(before) || BEHIND_PRONOUN.has(behind);
+  // `the new one`, and not `the first one million`.
+  const isBehindArticle = /^(?:the|a|an|this|that)$/.test(words[at - 2]?.text.toLowerCase() ?? '');
+  const isCounting = isNumberWord(behind) || unitOf(behind) !== null || words[at + 1]?.gap === '-';
+  return BEFORE_PRONOUN.has(before) || BEHIND_PRONOUN.has(behind) || (isBehindArticle && !isCounting);
 }
 
 function factOf(number: Found, next: Found | undefined, words: readonly Word[]): NumberFact {

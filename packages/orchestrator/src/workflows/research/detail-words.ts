@@ -1,5 +1,5 @@
 /** Words of a claim or a passage, with what stands around them. Pure. */
-import { readable } from './normalised-text.ts';
+import { readable, SPACELESS } from './normalised-text.ts';
 
 export interface Word {
   readonly text: string;
@@ -16,7 +16,7 @@ const WORD = /[\p{L}\p{N}\p{M}]+(?:[-.,'/&_:^][\p{L}\p{N}\p{M}]+)*(?:\+\+|#)?/gu
 
 /** The words of a text in the form of `readable`, in order. */
 export function wordsOf(text: string): readonly Word[] {
-  const plain = readable(text);
+  const plain = withSpacedFigures(readable(text));
   const matches = [...plain.matchAll(WORD)];
   return matches.map((match, index) => {
     const before = matches[index - 1];
@@ -28,6 +28,14 @@ export function wordsOf(text: string): readonly Word[] {
       startsSentence: before === undefined || endsSentence(before[0], gap),
     };
   });
+}
+
+// oxlint-disable-next-line autonomous/linear-expressions -- a digit, and one character beside it
+const BESIDE_FIGURES = new RegExp(`(?<=${SPACELESS.source})(?=\\d)|(?<=\\d)(?=${SPACELESS.source})`, 'gu');
+
+/** Figures of a script without spaces as words of their own, and so are the multipliers behind them: `50億円` is `50 億 円`. */
+function withSpacedFigures(text: string): string {
+  return text.replace(BESIDE_FIGURES, ' ').replace(/(?<=\d )[千万億亿兆]+/g, '$& ');
 }
 
 const ABBREVIATIONS: ReadonlySet<string> = new Set(

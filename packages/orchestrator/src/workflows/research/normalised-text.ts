@@ -12,7 +12,7 @@ export interface NormalisedText {
  * The comparable form of a text. Case is kept. Each rule looks at a few characters around a mark and applies to pages and quotes
  * alike, so that a quote from the middle of a paragraph gets the form that it has in the paragraph.
  *
- * - Unicode NFKC, which also resolves ligatures (`ﬁ`), `…` and full-width letters. Fractions and exponents keep their value: `3½`
+ * - Unicode NFKC, which also resolves ligatures (`ﬁ`), `…` and full-width letters. Digits of all scripts are those of ASCII. Fractions and exponents keep their value: `3½`
  *   is `3 1/2`, `10⁶` is `10^6`. `™`, `®` and `©` are dropped.
  * - Soft hyphens, zero-width and other invisible characters are removed.
  * - Typographic quotation marks become `'` or `"`, dashes `-`. A dash between words (`—`, `--`, ` - `) is a space; one between digits
@@ -73,11 +73,22 @@ function plainCharacters(text: string): string {
     .replace(/(?<=\d)(?=[¼-¾⅐-⅞])/gu, ' ')
     .replace(/[⁰¹²³⁴-⁹⁻]+/gu, superscriptText)
     .normalize('NFKC')
+    .replace(/(?![0-9])\p{Nd}/gu, asciiDigit)
+    .replace(/\u066b/g, '.')
+    .replace(/\u066c/g, ',')
     .replace(/\u2044/g, '/')
     .replace(/[“”„‟«»″〝〞]/gu, '"')
     .replace(/[‘’‚‛‹›′´ʼ]/gu, "'")
     .replace(/[‐‑‒–−﹣]/gu, '-')
     .replace(/[—―⸺⸻﹘]|(?<!-)---?(?!-)/gu, ' - ');
+}
+
+/** The digits of a script follow each other in Unicode, from zero to nine. */
+function asciiDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  let value = 0;
+  while (value < 9 && /\p{Nd}/u.test(String.fromCodePoint(code - value - 1))) value += 1;
+  return String(value);
 }
 
 function asSuperscript(digits: string): string {

@@ -13,6 +13,30 @@ describe('a claim says the opposite of its passages', () => {
     ['Prices rose by 3 percent.', 'Prices fell by 3 percent.', 'rose', 'fell'],
     ['It is the youngest bell.', 'It is the oldest bell.', 'youngest', 'oldest'],
     ['The council approved the plan.', 'The council rejected the plan.', 'approved', 'rejected'],
+    ['Sales rose in 2020.', 'Sales dropped in 2020.', 'rose', 'dropped'],
+    ['The treatment improved sleep.', 'The treatment worsened sleep.', 'improved', 'worsened'],
+    ['Millions are affected.', 'Thousands are affected.', 'millions', 'thousands'],
+    ['Naps cause dementia.', 'Naps are associated with dementia.', 'cause', 'associated'],
+    ['More than 40 patients died.', 'Fewer than 40 patients died.', 'More than 40', 'Fewer than 40'],
+    ['At most 40 patients died.', 'No fewer than 40 patients died.', 'At most 40', 'fewer than 40'],
+    ['All adults need it.', 'Some adults need it.', 'All adults', 'Some adults'],
+    ['The bridge opened in 2018.', 'The bridge opened in 1967 and fell in 2018.', 'opened in 2018', 'opened in 1967'],
+    ['Norway beat Sweden.', 'Sweden beat Norway in the ranking.', 'Norway beat Sweden', 'Sweden beat Norway'],
+    [
+      'Rust was influenced by Swift.',
+      'Swift was influenced by Rust.',
+      'Rust was influenced by Swift',
+      'Swift was influenced by Rust',
+    ],
+    ['Merck was sued by Pfizer.', 'Merck sued Pfizer.', 'Merck was sued by Pfizer', 'Merck sued Pfizer'],
+    [
+      'Lua is faster than Python.',
+      'Python is faster than Lua.',
+      'Lua is faster than Python',
+      'Python is faster than Lua',
+    ],
+    ['Die Brücke ist sicher.', 'Die Brücke ist nicht sicher.', 'sicher', 'nicht sicher'],
+    ['El puente es seguro.', 'El puente no es seguro.', 'seguro', 'no es seguro'],
   ])('%j by %j', (claim, passage, said, heard) => {
     expect(oppositeOf(claim, [passage])).toEqual({ claim: said, passages: heard });
   });
@@ -31,6 +55,13 @@ describe('a claim does not say the opposite of its passages', () => {
     ['Prices rose by 3 percent.', 'Prices, which fell in 2019, rose by 3 percent.'],
     ['The bell was found in room 5.', 'The bell was found in room No. 5.'],
     ['The bell was lost.', 'It has been without a bell since then.'],
+    ['Lua is slower than LuaJIT.', 'LuaJIT is faster than Lua.'],
+    ['Merck was sued by Pfizer.', 'Pfizer sued Merck over a patent.'],
+    ['The new bridge opened in 1990.', 'The old bridge opened in 1883. The new one followed in 1990.'],
+    ['More than 145 were hurt.', 'Over 145 were hurt, and fewer than 20 died.'],
+    ['All patients gave consent.', 'Consent was given by all patients, some of them late.'],
+    ['The bridge is not safe.', 'Die Brücke ist nicht sicher.'],
+    ['Awakenings increase.', 'Deep sleep falls with age, while the number of awakenings rises.'],
   ])('%j by %j', (claim, passage) => {
     expect(oppositeOf(claim, [passage])).toBeNull();
   });

@@ -1,4 +1,5 @@
 /** Finds claims that say the opposite of the passages that are quoted for them. Pure, and linear in the length of both. */
+import { boundsReversed, datesMoved, quantitiesRaised, sidesSwapped } from './statement-order.ts';
 import { type Word, wordsOf } from './detail-words.ts';
 
 /** The claim and its passages contradict each other in these words. */
@@ -14,14 +15,41 @@ export interface Opposite {
  *
  * - it asserts a word that the passages have only behind a negation (`a crack`, `no crack`);
  * - it has a negation, and nothing in the passages denies anything;
- * - it has one word of a pair such as `rose` and `fell`, and the passages have only the other one.
+ * - it has one word of a pair such as `rose` and `fell`, and the passages have only the other one;
+ * - it bounds a number from the other side (`more than 40`, `fewer than 40`), or has all of what the passages have some (`all adults`);
+ * - it has the two sides of a verb or of `than` the other way round;
+ * - it dates an event by the date of another one in the same sentence.
  *
  * It is cautious: a contradiction that takes other words is not found.
  */
 export function oppositeOf(claim: string, passages: readonly string[]): Opposite | null {
   const claimed = statementOf([claim]);
   const quoted = statementOf(passages);
-  return asserted(claimed, quoted) ?? denied(claimed, quoted) ?? turned(claimed, quoted);
+  const words = { claim: wordsOf(claim), passages: passages.map(wordsOf) };
+  return (
+    asserted(claimed, quoted) ??
+    denied(claimed, quoted) ??
+    boundsReversed(words) ??
+    quantitiesRaised(words) ??
+    datesMoved(words) ??
+    sidesSwapped(words) ??
+    (sidesSwapped(words, 'allowed') === null ? turned(claimed, quoted) : null)
+  );
+}
+
+/**
+ * The same for a sentence about several passages, which may say of them what they do not say themselves ("No source says why"): a
+ * negation turns only what they assert.
+ */
+export function turnedIn(sentence: string, passages: readonly string[]): Opposite | null {
+  const found = oppositeOf(sentence, passages);
+  if (found === null || found.passages !== '') return found;
+  const [claimed, quoted] = [statementOf([sentence]), statementOf(passages)];
+  for (const [stem, shown] of claimed.denied) {
+    const word = quoted.asserted.get(stem);
+    if (word !== undefined && !claimed.asserted.has(stem)) return { claim: shown, passages: word };
+  }
+  return null;
 }
 
 interface Statement {
@@ -102,11 +130,16 @@ function negationBefore(words: readonly Word[], at: number): number | null {
 
 const NEGATION =
   /^(?:not|no|never|none|nor|neither|nobody|nothing|nowhere|without|cannot|hardly|lacks?|lacked|lacking|\p{L}+n't)$/u;
+/** Words of other languages that deny something and that English does not have. */
+const FOREIGN_NEGATION =
+  /^(?:nicht|nichts|kein|keine[mnrs]?|keineswegs|niemals|weder|ohne|niet|geen|nooit|ne|pas|jamais|aucune?|nunca|jamás|ning[uú]na?|nessuna?|não|n[’']\p{L}+)$/u;
 
 /** `not only`, `no later than` and `No. 5` deny nothing. */
 function isNegation(words: readonly Word[], at: number): boolean {
   const word = words[at];
-  if (word === undefined || !NEGATION.test(lower(word))) return false;
+  if (word === undefined) return false;
+  if (FOREIGN_NEGATION.test(lower(word))) return true;
+  if (!NEGATION.test(lower(word))) return false;
   const next = words[at + 1];
   if (lower(word) === 'no' && word.after.startsWith('.') && /^\d/.test(next?.text ?? '')) return false;
   return !/^(?:only|just|merely|until|unlike|doubt|but|more|less|later|earlier|fewer|sooner)$/.test(lower(next));
@@ -120,7 +153,7 @@ const DENIES =
 
 /** Words that stand between a negation and the word that it denies, and that say nothing by themselves. */
 const SMALL_WORDS: ReadonlySet<string> = new Set(
-  'a about all an and any are as at be been being both but by can could did do does done each either for from had has have having he her him his i if in into is it its may might more most much must of on one or other our own shall she should so some such than that the their them then there these they this those to very was we were what when where which who whose will with would yet you your ever even'.split(
+  'a about all an and any are as at be been being both but by can could did do does done each either for from had has have having he her him his i if in into is it its may might more most much must of on one or other our own shall she should so some such than that the their them then there these they this those to very was we were what when where which who whose will with would yet you your ever even der die das den dem ein eine einen ist sind war waren wird wurde wurden est sont était es son era le la les el los un une'.split(
     ' ',
   ),
 );
@@ -128,11 +161,31 @@ const SMALL_WORDS: ReadonlySet<string> = new Set(
 /** Words of which a claim and its passages cannot have one each. */
 const PAIRS: readonly (readonly [readonly string[], readonly string[]])[] = (
   [
-    ['rise rises rose risen rising', 'fall falls fell fallen falling'],
     [
-      'increase increases increased increasing grew grow grows',
-      'decrease decreases decreased decreasing shrank shrink shrinks',
+      'rise rises rose risen rising increase increases increased increasing grew grow grows grown climbed climbs soared surged stieg stiegen gestiegen',
+      'fall falls fell fallen falling decrease decreases decreased decreasing shrank shrink shrinks shrunk decline declines declined declining drop drops dropped dropping plunged plummeted sank sanken gesunken',
     ],
+    ['improved improves improve improvement', 'worsened worsens worsen deteriorated deteriorates'],
+    ['doubled doubles doubling', 'halved halves halving'],
+    ['hundreds', 'thousands millions billions'],
+    ['thousands', 'millions billions'],
+    ['millions million', 'billions billion thousands'],
+    ['half', 'third quarter'],
+    ['quarter', 'quarters thirds'],
+    ['twice', 'once'],
+    ['upheld upholds', 'overturned overturns'],
+    ['confirmed confirms', 'denied denies'],
+    ['met meets', 'missed misses'],
+    ['favour favor', 'against'],
+    ['causes cause caused', 'associated correlated correlates correlation association linked'],
+    ['proves proved proven', 'suggests suggest suggested'],
+    ['minimum', 'maximum'],
+    ['northern north', 'southern south'],
+    ['eastern east', 'western west'],
+    ['men male males boys', 'women female females girls'],
+    ['imports imported', 'exports exported'],
+    ['second', 'third fourth fifth sixth seventh eighth ninth tenth'],
+    ['third', 'second fourth fifth sixth seventh eighth ninth tenth'],
     ['gained gain gains', 'lost lose loses'],
     ['higher highest', 'lower lowest'],
     ['oldest older', 'youngest younger newest newer'],
@@ -140,7 +193,7 @@ const PAIRS: readonly (readonly [readonly string[], readonly string[]])[] = (
     ['heaviest heavier', 'lightest lighter'],
     ['fastest faster', 'slowest slower'],
     ['cheapest cheaper', 'dearest dearer'],
-    ['longest longer', 'shortest shorter'],
+    ['longest longer lengthened lengthens', 'shortest shorter shortened shortens'],
     ['strongest stronger', 'weakest weaker'],
     ['best better', 'worst worse'],
     ['before', 'after'],
@@ -155,7 +208,7 @@ const PAIRS: readonly (readonly [readonly string[], readonly string[]])[] = (
     ['succeeded succeed succeeds', 'failed fail fails'],
     ['won', 'lost'],
     ['true', 'false'],
-    ['opened', 'closed'],
+    ['opened open opens', 'closed closes'],
     ['cold colder coldest', 'hot hotter hottest warm warmer warmest'],
   ] as const
 ).map(([one, other]) => [one.split(' '), other.split(' ')]);

@@ -349,6 +349,14 @@ describe('hostile texts', () => {
     expect(findQuote(page.slice(0, LONGEST_QUOTE), 'x').stands).toBe(false);
   });
 
+  it('of several parts that stand everywhere are searched in time in proportion to the page', () => {
+    const page = normalised('漢'.repeat(200_000));
+    const started = performance.now();
+    expect(findQuote(`${'漢'.repeat(500)} … `.repeat(8), page).stands).toBe(false);
+    expect(findQuote('漢漢漢漢漢漢漢漢漢漢', page).stands).toBe(true);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
   it('of nearly matching words are searched in time in proportion to their length', () => {
     const page = normalised('ab '.repeat(size / 3));
     for (let round = 0; round < 5; round += 1) findQuote(`${'ab '.repeat(1_600)}x`, page);

@@ -27,6 +27,8 @@ export const SHORTEST_QUOTE = { words: 4, characters: 20 };
 export const LONGEST_QUOTE = 5_000;
 /** Words of each part of a quote that has several. */
 export const SHORTEST_PART_WORDS = 3;
+/** Places of a page at which a part is looked for. One that stands at more of them tells none from another. */
+export const MOST_PLACES = 500;
 /** At most so many characters of the normalised page stand between two parts. */
 export const LONGEST_GAP = 600;
 /** A quote with more parts than these is a montage; it does not stand in any page. */
@@ -53,7 +55,7 @@ export function findQuote(quote: string, page: string | NormalisedText): FoundQu
   if (size.words < SHORTEST_QUOTE.words || size.characters < SHORTEST_QUOTE.characters)
     return { stands: false, why: 'too_short', part: quote };
   const text = typeof page === 'string' ? normalised(page).normalised : page.normalised;
-  const literal = occurrences(whole, text)[0];
+  const literal = occurrences(whole, text, 1)[0];
   if (literal !== undefined) return { stands: true, spans: [literal] };
   if (parts.length === 1 || parts.length > MOST_PARTS) return { stands: false, why: 'absent', part: quote };
   return findParts(parts, text);
@@ -94,7 +96,7 @@ function findParts(parts: readonly Part[], text: string): FoundQuote {
   let chains: readonly Chain[] | null = null;
   for (const { written, compared } of parts) {
     if (sizeOf(compared).words < SHORTEST_PART_WORDS) return { stands: false, why: 'too_short', part: written };
-    const spans = occurrences(compared, text);
+    const spans = occurrences(compared, text, MOST_PLACES);
     chains = chains === null ? spans.map((span) => ({ span, before: null })) : extended(chains, spans, text);
     if (chains.length === 0) return { stands: false, why: 'absent', part: written };
   }
@@ -128,10 +130,10 @@ function spansOf(last: Chain | null): readonly Span[] {
 }
 
 /**
- * All places at which `part` stands as whole words, in order; they may overlap. Knuth, Morris and Pratt's search, because the
+ * The first places at which `part` stands as whole words, in order; they may overlap. Knuth, Morris and Pratt's search, because the
  * built-in one takes the product of both lengths on texts made for that.
  */
-function occurrences(part: string, text: string): readonly Span[] {
+function occurrences(part: string, text: string, most: number): readonly Span[] {
   if (part === '') return [];
   const borders = bordersOf(part);
   const first = part.charAt(0);
@@ -146,6 +148,7 @@ function occurrences(part: string, text: string): readonly Span[] {
     if (matched < part.length) continue;
     const span = { start: at + 1 - part.length, end: at + 1 };
     if (beginsWhole(text, span.start) && endsWhole(text, span.end)) found.push(span);
+    if (found.length === most) break;
     matched = borders[matched - 1] ?? 0;
   }
   return found;

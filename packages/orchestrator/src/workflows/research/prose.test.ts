@@ -1,6 +1,6 @@
 /** Sentences of a report stay only where findings support them. */
 import { describe, expect, it } from 'vitest';
-import { supported as supportedAbout } from './prose.ts';
+import { supported as supportedAbout, withOwnWordsMarked } from './prose.ts';
 import type { Finding, ReportUpdate } from './types.ts';
 
 const FINDINGS: readonly Finding[] = [
@@ -39,6 +39,8 @@ describe('a sentence', () => {
     'The bell of Aldermoor was cast in 1288 [F1, F2].',
     'It is told at https://a.test/ [F1].',
     'Two paragraphs.\n\n- one item [F1]\n- another one [F2]',
+    'Neither source says why [F1][F2].',
+    'The parish says "Records of the parish name" the year [F2].',
   ])('stays: %s', (text) => {
     expect(checked(text)).toEqual({ text, unsupported: [] });
   });
@@ -54,6 +56,11 @@ describe('a sentence', () => {
     ['It weighs nine thousand kilograms [F1].', 'It weighs nine thousand kilograms [F1].'],
     ['Prizes are at https://prizes.test/ for all.', 'Prizes are at https://prizes.test/ for all.'],
     ['It weighs 9,000 kilograms. [F1]', 'It weighs 9,000 kilograms [F1].'],
+    ['It was not cast in 1288 [F1].', 'It was not cast in 1288 [F1].'],
+    ['The youngest bell was cast in 1288 [F1].', 'The youngest bell was cast in 1288 [F1].'],
+    ['Twelve keepers died [F1].', 'Twelve keepers died [F1].'],
+    ['Vaccines are dangerous and kill people [F1].', 'Vaccines are dangerous and kill people [F1].'],
+    ['The parish says "the bell was sold twice" [F2].', 'The parish says "the bell was sold twice" [F2].'],
   ])('goes: %s', (text, sentence) => {
     expect(checked(`Bells matter. ${text} They ring.`)).toEqual({
       text: 'Bells matter. They ring.',
@@ -118,4 +125,35 @@ it('leaves an address that no finding rests on out of titles and questions', () 
   expect(update.conflicts[0]?.about).toBe('Year of https://a.test/');
   expect(update.openQuestions).toEqual(['Which year?']);
   expect(unsupported).toEqual(['Who wins at https://prizes.test/?']);
+});
+
+it('leaves the text before it where nothing of a text is supported', () => {
+  const { update, unsupported } = supported(
+    { ...UPDATE, executiveSummary: 'It was cast in 1300 [F1].', background: '', analysis: 'It rings [F1].' },
+    FINDINGS,
+  );
+  expect(update).toMatchObject({ background: '', analysis: 'It rings [F1].' });
+  expect(update.executiveSummary).toBeUndefined();
+  expect(unsupported).toEqual(['It was cast in 1300 [F1].']);
+});
+
+it('replaces titles with a number or name that no finding has', () => {
+  const position = { text: 'It is old.', findings: ['F1'] };
+  const { update, unsupported } = supported(
+    {
+      ...UPDATE,
+      themes: [{ id: null, title: 'The bell killed 900 people', text: 'Old.', findings: [] }],
+      conflicts: [{ id: null, about: 'Did Vossfeld cast it?', positions: [position, position], resolution: null }],
+    },
+    FINDINGS,
+  );
+  expect(update.themes[0]?.title).toBe('Findings');
+  expect(update.conflicts[0]?.about).toBe('The sources differ');
+  expect(unsupported).toEqual(['The bell killed 900 people', 'Did Vossfeld cast it?']);
+});
+
+it('marks sentences that name no finding', () => {
+  expect(withOwnWordsMarked('A is so. B is so [F1]. C.\n\n- one item\n- two [F1]\nThese are:\n# Head')).toBe(
+    'A is so.† B is so [F1]. C.\n\n- one item†\n- two [F1]\nThese are:\n# Head',
+  );
 });

@@ -1,5 +1,10 @@
 /** Checks the sentences of an agent's report: each one that says something of the world has to rest on findings. Pure. */
 import { type Detail, missingDetails, missingIn } from './claim-details.ts';
+import { readable } from './normalised-text.ts';
+import { turnedIn } from './opposites.ts';
+import { standsIn } from './passages.ts';
+import { overstatedIn } from './reservations.ts';
+import { isForeignTo } from './unsaid-words.ts';
 import { citedIn, withoutCitations } from './report-texts.ts';
 import { addressesIn } from '../../artifacts/latex/prose.ts';
 import { normalisedAddress } from './addresses.ts';
@@ -13,8 +18,9 @@ export interface Supported {
 
 /**
  * Leaves out of an update what no finding supports: a sentence that names an unknown finding, one with a number or date that stands
- * in none of the findings that it names, one with a name that stands in no finding at all, and one with an address that no finding
- * rests on. Positions of conflicts and lists of findings keep known ids only.
+ * in none of the findings that it names, one that says the opposite of them, leaves out their reservation or has no word of them, one
+ * with a quotation or a name that stands in no finding at all, and one with an address that no finding rests on. Positions of
+ * conflicts and lists of findings keep known ids only. A text of which nothing is left is no change.
  * @param about the topic and the request, of which names may be taken as well
  */
 export function supported(update: ReportUpdate, findings: readonly Finding[], about: string): Supported {
@@ -24,6 +30,17 @@ export function supported(update: ReportUpdate, findings: readonly Finding[], ab
     addresses: new Set(findings.flatMap(({ evidence }) => evidence.map(({ address }) => normalisedAddress(address)))),
   };
   const unsupported: string[] = [];
+  const all = findings.flatMap(passagesOf);
+  const titled = (title: string, otherwise: string): string => {
+    const text = withoutUnknownAddresses(title, known);
+    if (text !== '' && hasDetails(text, all, known)) return text;
+    unsupported.push(title);
+    return otherwise;
+  };
+  const rewritten = (text: string | undefined): string | undefined => {
+    const kept = text === undefined ? undefined : checked(text);
+    return kept === '' && text !== '' ? undefined : kept;
+  };
   const checked = (text: string): string => {
     const { kept, left } = checkedProse(text, known);
     unsupported.push(...left);
@@ -34,12 +51,12 @@ export function supported(update: ReportUpdate, findings: readonly Finding[], ab
   return {
     update: {
       ...update,
-      ...(executiveSummary === undefined ? {} : { executiveSummary: checked(executiveSummary) }),
-      ...(background === undefined ? {} : { background: checked(background) }),
-      ...(analysis === undefined ? {} : { analysis: checked(analysis) }),
+      executiveSummary: rewritten(executiveSummary),
+      background: rewritten(background),
+      analysis: rewritten(analysis),
       themes: update.themes.map((theme) => ({
         ...theme,
-        title: withoutUnknownAddresses(theme.title, known),
+        title: titled(theme.title, 'Findings'),
         text: checked(theme.text),
         findings: knownIds(theme.findings),
       })),
@@ -56,7 +73,7 @@ export function supported(update: ReportUpdate, findings: readonly Finding[], ab
           : [
               {
                 ...conflict,
-                about: withoutUnknownAddresses(conflict.about, known),
+                about: titled(conflict.about, 'The sources differ'),
                 positions,
                 resolution: resolution === '' ? null : resolution,
               },
@@ -70,6 +87,26 @@ export function supported(update: ReportUpdate, findings: readonly Finding[], ab
     },
     unsupported,
   };
+}
+
+/**
+ * Sentences of a text that name findings for a number, date or quotation that those do not have. What a sentence says beside that may
+ * follow from them, and is its author's.
+ */
+export function miscitedIn(text: string, findings: readonly Finding[]): readonly string[] {
+  const byId = new Map(findings.map((finding) => [finding.id, finding]));
+  return text.split('\n').flatMap((line) =>
+    sentencesOf(line).filter((sentence) => {
+      const cited = citedIn(sentence).flatMap((id) => byId.get(id) ?? []);
+      const plain = withoutCitations(sentence);
+      const passages = cited.flatMap(passagesOf);
+      return (
+        cited.length > 0 &&
+        (missingDetails(plain, passages).some(({ kind, text }) => kind !== 'name' && isFigure(text)) ||
+          quotationsIn(plain).some((quote) => !isQuoted(quote, passages)))
+      );
+    }),
+  );
 }
 
 interface Known {
@@ -113,10 +150,32 @@ function isSupported(sentence: string, ids: readonly string[], known: Known): bo
     (text, address) => text.replaceAll(address, ' '),
     withoutCitations(sentence),
   );
+  const quotable = ids.length > 0 ? passages : [...known.findings.values()].flatMap(passagesOf);
+  if (!hasDetails(plain, passages, known) || !quotationsIn(plain).every((quote) => isQuoted(quote, quotable)))
+    return false;
+  return (
+    ids.length === 0 || !(turnedIn(plain, passages) ?? overstatedIn(plain, passages) ?? isForeignTo(plain, passages))
+  );
+}
+
+function hasDetails(plain: string, passages: readonly string[], known: Known): boolean {
   return (
     missingDetails(plain, passages).every(({ kind, text }) => kind === 'name' || !isFigure(text)) &&
     known.missingNames(plain).every(({ kind }) => kind !== 'name')
   );
+}
+
+/** Quotations of so many words that they are no mere term. */
+function quotationsIn(sentence: string): readonly string[] {
+  return [...readable(sentence).matchAll(/"([^"]{1,2000})"/g)]
+    .map(([, quote = '']) => quote.trim())
+    .filter((quote) => quote.split(' ').length >= LEAST_QUOTED);
+}
+
+const LEAST_QUOTED = 4;
+
+function isQuoted(quote: string, passages: readonly string[]): boolean {
+  return passages.some((passage) => standsIn(quote, passage) || readable(passage).includes(quote));
 }
 
 /** Addresses of the web that no finding rests on. */
@@ -131,7 +190,33 @@ function withoutUnknownAddresses(title: string, known: Known): string {
 
 /** "Two paragraphs" and "one of them" count no things of the world. */
 function isFigure(text: string): boolean {
-  return /\d|hundred|thousand|[mbr]illion|dozen/i.test(text);
+  return /\d|hundred|thousand|[mbr]illion|dozen|eleven|twelve|teen\b|[nrxf]ty\b|ghty\b|(?<!zwei|drei|vier|fünf)zehn|elf\b|zwölf/i.test(
+    text,
+  );
+}
+
+/** Behind a sentence that names no finding. */
+export const OWN_WORDS = '†';
+
+/** A text of the report with a mark behind each sentence that names no finding: it is what the agent says, and no source. */
+export function withOwnWordsMarked(text: string): string {
+  let isCode = false;
+  return text
+    .split('\n')
+    .map((line) => {
+      if (/^\s*(?:```|~~~)/.test(line)) isCode = !isCode;
+      if (isCode || /^\s*(?:```|~~~|#|\|)/.test(line)) return line;
+      const mark = /^\s*- /.exec(line)?.[0] ?? '';
+      return mark + sentencesOf(line.slice(mark.length)).map(marked).join('');
+    })
+    .join('\n');
+}
+
+function marked(sentence: string): string {
+  const text = sentence.trimEnd();
+  if (citedIn(text).length > 0 || !/\p{L}{2}/u.test(text) || text.endsWith(':') || text.endsWith(OWN_WORDS))
+    return sentence;
+  return `${text}${OWN_WORDS}${sentence.slice(text.length)}`;
 }
 
 const SEGMENTER = new Intl.Segmenter('en', { granularity: 'sentence' });

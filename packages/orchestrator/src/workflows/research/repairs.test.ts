@@ -19,6 +19,7 @@ it('replaces lines by their numbers, and none that is not there', () => {
 describe('a repair', () => {
   it('is taken where it changes no word, citation or finding', () => {
     expect(repairFault(TEX, MENDED)).toBeNull();
+    expect(repairFault(TEX, MENDED.replace('End.', '\\mbox{End.}\\par'))).toBeNull();
   });
 
   it.each([
@@ -29,6 +30,13 @@ describe('a repair', () => {
     ['a number', TEX.replace('5', '6'), 'It changes the text.'],
     ['a file that it reads', MENDED.replace('End.', '\\input{/etc/passwd}End.'), 'It uses \\input.'],
     ['a program that it runs', MENDED.replace('End.', '\\immediate\\write18{id}End.'), 'It uses \\immediate, \\write.'],
+    ['a line into a comment', MENDED.replace('End.', '% End.'), 'It changes the text.'],
+    [
+      'a line into a condition',
+      MENDED.replace('End.', '\\iffalse End.\\fi'),
+      'It uses \\iffalse, \\fi, which the report does not have.',
+    ],
+    ['a command by its number', MENDED.replace('End.', '^^5ciffalse End.'), 'It uses ^^.'],
   ])('is not taken where it changes %s', (_, after, fault) => {
     expect(repairFault(TEX, after)).toBe(fault);
   });

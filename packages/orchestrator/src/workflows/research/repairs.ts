@@ -45,6 +45,10 @@ export function repairFault(before: string, after: string): string | null {
       commandsIn(before).filter((each) => each === command).length,
   );
   if (more.length > 0) return `It uses ${more.join(', ')}.`;
+  const known = new Set(allCommandsIn(before));
+  const strange = [...new Set(allCommandsIn(after))].filter((command) => !known.has(command) && !HARMLESS.has(command));
+  if (strange.length > 0) return `It uses ${strange.slice(0, 5).join(', ')}, which the report does not have.`;
+  if (/\^\^/.test(after) && !/\^\^/.test(before)) return 'It uses ^^.';
   return wordsOf(before) === wordsOf(after) ? null : 'It changes the text.';
 }
 
@@ -57,11 +61,19 @@ const findingsIn = (tex: string): string =>
     .split('\n')
     .filter((line) => line.trimStart().startsWith('% finding F'))
     .join('\n');
+/** Commands that a repair may add: they set characters and breaks, and hide nothing. */
+const HARMLESS: ReadonlySet<string> = new Set(
+  'allowbreak ensuremath hspace linebreak mbox newline par protect relax sloppy textasciicircum textasciigrave textasciitilde textbackslash textbar textbraceleft textbraceright textgreater textless textnormal textquotedbl textquotesingle textsubscript textsuperscript'
+    .split(' ')
+    .map((name) => `\\${name}`),
+);
+const allCommandsIn = (tex: string): readonly string[] => tex.match(/\\[A-Za-z@]{1,60}/g) ?? [];
 const commandsIn = (tex: string): readonly string[] => tex.match(FORBIDDEN) ?? [];
 
-/** Letters and digits of the text, without commands. */
+/** Letters and digits of the text, without commands and comments: what stands in one is not set. */
 function wordsOf(tex: string): string {
   return tex
+    .replaceAll(/(?<=^|[^\\])((?:\\\\){0,20})%.*$/gm, '$1')
     .replaceAll(/\\[A-Za-z]{1,40}\*?/g, ' ')
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();

@@ -3,6 +3,7 @@ import type { WorkflowEvent } from '@autonomous/shared';
 import type { ReportModel, ReportSource } from '../../artifacts/latex/report-model.ts';
 import { type Contradiction, unnamedContradictions } from './contradictions.ts';
 import { findingsOf, leftOutOf, sourcesOf } from './kept-findings.ts';
+import { OWN_WORDS, withOwnWordsMarked } from './prose.ts';
 import { withoutCitations } from './report-texts.ts';
 import type { Confidence, FetchedSource, Finding, ReportTexts, RoundSummary } from './types.ts';
 
@@ -33,8 +34,8 @@ export function reportOf({ topic, at, texts, rounds, events }: RunReport): Repor
   return {
     topic,
     date: at.slice(0, 10),
-    executiveSummary: texts.executiveSummary,
-    background: texts.background,
+    executiveSummary: withOwnWordsMarked(texts.executiveSummary),
+    background: withOwnWordsMarked(texts.background),
     findings: findings.map(({ id, claim, evidence, confidence }) => ({
       id,
       title: titleOf(claim),
@@ -46,14 +47,16 @@ export function reportOf({ topic, at, texts, rounds, events }: RunReport): Repor
       caveats: [],
     })),
     analysis: [
-      ...texts.themes.filter(({ text }) => text !== '').map(({ title, text }) => `**${plain(title)}.** ${text}`),
-      texts.analysis,
+      ...texts.themes
+        .filter(({ text }) => text !== '')
+        .map(({ title, text }) => `**${plain(title)}.** ${withOwnWordsMarked(text)}`),
+      withOwnWordsMarked(texts.analysis),
     ].join('\n\n'),
     conflicts: [
       ...texts.conflicts.map(({ about, positions, resolution }) => ({
         question: about,
         positions: positions.map(({ text, findings: ids }) => ({ statement: withoutCitations(text), findings: ids })),
-        resolution,
+        resolution: resolution === null ? null : withOwnWordsMarked(resolution),
       })),
       ...unnamedContradictions(findings, texts.conflicts).slice(0, MOST_UNNAMED).map(openConflict),
     ],
@@ -81,7 +84,7 @@ function methodologyOf(rounds: readonly RoundSummary[]): string {
   const failed = rounds.reduce((sum, round) => sum + round.failed, 0);
   const known = rounds.reduce((sum, round) => sum + round.known, 0);
   return [
-    `In each round several agents searched and read at the same time, each with a question of its own. The server compared every passage that they quoted with the stored text of the page, and every number, date and name of a claim with its passages. What was not found there is not in this report; it is listed at its end.`,
+    `In each round several agents searched and read at the same time, each with a question of its own. The server compared every passage that they quoted with the stored text of the page, and every number, date and name of a claim with its passages. What was not found there is not in this report; it is listed at its end. A sentence marked ${OWN_WORDS} names no finding: it is what the agent says that wrote the report, and no source.`,
     `Findings that repeated a known one: ${known}.${failed === 0 ? '' : ` Agents that came to nothing: ${failed}.`}`,
   ].join('\n\n');
 }

@@ -47,7 +47,10 @@ function withTheme(
   const old = themes.find((theme) => theme.id === id);
   if (old !== undefined)
     return themes.map((theme) =>
-      theme === old ? { id: old.id, title, text, findings: union(old.findings, findings) } : theme,
+      // A text of which nothing was supported leaves the one before it.
+      theme === old
+        ? { id: old.id, title, text: text === '' ? old.text : text, findings: union(old.findings, findings) }
+        : theme,
     );
   const last = themes.at(-1);
   // No room for one more: it goes on in the last one.

@@ -15,6 +15,7 @@ import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import { sourceFact } from '../parts/source-facts.ts';
 import { clockActions } from '../parts/stage-clock.ts';
+import { judgedRound } from './checked-round.ts';
 import type { ResearchFact } from './events.ts';
 import { updated } from './report-texts.ts';
 import { researchTransition } from '../parts/transition.ts';
@@ -283,24 +284,16 @@ export const researchSetup = withParts.extend({
     keepVerdicts: enqueueActions(
       ({ enqueue, context }, { isNew, why }: { isNew: readonly boolean[]; why: readonly string[] }) => {
         const checked = context.checked ?? EMPTY;
-        const known = new Map<string, string>();
-        for (const [index, doubt] of checked.doubts.entries()) {
-          const verdict = isNew[index] ?? true;
+        for (const [index, doubt] of checked.doubts.entries())
           enqueue.emit({
             type: 'NOVELTY_JUDGED',
             round: context.round,
             claim: doubt.claim,
             known: /^F\d/.test(doubt.known) ? doubt.known : 'another finding of this round',
-            isNew: verdict,
+            isNew: isNew[index] ?? true,
             why: why[index] ?? 'The judge said nothing about it; it counts as new.',
           });
-          if (!verdict) known.set(`${doubt.agent} ${doubt.index}`, doubt.known);
-        }
-        const sound = checked.sound.map((finding) => {
-          const sameAs = known.get(`${finding.agent} ${finding.index}`);
-          return sameAs === undefined ? finding : { ...finding, sameAs };
-        });
-        enqueue.assign({ checked: { ...checked, sound, doubts: [], known: checked.known + known.size } });
+        enqueue.assign({ checked: judgedRound(checked, isNew) });
       },
     ),
     /** The round is over: its new findings get their ids. */
@@ -332,6 +325,7 @@ export const researchSetup = withParts.extend({
       }
       for (const { id, finding } of repeated) {
         const { agent, evidence, sources } = finding;
+        if (evidence.length === 0) continue;
         enqueue.emit({ type: 'FINDING_SUPPORTED', round, finding: id, agent, evidence, sources });
       }
       for (const left of checked.leftOut) enqueue.emit({ type: 'CITATION_LEFT_OUT', round, ...left });

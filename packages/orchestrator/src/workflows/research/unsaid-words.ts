@@ -25,6 +25,20 @@ export function unsaidWords(claim: string, passages: readonly string[]): readonl
   return superlatives.length > 0 && !quoted.some(mayBeSuperlative) ? superlatives : null;
 }
 
+/** Words by which a sentence speaks of its sources and not of the world. */
+const OF_SOURCES =
+  /^(?:account|accord|agree|answer|authors?$|compar|conclu|confir|confli|consis|contra|differ|disagr|disput|docume|eviden|explai|findin|indepe|indica|mentio|neither|nothin|overal|pages?$|paper|positi|questi|record|remain|report|resear|resolv|result|says?$|source|state[ds]?$|stateme|studie|study|suggest|suppor|taken$|text|therefore|togeth|unclea|unknow|view)/u;
+
+/** True for a sentence about the world that has not one word in common with the passages that it names. */
+export function isForeignTo(sentence: string, passages: readonly string[]): boolean {
+  const words = lowerWords(sentence);
+  const quoted = passages.flatMap(lowerWords);
+  if (!isEnglish(words) || !isEnglish(quoted)) return false;
+  const said = new Set(quoted.map(startOf));
+  const own = [...new Set(words.filter((word) => tells(word) && !OF_SOURCES.test(word)))];
+  return own.length >= LEAST_WORDS && !own.some((word) => said.has(startOf(word)));
+}
+
 function lowerWords(text: string): readonly string[] {
   return wordsOf(text).map((word) => word.text.toLowerCase().replace(/'s?$/, ''));
 }
