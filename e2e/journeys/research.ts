@@ -10,6 +10,7 @@ import type { Frame, FrameLocator, Page } from 'playwright-core';
 import { openDemoWeb } from '../../packages/orchestrator/demo/research.ts';
 import { checkAccessibility } from '../harness/accessibility.ts';
 import { ROOT } from '../harness/install.ts';
+import { checkPdf } from '../harness/pdf.ts';
 import { checkPlots } from '../harness/plots.ts';
 import type { Server } from '../harness/server.ts';
 import type { Journey, Stage } from '../harness/stage.ts';
@@ -20,7 +21,6 @@ const REQUEST = 'Which reading time is to be shown beside a note?';
 const RUN_TIMEOUT_MS = 180_000;
 const DESK = { width: 1440, height: 1000 };
 const PHONE = { width: 390, height: 844 };
-const PAPER = [255, 255, 255];
 
 type Place = Page | FrameLocator | Frame;
 
@@ -87,25 +87,10 @@ async function theCourse(place: Place): Promise<void> {
   await place.getByRole('heading', { name: /^Contradictions \d/ }).waitFor();
 }
 
-/** The first page is drawn: it is not white alone. */
-async function thePdf(place: Place): Promise<void> {
-  await place.getByRole('radio', { name: 'PDF' }).check();
-  const page = place.locator('.pdf-page canvas').first();
-  await page.waitFor();
-  await place.getByRole('region', { name: 'Pages of the PDF' }).getByText('Reading times').first().waitFor();
-  const isDrawn = await page.evaluate((element, white) => {
-    // Only canvases were looked for.
-    const canvas = element as HTMLCanvasElement;
-    const { data } = canvas.getContext('2d')?.getImageData(0, 0, canvas.width, canvas.height) ?? { data: [] };
-    return canvas.width > 100 && data.some((value, at) => at % 4 !== 3 && value !== white[at % 4]);
-  }, PAPER);
-  assert.ok(isDrawn, 'the first page of the PDF is blank');
-}
-
 async function inEditor(stage: Stage, server: Server, editor: Awaited<ReturnType<Stage['openEditor']>>): Promise<void> {
   const panel = editor.webView;
   await checkPlots(panel, 1);
-  await thePdf(panel);
+  await checkPdf(panel, 'Reading times');
   for (const [theme, kind] of [
     ['Default Light Modern', 'vscode-light'],
     ['Default Dark Modern', 'vscode-dark'],
@@ -138,7 +123,7 @@ async function inDashboard(stage: Stage, server: Server, runId: string): Promise
     await checkPlots(page, 1);
     await checkAccessibility(page, `The research in the dashboard, ${colorScheme}`);
     await stage.picture(page, `dashboard-${colorScheme}`);
-    await thePdf(page);
+    await checkPdf(page, 'Reading times');
     await checkAccessibility(page, `The PDF in the dashboard, ${colorScheme}`);
     await stage.picture(page, `dashboard-pdf-${colorScheme}`);
     await page.getByRole('heading', { name: /^Sources \d/ }).scrollIntoViewIfNeeded();
@@ -163,7 +148,7 @@ async function onPhone(stage: Stage, server: Server, runId: string): Promise<voi
     await page.setViewportSize(size);
     await page.goto(`${server.url}/runs/${runId}`);
     await theCourse(page);
-    await thePdf(page);
+    await checkPdf(page, 'Reading times');
     const width = await page.evaluate(() => document.documentElement.scrollWidth);
     assert.ok(width <= size.width, `the page is ${width} px wide in a window of ${size.width}`);
     await checkAccessibility(page, `The research, ${name}`);

@@ -12,8 +12,9 @@ import { pino } from 'pino';
 import { workflows } from '../src/workflows/index.ts';
 import { knownRolesOf } from '../src/workflows/workflow.ts';
 import { personAtTerminal } from '../src/cli/dialog.ts';
-import { explainError } from '../src/cli/exit.ts';
+import { exitCodeOf, explainError } from '../src/cli/exit.ts';
 import { followFamily } from '../src/cli/follow-family.ts';
+import { followWatching } from '../src/cli/follow-watching.ts';
 import type { CliIo } from '../src/cli/io.ts';
 import { startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
@@ -23,6 +24,7 @@ import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap
 import type { SandboxProvider } from '../src/sandboxes/sandbox.ts';
 import { createUnsandboxedProvider } from '../src/sandboxes/unsandboxed.ts';
 import { describeEvent, describeProgress, formatTimeline } from '../src/cli/timeline.ts';
+import { featureRows } from './feature-rows.ts';
 import { type DemoForge, openDemoForge } from './forge.ts';
 import { type DemoOptions, readOptions } from './options.ts';
 import { phaseRows } from './phase-rows.ts';
@@ -45,6 +47,7 @@ const BUNDLED_SCRIPTS = {
   'roadmap-item': fileURLToPath(new URL('./notes-roadmap.script.yaml', import.meta.url)),
   research: fileURLToPath(new URL('./notes-research.script.yaml', import.meta.url)),
   'research-and-plan': fileURLToPath(new URL('./notes-research.script.yaml', import.meta.url)),
+  'full-auto': fileURLToPath(new URL('./notes-features.script.yaml', import.meta.url)),
 };
 /** Further roles of the demo with a plan. */
 const PLAN_SCRIPT = fileURLToPath(new URL('./notes-plan-of-research.script.yaml', import.meta.url));
@@ -56,13 +59,16 @@ const SUBJECTS: Readonly<Record<DemoOptions['workflow'], string>> = {
   'roadmap-item': 'An item of a roadmap',
   research: 'A research run of two rounds',
   'research-and-plan': 'A plan that rests on two rounds of research',
+  'full-auto': 'A plan of four features, of which one fails and one depends on it,',
 };
 /** Further calls of the demo with a pull request. */
 const REVIEW_SCRIPT = fileURLToPath(new URL('./review.script.yaml', import.meta.url));
 const BUNDLED_BACKLOG = fileURLToPath(new URL('./backlog', import.meta.url));
 const BUNDLED_ROADMAP = fileURLToPath(new URL('./roadmap', import.meta.url));
+/** A plan that a research-and-plan run could have made. */
+const PLAN_OF_FEATURES = fileURLToPath(new URL('./full-auto', import.meta.url));
 const BUNDLED_PLAN = fileURLToPath(new URL('./notes-plan.md', import.meta.url));
-/** Exit code for a run that needs a person or failed. */
+/** Exit code of a demo that was stopped. */
 const NOT_COMPLETED = 1;
 
 type Tone = Parameters<typeof formatTimeline>[0]['tone'];
@@ -89,6 +95,7 @@ async function demo(options: DemoOptions): Promise<number> {
   const place = await makePlace(options.out, options.project);
   if (options.workflow === 'backlog') await addFiles(place, BUNDLED_BACKLOG, 'A backlog with three items');
   if (options.workflow === 'roadmap-item') await addFiles(place, BUNDLED_ROADMAP, 'A roadmap with three items');
+  if (options.workflow === 'full-auto') await addFiles(place, PLAN_OF_FEATURES, 'A plan for reading times');
   const forge = options.forge ? await openDemoForge(path.join(place.folder, 'github'), BUNDLED_PROJECT) : null;
   const isPlanned = options.workflow === 'research-and-plan';
   const web = options.workflow === 'research' || isPlanned ? await openDemoWeb() : null;
@@ -153,10 +160,7 @@ async function runIn(scene: Scene): Promise<number> {
       await waitForSignal(options, orchestrator.server.createSignInLink());
       return 0;
     }
-    const run =
-      options.workflow === 'phased-plan' || options.workflow === 'backlog'
-        ? (await followFamily({ client, io: terminal(options), runId: launched.id, json: false })).run
-        : await follow(client, launched, scene);
+    const run = await followed(client, launched, scene);
     await orchestrator.settled();
     if (run.status === 'completed') await updateProject(place);
     const text = (await forge?.writePullRequest()) ?? null;
@@ -175,11 +179,14 @@ async function runIn(scene: Scene): Promise<number> {
       ...(options.workflow === 'phased-plan' ? { phases: await childrenOf(client, run, 'phase') } : {}),
       ...(options.workflow === 'backlog' ? { items: await childrenOf(client, run, 'item') } : {}),
       ...(options.workflow === 'roadmap-item' ? { phases: phaseRows(await client.listEvents(run.id, 0, 1_000)) } : {}),
+      ...(options.workflow === 'full-auto'
+        ? { failures: run.failures ?? [], features: featureRows(await client.listEvents(run.id, 0, 1_000)) }
+        : {}),
       durationMs: Math.round(performance.now() - startedAt),
     };
     if (options.keep) await waitForSignal(options, orchestrator.server.createSignInLink());
     if (options.json) console.log(JSON.stringify(result));
-    return run.status === 'completed' ? 0 : NOT_COMPLETED;
+    return exitCodeOf(run);
   } finally {
     process.removeListener('SIGINT', stopOnSignal);
     process.removeListener('SIGTERM', stopOnSignal);
@@ -240,6 +247,15 @@ async function launch(client: Client, { place, forge, options: { request, workfl
       input: { topic: 'Reading times', researchers: 2, analysts: 1, researchRounds: 2 },
       config: { git: { autoMerge: true } },
     });
+  if (workflow === 'full-auto')
+    return client.launchRun({
+      projectId: project.id,
+      workflow,
+      request: 'Show a reading time beside each note.',
+      input: { topic: 'Reading times', plan: 'docs/research-reading-times' },
+      // Each attempt at the feature that fails ends with its first red checks.
+      config: { maxFixAttempts: 0 },
+    });
   if (workflow === 'phased-plan')
     return client.launchRun({
       projectId: project.id,
@@ -287,6 +303,21 @@ async function childrenOf(client: Client, run: RunView, name: 'phase' | 'item') 
       };
     }),
   );
+}
+
+/** Follows the run to its end, together with child runs whose events tell more than its own. */
+async function followed(client: Client, launched: RunView, scene: Scene): Promise<RunView> {
+  const family = { client, io: terminal(scene.options), runId: launched.id, json: false };
+  switch (scene.options.workflow) {
+    case 'phased-plan':
+    case 'backlog':
+      return (await followFamily(family)).run;
+    case 'full-auto':
+      // The run itself decides about attempts that come to nothing.
+      return (await followWatching(family)).run;
+    default:
+      return follow(client, launched, scene);
+  }
 }
 
 /** Tells the run's events as they come and decides its gates, until it ends or needs what the demo cannot give. */
@@ -385,6 +416,14 @@ async function planText(client: Client, run: RunView): Promise<string> {
     .join('\n')}\n`;
 }
 
+function headline(run: RunView): string {
+  if (run.status !== 'completed') return `The run is ${run.status}${run.gate ? `: ${run.gate.summary}` : ''}`;
+  const end = run.merged ? `merged into ${run.merged.baseBranch}` : 'pushed';
+  return run.failures === undefined
+    ? styleText('green', `Completed: ${end}`)
+    : styleText('yellow', `Completed with failures: ${end}`);
+}
+
 async function summarize(
   client: Client,
   run: RunView,
@@ -398,9 +437,8 @@ async function summarize(
   const width = Math.max(0, ...files.map((file) => file.path.length));
   const lines = [
     '',
-    run.status === 'completed'
-      ? styleText('green', `Completed: ${run.merged ? `merged into ${run.merged.baseBranch}` : 'pushed'}`)
-      : `The run is ${run.status}${run.gate ? `: ${run.gate.summary}` : ''}`,
+    headline(run),
+    ...(run.failures ?? []).map((failure) => `  ${failure}`),
     ...files.map(
       (file) =>
         `  ${file.path.padEnd(width)}  ${styleText('green', `+${file.additions}`)} ${styleText('red', `-${file.deletions}`)}`,

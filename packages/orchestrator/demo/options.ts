@@ -24,7 +24,15 @@ export interface DemoOptions {
 }
 
 /** Workflows that there is a bundled script for. */
-const DEMO_WORKFLOWS = ['build', 'phased-plan', 'backlog', 'roadmap-item', 'research', 'research-and-plan'] as const;
+const DEMO_WORKFLOWS = [
+  'build',
+  'phased-plan',
+  'backlog',
+  'roadmap-item',
+  'research',
+  'research-and-plan',
+  'full-auto',
+] as const;
 
 const BUNDLED_REQUEST = 'Create login flow with OAuth';
 
@@ -55,7 +63,7 @@ export function readOptions(
     .addOption(
       new Option(
         '--workflow <name>',
-        'build, phased-plan: a plan of four phases, backlog: three items of a table, roadmap-item: an item of a roadmap, research: a report with its sources, or research-and-plan: the same and a plan',
+        'build, phased-plan: a plan of four phases, backlog: three items of a table, roadmap-item: an item of a roadmap, research: a report with its sources, research-and-plan: the same and a plan, or full-auto: a plan of four features, of which two fail',
       )
         .choices(DEMO_WORKFLOWS)
         .default('build'),

@@ -26,3 +26,14 @@ it('follows a run to the gate of its blockers, and refuses a topic that is a pat
   const [run] = (await server.client.listRuns({ workflow: 'research-and-plan' })).items;
   expect(run?.gate?.kind).toBe('plan_blockers');
 });
+
+it('says how to decide about the report while its child run waits, and ends', async () => {
+  const server = await aPlanServer(() => ({ architects: [draft(STRUCTURE), draft(WAY)], critics: [] }));
+  const limits = ['--researchers', '1', '--analysts', '0', '--research-rounds', '1', '--review'];
+  const asked = ['research-and-plan', 'Bells', 'Ring it again.', ...limits, '--project', server.project.id];
+  const waiting = await commandLine(server, ...asked);
+  const [child] = (await server.client.listRuns({ workflow: 'research' })).items;
+  expect(child?.gate?.kind).toBe('research_result');
+  expect(waiting).toMatchObject({ exitCode: 1, stdout: expect.stringContaining(`approve ${child?.id} --gate`) });
+  expect(waiting.stdout).toContain('Round 1 ended');
+});

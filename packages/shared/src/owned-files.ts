@@ -15,7 +15,7 @@ export function ownedFilesNotices({ ownedFiles, branch, config }: RunStart): rea
 export function ownedFilesNotice(owned: OwnedFiles, branch: string, baseBranch: string): string {
   const { paths, to, why, results = [] } = owned;
   if (areResult(owned))
-    return `The result is in ${paths.join(', ')}: the server writes these files to the run's branch ${branch}. Changes of agents to them are left out.`;
+    return `The result is in ${placeOf(paths)}: the server writes these files to the run's branch ${branch}. Changes of agents to them are left out.`;
   const place = to === 'base' ? `the base branch ${baseBranch}` : `the run's branch ${branch}`;
   const reason = why === undefined ? '' : `, because ${why}`;
   const beside = paths.filter((path) => !results.includes(path)).join(', ');
@@ -24,6 +24,14 @@ export function ownedFilesNotice(owned: OwnedFiles, branch: string, baseBranch: 
       ? ''
       : ` The server writes ${results.join(', ')} to the run's branch, as a part of the result.`;
   return `Engine-owned files (${beside}) are committed to ${place}${reason}.${others} Changes of agents to them are left out.`;
+}
+
+/** The folder of paths and patterns that lie in one folder, such as `docs/research-bells/`; else the paths themselves. */
+function placeOf(paths: readonly string[]): string {
+  // What a pattern matches is below the folder before its first wildcard.
+  const folders = new Set(paths.map((path) => /^[^*?{[]*\//.exec(path)?.[0] ?? ''));
+  const [folder = ''] = folders;
+  return paths.length > 1 && folders.size === 1 && folder !== '' ? folder : paths.join(', ');
 }
 
 /** Are all engine-owned files of the run its result? */

@@ -8,6 +8,11 @@ describe('statusLabel', () => {
     for (const status of RUN_STATUSES) expect(statusLabel(aRun({ status }))).toMatch(/^[A-Z]/);
   });
 
+  it('tells a run that completed with failures from one that completed', () => {
+    expect(statusLabel(aRun({ status: 'completed' }))).toBe('Completed');
+    expect(statusLabel(aRun({ status: 'completed', failures: ['F003 is skipped.'] }))).toBe('Completed with failures');
+  });
+
   it('says the place of a run in the queue', () => {
     expect(statusLabel(aRun({ status: 'queued', queuePosition: 3 }))).toBe('Queued, place 3');
   });

@@ -28,6 +28,17 @@ describe('Worth a word', () => {
     ]);
   });
 
+  it('are failures of a run that completed, also where it was merged', () => {
+    const failures = ['F003 Pictures is skipped.', 'F004 Both cannot be reached.'];
+    const [notice, ...others] = noticesOf(byId(aRun({ id: 'partly', status: 'completed', merged, failures })));
+    expect(others).toEqual([]);
+    expect(notice).toMatchObject({
+      key: 'partly/failed',
+      kind: 'failed',
+      text: '“Add a login page” has completed with failures: F003 Pictures is skipped. F004 Both cannot be reached.',
+    });
+  });
+
   it('are the gates of child runs, with the name of their parent, and their ends as their parent tells them', () => {
     const parent = { runId: 'plan', key: 'plan/1/phase', depth: 1 };
     const started = { id: 'plan', originalRequest: 'Carry out the plan', progress: { done: 1, total: 3 } } as const;

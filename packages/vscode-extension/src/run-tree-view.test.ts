@@ -42,6 +42,21 @@ describe('The views', () => {
     expect(outline(trees.finished)).toEqual(['over']);
   });
 
+  it('show a run that completed with failures as no success, and name them in its tooltip', () => {
+    const failures = ['F003 Pictures is skipped.', 'F004 Both cannot be reached.'];
+    const merged = { baseBranch: 'main', commit: 'c', strategy: 'squash' };
+    const partly = aRun({ id: 'partly', status: 'completed', merged, failures });
+    const [line] = treesFor([partly]).finished;
+    expect(line).toMatchObject({
+      icon: { name: 'warning' },
+      description: expect.stringContaining('Completed with failures'),
+    });
+    const tooltip = tooltipOf(partly, undefined).join('\n');
+    for (const words of ['Completed with failures', ...failures]) expect(tooltip).toContain(words);
+    const [whole] = treesFor([aRun({ id: 'whole', status: 'completed', merged })]).finished;
+    expect(whole).toMatchObject({ icon: { name: 'git-merge' }, description: expect.stringContaining('Merged') });
+  });
+
   it('draw another gate as another line, which carries what it shows', () => {
     const lineOf = (gateId: string, artifactHash: string) => {
       const [line] = treesFor([aWaitingRun('r', {}, { id: gateId, artifactHash })]).waiting;

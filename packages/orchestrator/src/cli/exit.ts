@@ -1,5 +1,5 @@
 /** Exit codes, and what a person reads when a command ends in an error. */
-import { type RunView, toProblem } from '@autonomous/shared';
+import { type Gate, type RunView, toProblem } from '@autonomous/shared';
 import { ApiError, refusalLines, ServerUnreachable } from '@autonomous/shared/client';
 import { startCommand } from '../server/start-command.ts';
 
@@ -24,11 +24,14 @@ export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
 }
 
-/** How a command ends that followed a run as far as this. */
-export function exitCodeOf(run: RunView): number {
+/**
+ * How a command ends that followed a run as far as this.
+ * @param gates at which the run or its child runs wait. Default: the gate of the run
+ */
+export function exitCodeOf(run: RunView, gates: readonly Gate[] = run.gate === null ? [] : [run.gate]): number {
   if (run.status === 'completed') return run.failures === undefined ? EXIT.done : EXIT.notDone;
-  const reason = run.gate?.reason;
-  return reason === 'budget' || reason === 'rate_limited' ? EXIT.limit : EXIT.notDone;
+  const isAtLimit = gates.some(({ reason }) => reason === 'budget' || reason === 'rate_limited');
+  return isAtLimit ? EXIT.limit : EXIT.notDone;
 }
 
 /** Returns the message and exit code of an error. Only an unexpected error is called one of the program. */

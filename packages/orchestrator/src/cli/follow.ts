@@ -25,6 +25,8 @@ export interface FollowOptions {
   readonly after?: number;
   /** Reaction to an open gate: `end` stops following, `wait` leaves it to others, a function asks a person. */
   readonly atGate: 'end' | 'wait' | AskPerson;
+  /** Stops following when nothing but child runs of the run is under way. Default: false. */
+  readonly endsAtChildren?: boolean;
 }
 
 /**
@@ -37,6 +39,8 @@ export interface Followed {
   readonly run: RunView;
   /** The workflow of the run; `undefined` where the server has it no more. */
   readonly workflow: WorkflowInfo | undefined;
+  /** Position in the feed of the last event that was told. */
+  readonly position: number;
   /** Ended by Ctrl+C; the run goes on. */
   readonly interrupted: boolean;
 }
@@ -108,7 +112,12 @@ class Follower {
     // A step stores several events; what ended the following need not be the last of them.
     if (!this.#isInterrupted) await this.#catchUp();
     if (this.#run === null) throw new Error(`run ${runId} has no events`);
-    return { run: this.#run, workflow: this.#workflow, interrupted: this.#isInterrupted };
+    return {
+      run: this.#run,
+      workflow: this.#workflow,
+      position: this.#position,
+      interrupted: this.#isInterrupted,
+    };
   }
 
   async #catchUp(): Promise<void> {
@@ -164,8 +173,9 @@ class Follower {
   #decideWhatNext(): void {
     const run = this.#run;
     if (run === null) return;
-    const { atGate } = this.#options;
+    const { atGate, endsAtChildren = false } = this.#options;
     if (FINAL_STATUSES.has(run.status)) return this.#stop.abort();
+    if (endsAtChildren && run.status === 'awaiting_children') return this.#stop.abort();
     if (run.gate === null || atGate === 'wait') return;
     if (atGate === 'end') return this.#stop.abort();
     if (this.#asked === null && this.#isLive) this.#ask(run.gate, atGate);

@@ -5,11 +5,15 @@ import { Outside } from './outside.tsx';
 export function ProjectedLine({ line: { text, href, tone = 'plain', note, at } }: { readonly line: ProjectedText }) {
   return (
     <>
-      <span className={`tone-${tone}`}>
+      <span dir="auto" className={`projected-text tone-${tone}`}>
         {href !== undefined && /^https?:\/\//i.test(href) ? <Outside href={href}>{text}</Outside> : text}
         {at !== undefined && <Time at={at} />}
       </span>
-      {note !== undefined && note !== '' && <span className="below quiet">{note}</span>}
+      {note !== undefined && note !== '' && (
+        <span dir="auto" className="below quiet">
+          {note}
+        </span>
+      )}
     </>
   );
 }

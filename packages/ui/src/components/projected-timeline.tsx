@@ -3,17 +3,32 @@ import type { ProjectedEntry, ProjectedPart, TimelineSection } from '@autonomous
 import { durationText } from '@autonomous/shared/presentation';
 import { ProjectedLine, Time } from './projected-line.tsx';
 
+/** Earlier entries are folded, so that what stands below the timeline is near. */
+const MOST_OPEN = 5;
+
 export function ProjectedTimeline({ section: { title, entries, total } }: { readonly section: TimelineSection }) {
-  const newest = entries.at(-1);
+  const newestFirst = entries.toReversed();
+  const earlier = newestFirst.slice(MOST_OPEN);
+  const listed = (some: readonly ProjectedEntry[], name: string) => (
+    <ol className="projected-timeline" reversed aria-label={name}>
+      {some.map((entry) => (
+        <li key={entry.title} className={entry.endedAt === null ? 'under-way' : ''}>
+          <Entry entry={entry} isNewest={entry === newestFirst[0]} />
+        </li>
+      ))}
+    </ol>
+  );
   return (
     <>
-      <ol className="projected-timeline" reversed aria-label={title}>
-        {entries.toReversed().map((entry) => (
-          <li key={entry.title} className={entry.endedAt === null ? 'under-way' : ''}>
-            <Entry entry={entry} isNewest={entry === newest} />
-          </li>
-        ))}
-      </ol>
+      {listed(newestFirst.slice(0, MOST_OPEN), title)}
+      {earlier.length > 0 && (
+        <details>
+          <summary>
+            {earlier.length} earlier: {title}
+          </summary>
+          {listed(earlier, `${title}, earlier`)}
+        </details>
+      )}
       {total > entries.length && (
         <p className="quiet">
           The newest {entries.length} of {total} are shown.

@@ -52,7 +52,7 @@ function WaitingChild({ run }: { readonly run: RunView }) {
   );
 }
 
-/** The child runs of a run in the order in which they were started, with how far it came; nothing where it has none. */
+/** How far a run came, with the child runs below it in the order in which they were started; nothing where it has neither. */
 export function ChildRuns({ run }: { readonly run: RunView }) {
   const children = useChildren(run);
   const progress = progressText(run, children, useWorkflow(run));
@@ -62,17 +62,53 @@ export function ChildRuns({ run }: { readonly run: RunView }) {
       <h2>
         {children.length === 0 ? 'Progress' : 'Child runs'} <span className="quiet">{progress}</span>
       </h2>
-      {run.progress !== undefined && run.progress.total > 0 && (
-        <progress aria-label="Progress of the run" max={run.progress.total} value={run.progress.done} />
-      )}
-      {children.length > 0 && (
-        <ul className="children">
-          {children.map((child) => (
-            <Child key={child.id} run={child} />
-          ))}
-        </ul>
-      )}
+      <ProgressBar run={run} />
+      <ListOf runs={children} />
     </>
+  );
+}
+
+/** The same without the child runs: what a workflow projects stands between the two. */
+export function RunProgress({ run }: { readonly run: RunView }) {
+  const progress = progressText(run, useChildren(run), useWorkflow(run));
+  if (progress === null) return null;
+  return (
+    <>
+      <h2>
+        Progress <span className="quiet">{progress}</span>
+      </h2>
+      <ProgressBar run={run} />
+    </>
+  );
+}
+
+/** The child runs alone; nothing where there are none. */
+export function ListOfChildRuns({ run }: { readonly run: RunView }) {
+  const children = useChildren(run);
+  if (children.length === 0) return null;
+  return (
+    <>
+      <h2>
+        Child runs <span className="quiet">{children.length}</span>
+      </h2>
+      <ListOf runs={children} />
+    </>
+  );
+}
+
+function ProgressBar({ run: { progress } }: { readonly run: RunView }) {
+  if (progress === undefined || progress.total === 0) return null;
+  return <progress aria-label="Progress of the run" max={progress.total} value={progress.done} />;
+}
+
+function ListOf({ runs }: { readonly runs: readonly RunView[] }) {
+  if (runs.length === 0) return null;
+  return (
+    <ul className="children">
+      {runs.map((run) => (
+        <Child key={run.id} run={run} />
+      ))}
+    </ul>
   );
 }
 

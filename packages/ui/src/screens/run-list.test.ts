@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
 import { createElement } from 'react';
 import { shownIn } from '../hosts/shown.fixture.ts';
-import { CompletedFold, rowsOf } from './run-list.tsx';
+import { CompletedFold, rowsOf, RunRow } from './run-list.tsx';
 
 const titles = (search = '') =>
   rowsOf(RUNS, search).map((row) => (row.kind === 'run' ? row.run.id : `# ${titleOf(row)} ${row.count}`));
@@ -90,6 +90,12 @@ describe('The list of runs', () => {
       ]);
     });
 
+    it('folds none that completed with failures', () => {
+      const completed = ['1', '2', '3', '4', '5', '6'].map((id) => child(id, { status: 'completed' }));
+      const partly = child('7', { status: 'completed', failures: ['F003 is skipped.'] });
+      expect(lines([parent, ...completed, partly], '').slice(2)).toEqual(['# completed 6', '  7']);
+    });
+
     it('folds more than five completed ones, and shows them when the fold is opened', () => {
       const completed = ['1', '2', '3', '4', '5', '6'].map((id) => child(id, { status: 'completed' }));
       const others = [child('7', { status: 'failed' }), child('8')];
@@ -133,4 +139,18 @@ describe('The list of runs', () => {
     const many = Array.from({ length: 5_000 }, (_, index) => aRun({ id: `r-${index}`, status: 'completed' }));
     expect(rowsOf(many, '')).toHaveLength(5_001);
   });
+});
+
+it('The row of a run that completed with failures names them, with the sign of a warning', () => {
+  const failures = ['F003 Pictures is skipped.', 'F004 Both cannot be reached.'];
+  const row = (parts: Parameters<typeof aRun>[0]): string => {
+    const common = { project: null, depth: 0, progress: null, waitingBelow: 0, isOpen: false, parent: null };
+    const run = aRun({ status: 'completed', ...parts });
+    return shownIn({ runs: [run] }, createElement(RunRow, { run, ...common, onToggle: () => undefined }));
+  };
+  const html = row({ failures });
+  expect(html).toContain('<span>Completed with failures</span><span>F003 Pictures is skipped. F004 Both');
+  expect(html).toContain('status failed');
+  expect(html).not.toContain('status completed');
+  expect(row({})).toContain('status completed');
 });

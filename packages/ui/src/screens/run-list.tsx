@@ -264,7 +264,7 @@ interface RunRowProps {
 }
 
 /** Drawn again when its own run goes on, whatever the others do. */
-const RunRow = memo(function RunRow(props: RunRowProps) {
+export const RunRow = memo(function RunRow(props: RunRowProps) {
   const { run, project, depth, progress, waitingBelow, isOpen, parent, onToggle } = props;
   const workflow = useWorkflow(run);
   const { runs } = useHost();
@@ -300,6 +300,7 @@ const RunRow = memo(function RunRow(props: RunRowProps) {
           ) : (
             <span>{standing(run, workflow)}</span>
           )}
+          {run.failures !== undefined && <span>{withoutTerminal(run.failures.join(' '))}</span>}
           {pulse !== undefined && run.status === 'running' && (
             <span className="pulse">{withoutTerminal(pulseText(pulse, { isShort: true, isTimeFirst: true }))}</span>
           )}

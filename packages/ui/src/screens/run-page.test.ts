@@ -85,3 +85,46 @@ it('shows time and size of what is under way before its command, since a narrow 
   );
   expect(html).toContain('<span>1 min 20 s · 212 MB · npm ci · added 12 packages</span>');
 });
+
+describe('A run that completed with failures', () => {
+  const failures = ['F003 Pictures is skipped: it failed 3 times.', 'F004 Both cannot be reached: it depends on F003.'];
+  const run = aRun({ status: 'completed', failures, completedAt: '2030-01-01T01:00:00.000Z' });
+
+  it('names each failure in its overview, and no success', () => {
+    const html = shown(run);
+    expect(html).toContain('Completed with failures');
+    expect(html).toContain('<section class="fault" aria-label="Failures">');
+    for (const failure of failures) expect(html).toContain(`<li>${failure}</li>`);
+    expect(html).not.toContain('status completed');
+  });
+
+  it('has the sign of a warning on the page of its parent', () => {
+    const parent = aRun({ id: 'parent', status: 'running' });
+    const html = shown(parent, undefined, [{ ...run, id: 'child', parent: { runId: 'parent', key: 'k', depth: 1 } }]);
+    expect(html).toContain('status failed');
+    expect(html).toContain('Completed with failures');
+    expect(html).not.toContain('status completed');
+  });
+
+  it('shows hidden characters of a failure as escapes', () => {
+    const html = shown({ ...run, failures: ['F001 \u202Egnp.exe is skipped.'] });
+    expect(html).not.toContain('\u202E');
+    expect(html).toContain('is skipped.');
+  });
+});
+
+describe('The overview of a run that its workflow projects', () => {
+  const projected = [aWorkflow({ hasProjection: true })];
+  const parent = aRun({ id: 'parent', progress: { done: 1, total: 3 } });
+  const child = aRun({ id: 'c', originalRequest: 'Child', parent: { runId: 'parent', key: 'k', depth: 1 } });
+
+  it('has its progress above the projection and its child runs below it', () => {
+    const html = shownIn(
+      { runs: [parent, child], workflows: projected },
+      createElement(RunPage, { screen: { name: 'run', runId: 'parent' } }),
+    );
+    expect(html).toContain('<h2>Progress <span class="quiet">1 of 3</span></h2><progress');
+    expect(html).toContain('<h2>Child runs <span class="quiet">1</span></h2><ul class="children">');
+    expect(html.indexOf('<progress')).toBeLessThan(html.indexOf('<h2>Child runs'));
+  });
+});

@@ -34,7 +34,7 @@ import { RunProjectionView, useProjection } from './run-projection.tsx';
 import { RunPdf } from './run-pdf.tsx';
 import { RunCosts } from './run-costs.tsx';
 import { RunNotices } from './run-notices.tsx';
-import { ChildRuns, ParentLink, useFamily, WaitingChildren } from './child-runs.tsx';
+import { ChildRuns, ListOfChildRuns, ParentLink, RunProgress, useFamily, WaitingChildren } from './child-runs.tsx';
 import { StatechartView } from './statechart.tsx';
 import { Transcript } from './transcript.tsx';
 import { Unsent } from './unsent.tsx';
@@ -250,11 +250,14 @@ function Overview({ run, children }: { readonly run: RunView; readonly children?
         </p>
       )}
       {run.failures !== undefined && (
-        <ul className="fault">
-          {run.failures.map((failure) => (
-            <li key={failure}>{withoutTerminal(failure)}</li>
-          ))}
-        </ul>
+        <section className="fault" aria-label="Failures">
+          <p>The run is complete, but not all of its work:</p>
+          <ul>
+            {run.failures.map((failure) => (
+              <li key={failure}>{withoutTerminal(failure)}</li>
+            ))}
+          </ul>
+        </section>
       )}
       {run.merged !== undefined && (
         <p className="done">
@@ -268,8 +271,15 @@ function Overview({ run, children }: { readonly run: RunView; readonly children?
         </p>
       )}
       {run.gate === null && <RunNotices run={run} />}
-      <ChildRuns run={run} />
-      {children}
+      {children === undefined ? (
+        <ChildRuns run={run} />
+      ) : (
+        <>
+          <RunProgress run={run} />
+          {children}
+          <ListOfChildRuns run={run} />
+        </>
+      )}
       <h2>Stages</h2>
       {run.stages.length === 0 ? (
         <p className="empty">None has started.</p>

@@ -50,6 +50,15 @@ describe('A timeline of a projection', () => {
     expect(shown(timeline(entry(1, { endedAt: null })))).toContain('<li class="under-way">');
   });
 
+  it('is folded from the sixth entry on, so that what stands below it is near', () => {
+    const entries = Array.from({ length: 7 }, (_, index) => entry(index + 1));
+    expect(shown(timeline(...entries.slice(0, 5)))).not.toContain('earlier');
+    const html = shown(timeline(...entries));
+    expect(html).toContain('<details><summary>2 earlier: Rounds</summary>');
+    expect(html.indexOf('2 earlier: Rounds')).toBeGreaterThan(html.indexOf('Round 3'));
+    expect(html.indexOf('2 earlier: Rounds')).toBeLessThan(html.indexOf('Round 2<'));
+  });
+
   it('says in its place that there is nothing yet', () => {
     expect(shown(timeline())).toContain('<p class="empty">The first round has not begun.</p>');
   });
@@ -92,10 +101,16 @@ describe('A list of a projection', () => {
 
   it('shows passages word for word, and leads to addresses of the web alone', () => {
     const html = shown(list(1, { quote: '<b>bold</b>', source: { text: 'a', href: 'javascript:alert(1)' } }));
-    expect(html).toContain('<blockquote>&lt;b&gt;bold&lt;/b&gt;</blockquote>');
+    expect(html).toContain('<blockquote dir="auto">&lt;b&gt;bold&lt;/b&gt;</blockquote>');
     expect(html).not.toContain('javascript:');
     expect(shown(list(1, { href: 'https://example.org' }))).toContain('<a href="https://example.org" target="_blank"');
   });
+});
+
+it('lays texts out in the direction of their script', () => {
+  const html = shown(list(1, { text: 'أقدم جرس, says Wikipedia', note: 'ملاحظة' }));
+  expect(html).toContain('<span dir="auto" class="projected-text tone-plain">أقدم جرس, says Wikipedia</span>');
+  expect(html).toContain('<span dir="auto" class="below quiet">ملاحظة</span>');
 });
 
 describe('A table of a projection', () => {

@@ -84,7 +84,7 @@ function ProjectedList({ section: { title, items, total } }: { readonly section:
       {some.map((item, index) => (
         <li key={`${index} ${item.text}`}>
           <ProjectedLine line={item} />
-          {item.quote !== undefined && <blockquote>{item.quote}</blockquote>}
+          {item.quote !== undefined && <blockquote dir="auto">{item.quote}</blockquote>}
           {item.source !== undefined && (
             <p className="quiet">
               <ProjectedLine line={item.source} />

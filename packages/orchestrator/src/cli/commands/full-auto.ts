@@ -51,7 +51,7 @@ async function fullAuto(io: CliIo, topic: string, request: string, options: Full
   }
   if (!json) say(io, `run ${launched.id} on ${started.project}: full auto on ${topic}`);
   let isCutOff = false;
-  const { run } = await followWatching({
+  const { run, gates } = await followWatching({
     client,
     io,
     runId: launched.id,
@@ -60,6 +60,6 @@ async function fullAuto(io: CliIo, topic: string, request: string, options: Full
       if (type === 'FEATURES_ENDED') isCutOff = (payload as { kind?: unknown }).kind === 'iterations';
     },
   });
-  const code = exitCodeOf(run);
+  const code = exitCodeOf(run, gates);
   return code === EXIT.notDone && isCutOff ? EXIT.limit : code;
 }

@@ -7,7 +7,7 @@ import { collectModels, type CommandLine, type JsonOptions, numberFrom } from '.
 import { connect } from '../connection.ts';
 import { CommandFailure, EXIT, exitCodeOf, UsageError } from '../exit.ts';
 import { followFamily, openChildren } from '../follow-family.ts';
-import { gateLines } from '../follow-started.ts';
+import { gateLines } from '../gate-lines.ts';
 import { readConfigFile, readTextFile } from '../input-files.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
 import { findOpenRun, inputOf } from '../open-run.ts';

@@ -5,8 +5,9 @@ import type { CommandLine, JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { exitCodeOf, UsageError } from '../exit.ts';
 import { followFamily } from '../follow-family.ts';
-import { endOf, waysOn } from '../follow-started.ts';
+import { endOf } from '../follow-started.ts';
 import { followRun } from '../follow.ts';
+import { waysOn } from '../gate-lines.ts';
 import { type CliIo, hasPerson, note, say } from '../io.ts';
 import { workflowOfRun } from '../run-workflow.ts';
 
@@ -25,21 +26,29 @@ export async function watch(io: CliIo, given: string | undefined, options: JsonO
   const json = options.json ?? false;
   const run = await client.getRun(runId);
   if (await hasChildren(client, run)) return watchFamily(io, client, runId, json);
-  const followed = await followRun({ client, io, runId, json, atGate: hasPerson(io) && !json ? 'wait' : 'end' });
-  return endOf(io, followed, json);
+  const atGate = hasPerson(io) && !json ? 'wait' : 'end';
+  const followed = await followRun({ client, io, runId, json, atGate, endsAtChildren: true });
+  if (followed.interrupted || followed.run.status !== 'awaiting_children') return endOf(io, followed, json);
+  return watchFamily(io, client, runId, json, followed.position);
 }
 
 /** Until the run ends, or it and its child runs can only go on once a person decides. */
-async function watchFamily(io: CliIo, client: Client, runId: string, json: boolean): Promise<number> {
-  const { run, gates, interrupted } = await followFamily({ client, io, runId, json });
-  if (json) return exitCodeOf(run);
+async function watchFamily(
+  io: CliIo,
+  client: Client,
+  runId: string,
+  json: boolean,
+  toldUpTo: number = 0,
+): Promise<number> {
+  const { run, gates, interrupted } = await followFamily({ client, io, runId, json, toldUpTo });
+  if (json) return exitCodeOf(run, gates);
   if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${runId}`);
   else
     for (const gate of gates) {
       const of = await client.getRun(gate.runId);
       for (const line of waysOn(io, gate, { run: of, workflow: await workflowOfRun(client, of) })) say(io, line);
     }
-  return exitCodeOf(run);
+  return exitCodeOf(run, gates);
 }
 
 async function hasChildren(client: Client, { id, status, progress }: RunView): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { Workflow } from '../workflow.ts';
 import { fullAutoActivities } from './activities.ts';
 import { FULL_AUTO_EVENTS } from './events.ts';
 import { fullAutoV1 } from './full-auto-1.ts';
+import { projectionOf } from './projection.ts';
 import { roles } from './roles/index.ts';
 
 export const fullAuto: Workflow = {
@@ -54,5 +55,6 @@ export const fullAuto: Workflow = {
   documents: { code: { title: 'Changes', drawnAs: 'changes' } },
   events: FULL_AUTO_EVENTS,
   progressWord: 'features pass',
+  projection: projectionOf,
   activities: fullAutoActivities,
 };

@@ -11,7 +11,7 @@ import { pushBranch } from '../../activities/push-branch.ts';
 import { recordRun } from '../../activities/record-run.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
-import { hashOf } from '../../artifacts/content-hash.ts';
+import { hashOf, hashOfBytes } from '../../artifacts/content-hash.ts';
 import { renderPlan } from '../../artifacts/latex/render-plan.ts';
 import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import { checkFindings } from '../research/activities.ts';
@@ -170,7 +170,14 @@ function compile(tools: ActivityTools): Of<'compile'> {
       const done = { commit, codeTree, artifactHash: hashOf(tools.scrub(plan.markdown)), path: files.markdown };
       switch (outcome.kind) {
         case 'compiled':
-          return { ...done, compiled: { kind: 'compiled', pages: outcome.pages } };
+          return {
+            ...done,
+            compiled: {
+              kind: 'compiled',
+              pages: outcome.pages,
+              pdf: { path: files.pdf, hash: hashOfBytes(outcome.pdf) },
+            },
+          };
         case 'absent':
           return { ...done, compiled: { kind: 'absent' } };
         case 'failed': {

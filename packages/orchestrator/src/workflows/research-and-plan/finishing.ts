@@ -56,10 +56,26 @@ export const compiling = planSetup.createStateConfig({
       target: 'findingConcerns',
       actions: [
         { type: 'keepPlanFile', params: ({ event }) => ({ written: event.output }) },
-        enqueueActions(({ enqueue, event }) => {
+        enqueueActions(({ enqueue, context: { head, versions, scripted }, event }) => {
           const { compiled, codeTree } = event.output;
           enqueue.assign({ compiled, codeTree });
           const pages = compiled.kind === 'compiled' ? compiled.pages : 0;
+          const pdf = compiled.kind === 'compiled' ? compiled.pdf : undefined;
+          if (pdf !== undefined)
+            enqueue.emit({
+              type: 'ARTIFACT_CREATED',
+              artifact: {
+                stage: 'reporting',
+                type: 'plan_pdf',
+                gitPath: pdf.path,
+                commitSha: head,
+                hash: pdf.hash,
+                // Of the plan that it was compiled from.
+                version: versions,
+                parsedConstraints: null,
+                scripted,
+              },
+            });
           enqueue.emit({ type: 'PLAN_COMPILED', pages, note: NOTES[compiled.kind] });
         }),
       ],

@@ -3,6 +3,7 @@ import { COMMON_GATES } from '@autonomous/shared';
 import type { Workflow } from '../workflow.ts';
 import { planActivities } from './activities.ts';
 import { PLAN_EVENTS } from './events.ts';
+import { projectionOf } from './projection.ts';
 import { researchAndPlanV1 } from './research-and-plan-1.ts';
 import { roles } from './roles/index.ts';
 
@@ -49,8 +50,12 @@ export const researchAndPlan: Workflow = {
       against: ['blockers'],
     },
   },
-  documents: { implementation_plan: { title: 'Plan', drawnAs: 'markdown' } },
+  documents: {
+    implementation_plan: { title: 'Plan', drawnAs: 'markdown' },
+    plan_pdf: { title: 'PDF', drawnAs: 'pdf' },
+  },
   events: PLAN_EVENTS,
   progressWord: 'rounds done',
+  projection: projectionOf,
   activities: planActivities,
 };

@@ -16,16 +16,17 @@ import {
 } from '@autonomous/shared';
 import type { ResearchFact } from './events.ts';
 import { counted } from './setup.ts';
-import { agentTitle, leadsTo, LONGEST_TEXT, shortened } from './projected-text.ts';
+import { factsIn, type StoredFact } from '../parts/run-facts.ts';
+import { agentTitle, leadsTo, LONGEST_TEXT, shortened } from '../parts/projected-text.ts';
 import { sourceRows } from './source-rows.ts';
 import type { ResearchContext, RoundSummary } from './types.ts';
 
-type Fact<Type extends ResearchFact['type']> = Extract<ResearchFact, { type: Type }> & { readonly storedAt: string };
-type Facts = <const Type extends ResearchFact['type']>(type: Type) => readonly Fact<Type>[];
+type Fact<Type extends ResearchFact['type']> = StoredFact<ResearchFact, Type>;
+type Facts = ReturnType<typeof factsIn<ResearchFact>>;
 
 export function projectionOf(view: RunView, events: readonly WorkflowEvent[], json: JsonObject): Projected {
   const context = json as unknown as ResearchContext; // The machine's own context, which is plain JSON.
-  const facts = factsIn(events);
+  const facts = factsIn<ResearchFact>(events);
   const isOver = view.completedAt !== undefined;
   const rounds = entriesOf(facts, context, isOver);
   const sources = sourceRows(events);
@@ -53,15 +54,6 @@ export function projectionOf(view: RunView, events: readonly WorkflowEvent[], js
     listOf('contradictions', 'Contradictions', 'No sources contradict each other.', conflictsOf(context)),
   ];
   return { sections, absent: { research_pdf: whyNoPdf(context, facts('REPORT_COMPILED').at(-1)?.note, isOver) } };
-}
-
-function factsIn(events: readonly WorkflowEvent[]): Facts {
-  const byType = Map.groupBy(events, ({ type }) => type);
-  return <const Type extends ResearchFact['type']>(type: Type) =>
-    // The machine emits these facts, and the log keeps them as they are.
-    (byType.get(type) ?? []).map(
-      ({ payload, timestamp }) => ({ ...payload, type, storedAt: timestamp }) as unknown as Fact<Type>,
-    );
 }
 
 function plotOf(ended: readonly RoundSummary[], { input }: ResearchContext): PlotSection {

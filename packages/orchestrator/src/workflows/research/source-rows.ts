@@ -2,7 +2,7 @@
 import type { ProjectedText, WorkflowEvent } from '@autonomous/shared';
 import { normalisedAddress } from './addresses.ts';
 import { findingsOf, sourcesOf, unreadSourcesOf } from './kept-findings.ts';
-import { leadsTo, shortened } from './projected-text.ts';
+import { leadsTo, shortened } from '../parts/projected-text.ts';
 import type { Finding, Source } from './types.ts';
 
 const LONGEST_ADDRESS = 300;

@@ -119,6 +119,7 @@ const first = (change: object = {}, input: JsonObject = {}, review: JsonObject =
   committed(criticised(drafted(asked(change, input), 1, vision, tasks), 1, review), 1);
 /** The second round changes nothing. */
 const planned = (change: object = {}): DrivenRun => committed(criticised(drafted(first(change), 2), 2), 1);
+const PDF = { path: 'docs/research-bells/bells-plan.pdf', hash: 'p'.repeat(64) };
 const compiled = (run: DrivenRun, outcome: JsonObject = { kind: 'compiled', pages: 3 }): DrivenRun =>
   run.ended('compile', { ...file(4), codeTree: 't-base', compiled: outcome });
 const noConcerns = (run: DrivenRun): DrivenRun => run.ended('findConcerns', { concerns: [] });
@@ -272,6 +273,7 @@ export const scenarios: Scenarios = {
     pushed(noConcerns(compiled(atCeiling().send('APPROVAL_GRANTED', { by, gateId: 'g', artifactHash: 'h-1' })))),
   'the rounds are used up, stopped': () =>
     atCeiling().send('FIX_DECIDED', { by, gateId: 'g', decision: 'close', reason: 'No bell will ring.' }),
+  'the plan is compiled, with its PDF': () => noConcerns(compiled(planned(), { kind: 'compiled', pages: 3, pdf: PDF })),
   'there is no LaTeX': () => noConcerns(compiled(planned(), { kind: 'absent' })),
   'approved by a person': () => reported(manual).send('APPROVAL_GRANTED', { by, gateId: 'g', artifactHash: 'h-4' }),
   'a concern is approved': () =>

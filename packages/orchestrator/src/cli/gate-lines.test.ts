@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
-import { waysOn } from './follow-started.ts';
+import { waysOn } from './gate-lines.ts';
 import type { CliIo } from './io.ts';
 
 const stream = new PassThrough();
