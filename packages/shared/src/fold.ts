@@ -279,9 +279,7 @@ const folders: {
     codeTree,
     notices: [
       ...view.notices,
-      view.evidence.some((checked) => checked.codeTree === codeTree)
-        ? `The base branch ${baseBranch} moved without new code: its changes were taken into the run, whose code is what was checked.`
-        : `The base branch ${baseBranch} moved: its changes were taken into the run and everything was checked again.`,
+      `The base branch ${baseBranch} moved: its changes were taken into the run and everything was checked again.`,
     ],
   }),
   NOTICE: (view, { message }) => ({ ...view, notices: [...view.notices, message] }),
