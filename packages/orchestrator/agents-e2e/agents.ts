@@ -4,7 +4,7 @@ import path from 'node:path';
 export interface AgentUnderTest {
   /** Its entry in the file of `AUTONOMOUS_AGENTS`, without mounts. */
   readonly settings: (modelUrl: string) => object;
-  /** Absent for agents that have no Stop hook. */
+  /** Absent for agents that have no hooks. */
   readonly hook?: HookUnderTest;
   /** Its tools, for what the play needs of them. */
   readonly tools: {

@@ -1,10 +1,11 @@
 /**
- * Plays a run with each of the external agents that are named, and the Stop hook with those that have it; an agent is installed when it
- * is first needed.
+ * Plays a run with each of the external agents that are named, and the hooks with those that have them; an agent is installed when it is
+ * first needed.
  *
  * Usage: npm run agents-e2e [-- NAME ...]     names: claude, opencode; claude when absent
  */
 import { AGENTS } from './agents.ts';
+import { playCompactionHooks } from './compaction-hooks.ts';
 import { installAgent } from './install.ts';
 import { play } from './play.ts';
 import { playStopHook } from './stop-hook.ts';
@@ -25,7 +26,10 @@ for (const name of names) {
     installAgent(name);
     const tell = (text: string) => process.stdout.write(`  ${text}\n`);
     await play(name, agent, tell);
-    if (agent.hook !== undefined) await playStopHook(name, agent.hook, tell);
+    if (agent.hook !== undefined) {
+      await playStopHook(name, agent.hook, tell);
+      await playCompactionHooks(name, agent.hook, tell);
+    }
     process.stdout.write(`  passed in ${((performance.now() - startedAt) / 1_000).toFixed(1)} s\n`);
   } catch (error) {
     failed += 1;

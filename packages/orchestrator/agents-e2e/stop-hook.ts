@@ -3,31 +3,20 @@
  * the files of this machine that the hook's command names are not to be found.
  */
 import assert from 'node:assert/strict';
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Readable, Writable } from 'node:stream';
 import { promisify } from 'node:util';
-import {
-  type ClientConnection,
-  client,
-  methods,
-  type NewSessionResponse,
-  type PromptResponse,
-  PROTOCOL_VERSION,
-} from '@agentclientprotocol/sdk';
-import { agentStream } from '../src/agents/acp/acp-wire.ts';
 import { SETTINGS_PATH } from '../src/cli/hooks/claude-settings.ts';
 import { parseHookInput } from '../src/cli/hooks/hook-input.ts';
 import type { HookUnderTest } from './agents.ts';
 import { folderOf } from './install.ts';
 import { type Conversation, type Say, startModel } from './model.ts';
+import { environmentOf, Session } from './session.ts';
 
 const execute = promisify(execFile);
 
-const PATIENCE_MS = 120_000;
 const CLI = path.join(import.meta.dirname, '..', 'src', 'main.ts');
 const CLAIM = '<promise>PHASE_COMPLETE:implementing</promise>';
 const MARK = '[autonomous-check]';
@@ -114,16 +103,6 @@ function wordsOf(message: string): string {
   return (start === -1 ? lines.slice(-1) : lines).join('\n');
 }
 
-function environmentOf(folder: string): NodeJS.ProcessEnv {
-  return {
-    PATH: process.env['PATH'],
-    HOME: path.join(folder, 'home'),
-    XDG_STATE_HOME: path.join(folder, 'state'),
-    TMPDIR: folder,
-    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-  };
-}
-
 /** The project has a hook of its own already. */
 function settingsWith(command: string): string {
   return `${JSON.stringify({ hooks: { Stop: [{ hooks: [{ type: 'command', command }] }] } })}\n`;
@@ -139,55 +118,4 @@ async function makeRepository(repository: string, settings: string): Promise<voi
 async function writeRoadmap(repository: string, phase: string): Promise<void> {
   const items = [{ id: 'sign-in', title: 'Sign in by a link', workflowState: { phase } }];
   await writeFile(path.join(repository, 'roadmap/roadmap.json'), JSON.stringify({ items }));
-}
-
-/** A process of the agent with one session, spoken to as an editor speaks to it. */
-class Session {
-  readonly #process: ChildProcess;
-  readonly #connection: ClientConnection;
-  #id = '';
-
-  static async open(program: string, cwd: string, env: NodeJS.ProcessEnv): Promise<Session> {
-    const session = new Session(spawn(program, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'], detached: true }));
-    await session.#ask(methods.agent.initialize, { protocolVersion: PROTOCOL_VERSION, clientCapabilities: {} });
-    const opened = await session.#ask<NewSessionResponse>(methods.agent.session.new, { cwd, mcpServers: [] });
-    session.#id = opened.sessionId;
-    return session;
-  }
-
-  private constructor(started: ChildProcess) {
-    this.#process = started;
-    const { stdin, stdout } = started;
-    assert.ok(stdin !== null && stdout !== null);
-    const streams = { stdin: Writable.toWeb(stdin), stdout: Readable.toWeb(stdout) };
-    this.#connection = client({ name: 'e2e' }).connect(
-      agentStream(streams, { onUpdate: () => {}, onMalformedLine: () => {} }),
-    );
-  }
-
-  async prompt(text: string): Promise<void> {
-    const params = { sessionId: this.#id, prompt: [{ type: 'text', text }] };
-    const { stopReason } = await this.#ask<PromptResponse>(methods.agent.session.prompt, params);
-    assert.equal(stopReason, 'end_turn');
-  }
-
-  /** Ends the agent with all that it started. */
-  async end(): Promise<void> {
-    const { pid, exitCode, signalCode } = this.#process;
-    if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    const ended = once(this.#process, 'exit');
-    this.#connection.close();
-    process.kill(-pid, 'SIGKILL');
-    await ended;
-  }
-
-  async #ask<Answer>(method: string, params: object): Promise<Answer> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => late.reject(new Error(`waited in vain for ${method}`)), PATIENCE_MS);
-    try {
-      return await Promise.race([this.#connection.agent.request<Answer>(method, params), late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
 }

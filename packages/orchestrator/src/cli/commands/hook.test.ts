@@ -1,13 +1,12 @@
-/** The commands of the Stop hook in real repositories, without a server. */
+/** The Stop hook and the installation of the hooks in real repositories, without a server. */
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -15,11 +14,12 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Readable, Writable } from 'node:stream';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { runCli } from '../program.ts';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { hookCommands, thisProgram } from '../hooks/hook-command.ts';
+import { stateFileOf, writeState } from '../hooks/hook-state.ts';
+import { command, makePlace, type Place } from './hook.fixture.ts';
 
 const REFUSED = {
   exitCode: 2,
@@ -34,19 +34,9 @@ const REFUSED = {
 const ALLOWED = { exitCode: 0, stdout: '', stderr: '' };
 const CLAIM = '<promise>PHASE_COMPLETE:implementing</promise>';
 
-interface Place {
-  readonly folder: string;
-  readonly repository: string;
-  readonly state: string;
-}
-
 function aPlace(roadmap: string | null = inPhase('implementing')): Place {
-  const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'hook-')));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const repository = path.join(folder, 'shop');
-  execFileSync('git', ['init', '--quiet', repository], { stdio: 'pipe' });
-  for (const name of ['roadmap', 'docs']) mkdirSync(path.join(repository, name));
-  const place = { folder, repository, state: path.join(folder, 'state') };
+  const place = makePlace();
+  mkdirSync(path.join(place.repository, 'roadmap'));
   if (roadmap !== null) writeRoadmap(place, roadmap);
   return place;
 }
@@ -57,26 +47,6 @@ function writeRoadmap({ repository }: Place, text: string): void {
 
 function inPhase(phase: string): string {
   return JSON.stringify({ items: [{ id: 'sign-in', title: 'Sign in by a link', workflowState: { phase } }] });
-}
-
-async function command({ state, repository }: Place, words: readonly string[], stdin: Readable = Readable.from([])) {
-  const written = { stdout: '', stderr: '' };
-  const stream = (name: keyof typeof written) =>
-    new Writable({
-      write(chunk: Buffer, _encoding, done) {
-        written[name] += chunk.toString();
-        done();
-      },
-    });
-  const exitCode = await runCli(['hook', ...words], {
-    stdin,
-    stdout: stream('stdout'),
-    stderr: stream('stderr'),
-    env: { XDG_STATE_HOME: state },
-    cwd: path.join(repository, 'docs'),
-    program: 'autonomous',
-  });
-  return { exitCode, ...written };
 }
 
 /** The hook with an event as Claude Code sends it. */
@@ -283,18 +253,29 @@ describe('hook install', () => {
     const place = aPlace();
     expect(await install(place)).toMatchObject({
       exitCode: 0,
-      stdout: expect.stringContaining(`installed: the Stop hook in ${settingsOf(place)}\n`),
-      stderr: expect.stringContaining('The command names files of this machine'),
+      stdout: expect.stringContaining(
+        `installed: the hooks Stop, PreCompact and SessionStart in ${settingsOf(place)}\n`,
+      ),
+      stderr: expect.stringContaining('The commands name files of this machine'),
     });
     const written = JSON.parse(readFileSync(settingsOf(place), 'utf8'));
+    const handler = (subcommand: string, timeout: number) => ({
+      type: 'command',
+      command: expect.stringMatching(new RegExp(` hook ${subcommand}$`)),
+      timeout,
+    });
     expect(written).toEqual({
-      hooks: { Stop: [{ matcher: '', hooks: [{ type: 'command', command: expect.any(String), timeout: 30 }] }] },
+      hooks: {
+        Stop: [{ matcher: '', hooks: [handler('stop', 30)] }],
+        PreCompact: [{ matcher: '', hooks: [handler('checkpoint', 60)] }],
+        SessionStart: [{ matcher: 'compact|clear', hooks: [handler('resume', 30)] }],
+      },
     });
     const started = runInShell(place, written.hooks.Stop[0].hooks[0].command);
     expect(started).toEqual({ status: 2, stderr: REFUSED.stderr });
     expect(await uninstall(place)).toEqual({
       exitCode: 0,
-      stdout: `taken away: the Stop hook in ${settingsOf(place)}\n`,
+      stdout: `taken away: the hooks of this program in ${settingsOf(place)}\n`,
       stderr: '',
     });
     expect(existsSync(path.dirname(settingsOf(place)))).toBe(false);
@@ -334,10 +315,10 @@ describe('hook install', () => {
       const place = withSettings(text);
       expect((await install(place)).exitCode).toBe(0);
       const once = readFileSync(settingsOf(place), 'utf8');
-      expect(once).toContain(' hook stop"');
+      for (const name of ['stop', 'checkpoint', 'resume']) expect(once).toContain(` hook ${name}"`);
       expect(await install(place)).toEqual({
         exitCode: 0,
-        stdout: `${settingsOf(place)} has the Stop hook already. Nothing was changed.\n`,
+        stdout: `${settingsOf(place)} has the hooks Stop, PreCompact and SessionStart already. Nothing was changed.\n`,
         stderr: '',
       });
       expect(readFileSync(settingsOf(place), 'utf8')).toBe(once);
@@ -354,13 +335,43 @@ describe('hook install', () => {
   it('changes the command of a hook that is there, and uninstall still gives back the first text', async () => {
     const place = withSettings('{ }\n');
     await install(place);
-    expect((await install(place, '--max-blocks', '5')).stdout).toContain('changed: the Stop hook');
+    expect((await install(place, '--max-blocks', '5')).stdout).toContain('changed: the hooks Stop');
     const text = readFileSync(settingsOf(place), 'utf8');
     expect(text.match(/ hook stop/g)).toHaveLength(1);
     expect(text).toContain(' hook stop --max-blocks 5"');
     await uninstall(place);
     expect(readFileSync(settingsOf(place), 'utf8')).toBe('{ }\n');
   });
+
+  it.each([true, false])(
+    'completes an installation of the Stop hook alone, and uninstall gives back each character (with its record: %s)',
+    async (hasRecord) => {
+      const before = '{ "model": "opus" }\n';
+      const { Stop: stopCommand } = hookCommands(thisProgram('autonomous'), null);
+      const group = { matcher: '', hooks: [{ type: 'command', command: stopCommand, timeout: 30 }] };
+      const added = `"hooks": ${JSON.stringify({ Stop: [group] })}, `;
+      const older = `{ ${added}"model": "opus" }\n`;
+      const place = withSettings(older);
+      if (hasRecord) {
+        const digest = createHash('sha256').update(older).digest('hex');
+        const part = { digest, offset: 2, length: added.length, was: '' };
+        const file = stateFileOf({ env: { XDG_STATE_HOME: place.state } }, 'installed', settingsOf(place));
+        await writeState(file, { madeFile: false, madeFolder: false, ...part });
+      }
+      expect(await install(place)).toMatchObject({
+        exitCode: 0,
+        stdout: expect.stringContaining('changed: the hooks Stop, PreCompact and SessionStart in'),
+      });
+      const { hooks, model } = JSON.parse(readFileSync(settingsOf(place), 'utf8'));
+      expect({ events: Object.keys(hooks), model }).toEqual({
+        events: ['Stop', 'PreCompact', 'SessionStart'],
+        model: 'opus',
+      });
+      expect(hooks.Stop).toHaveLength(1);
+      await uninstall(place);
+      expect(readFileSync(settingsOf(place), 'utf8')).toBe(before);
+    },
+  );
 
   it('keeps what a person changed between install and uninstall', async () => {
     const place = aPlace();
@@ -396,6 +407,7 @@ describe('hook install', () => {
     ['{"hooks": ', 'is not JSON from line 1 on'],
     ['[]', 'is not a JSON object'],
     ['{"hooks": {"Stop": {}}}', "has a field 'hooks.Stop' that is not a list"],
+    ['{"hooks": {"SessionStart": "x"}}', "has a field 'hooks.SessionStart' that is not a list"],
   ])('refuses the settings %j, and leaves them', async (text, fault) => {
     const place = withSettings(text);
     for (const work of [install, uninstall])

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { hookCommand, isHookCommand } from './hook-command.ts';
+import { hookCommands, hookOfCommand } from './hook-command.ts';
 
 const published = (program: string) => ({ program, checkout: null, node: '/usr/bin/node' });
 
-describe('the command of the hook', () => {
+describe('the commands of the hooks', () => {
   it.each([
     ['the installed program', published('autonomous'), 'autonomous hook stop'],
     ['the program of the package', published('autonomous-orchestrator'), 'autonomous-orchestrator hook stop'],
@@ -18,11 +18,13 @@ describe('the command of the hook', () => {
       { program: 'autonomous', checkout: "/home/me/Tom's code/src/main.ts", node: '/opt/my node' },
       String.raw`'/opt/my node' '/home/me/Tom'\''s code/src/main.ts' hook stop`,
     ],
-  ])('starts %s, and is known again', (_, program, command) => {
-    expect(hookCommand(program, null)).toBe(command);
-    expect(hookCommand(program, 5)).toBe(`${command} --max-blocks 5`);
-    expect(isHookCommand(command)).toBe(true);
-    expect(isHookCommand(`${command} --max-blocks 5`)).toBe(true);
+  ])('start %s, and are known again', (_, program, stop) => {
+    const commands = hookCommands(program, null);
+    const [checkpoint, resume] = ['checkpoint', 'resume'].map((name) => stop.replace(/stop$/, name));
+    expect(commands).toEqual({ Stop: stop, PreCompact: checkpoint, SessionStart: resume });
+    expect(hookCommands(program, 5)).toEqual({ ...commands, Stop: `${stop} --max-blocks 5` });
+    for (const [event, command] of Object.entries(commands)) expect(hookOfCommand(command)).toMatchObject({ event });
+    expect(hookOfCommand(`${stop} --max-blocks 5`)).toMatchObject({ event: 'Stop' });
   });
 
   it.each([
@@ -30,8 +32,9 @@ describe('the command of the hook', () => {
     'node .claude/scripts/hooks/autonomous-check.mjs',
     'my-autonomous hook stop',
     'autonomous hook stop && say done',
+    'autonomous hook install',
     'autonomous roadmap next',
-  ])('is not %s', (command) => {
-    expect(isHookCommand(command)).toBe(false);
+  ])('are not %s', (command) => {
+    expect(hookOfCommand(command)).toBeNull();
   });
 });

@@ -1,10 +1,12 @@
-/** The command by which Claude Code starts the Stop hook on this machine. */
+/** The commands by which Claude Code starts the hooks on this machine. */
 import path from 'node:path';
+import { type Hook, type HookEvent, HOOKS } from './claude-hooks.ts';
 
 const CHECKOUT = import.meta.url.endsWith('.ts') ? path.join(import.meta.dirname, '..', '..', 'main.ts') : null;
 
-/** A command that `hookCommand` may have written, here or on another machine. */
-const OURS = /(?:^|[\s'"/\\])(?:autonomous|autonomous-orchestrator|main\.ts)['"]? hook stop(?: --max-blocks \d{1,3})?$/;
+/** A command that `hookCommands` may have written, here or on another machine. */
+const OURS =
+  /(?:^|[\s'"/\\])(?:autonomous|autonomous-orchestrator|main\.ts)['"]? hook (stop|checkpoint|resume)(?: --max-blocks \d{1,3})?$/;
 
 export interface HookProgram {
   /** How a person starts the program: `autonomous`, or `npx` with its package. */
@@ -14,15 +16,23 @@ export interface HookProgram {
   readonly node: string;
 }
 
+/** The command of each hook. */
+export type HookCommands = Readonly<Record<HookEvent, string>>;
+
 /** @returns the program as it was started now */
 export function thisProgram(program: string): HookProgram {
   return { program, checkout: CHECKOUT, node: process.execPath };
 }
 
-/** @param maxBlocks `null`: the default */
-export function hookCommand({ program, checkout, node }: HookProgram, maxBlocks: number | null): string {
+/** @param maxBlocks refusals of a stop in a row; `null`: the default */
+export function hookCommands({ program, checkout, node }: HookProgram, maxBlocks: number | null): HookCommands {
   const limit = maxBlocks === null ? '' : ` --max-blocks ${maxBlocks}`;
-  return `${startOf()} hook stop${limit}`;
+  const start = startOf();
+  return {
+    Stop: `${start} hook stop${limit}`,
+    PreCompact: `${start} hook checkpoint`,
+    SessionStart: `${start} hook resume`,
+  };
 
   function startOf(): string {
     if (checkout !== null) return `${quoted(node)} ${quoted(checkout)}`;
@@ -31,8 +41,10 @@ export function hookCommand({ program, checkout, node }: HookProgram, maxBlocks:
   }
 }
 
-export function isHookCommand(command: string): boolean {
-  return OURS.test(command.trim());
+/** @returns the hook whose command this is; `null` for commands of others */
+export function hookOfCommand(command: string): Hook | null {
+  const [, subcommand] = OURS.exec(command.trim()) ?? [];
+  return HOOKS.find((hook) => hook.subcommand === subcommand) ?? null;
 }
 
 /** As a word of a POSIX shell, which Claude Code uses. */

@@ -18,7 +18,7 @@ const SESSION = 'session-';
 export type StateKind = 'session' | 'installed';
 
 /** @param name any text; a session's id or the path of a settings file */
-export function stateFileOf(io: CliIo, kind: StateKind, name: string): string {
+export function stateFileOf(io: Pick<CliIo, 'env'>, kind: StateKind, name: string): string {
   const given = io.env['XDG_STATE_HOME'];
   const home = io.env['HOME'] ?? homedir();
   const folder = given !== undefined && path.isAbsolute(given) ? given : path.join(home, '.local', 'state');

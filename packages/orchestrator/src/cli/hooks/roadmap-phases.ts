@@ -1,9 +1,9 @@
 /** Reads the phases of a roadmap's items, and takes no offence at anything else in the file. */
-import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { MAX_ROADMAP_CHARACTERS, ROADMAP_PATH } from '../../workflows/roadmap-item/roadmap-file.ts';
 import { readBounded } from './bounded-file.ts';
+import { repositoryOf } from './repository-of.ts';
 import type { ItemInPhase } from './stop-decision.ts';
 
 /** Bytes of a character in UTF-8, at most. */
@@ -45,15 +45,4 @@ function itemOf(entry: unknown): readonly ItemInPhase[] {
   if (!item.success) return [];
   const { id, title, workflowState } = item.data;
   return [{ id: id ?? title ?? '', title: title ?? id ?? 'an item without a title', phase: workflowState.phase }];
-}
-
-/**
- * Asks the file system instead of git, which would refuse a repository of another user.
- * @returns `null` when no folder above has a `.git`
- */
-async function repositoryOf(folder: string): Promise<string | null> {
-  const found = await lstat(path.join(folder, '.git')).catch(() => null);
-  if (found !== null) return folder;
-  const above = path.dirname(folder);
-  return above === folder ? null : repositoryOf(above);
 }

@@ -1,4 +1,4 @@
-/** Puts the Stop hook into the settings that a repository has for Claude Code, and takes it away again. */
+/** Puts the hooks into the settings that a repository has for Claude Code, and takes them away again. */
 import { createHash, randomUUID } from 'node:crypto';
 import { chmod, lstat, mkdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -7,15 +7,16 @@ import { linkIn, MAX_FILE, textOf } from '../clone-files.ts';
 import { CommandFailure, EXIT, UsageError } from '../exit.ts';
 import { type CliIo, note, say } from '../io.ts';
 import { topOf } from '../local-git.ts';
+import { HOOK_NAMES, HOOKS } from './claude-hooks.ts';
 import {
   EMPTY_SETTINGS,
-  findStopHooks,
+  findHooks,
   type FoundHook,
   SETTINGS_PATH,
-  withoutStopHooks,
-  withStopHook,
+  withHooks,
+  withoutHooks,
 } from './claude-settings.ts';
-import { hookCommand, type HookProgram } from './hook-command.ts';
+import { hookCommands, type HookProgram } from './hook-command.ts';
 import { readState, stateFileOf, writeState } from './hook-state.ts';
 
 interface ProjectOptions {
@@ -24,17 +25,17 @@ interface ProjectOptions {
 }
 
 export interface InstallOptions extends ProjectOptions {
-  /** Refusals in a row, at most; `undefined`: the default of the hook. */
+  /** Refusals of a stop in a row, at most; `undefined`: the default of the hook. */
   readonly maxBlocks: number | undefined;
 }
 
-/** By which the settings become again as they were before the hook was installed. Without a record, only the hook is taken out. */
+/** By which the settings become again as they were before the hooks were installed. Without a record, only the hooks are taken out. */
 const recordSchema = z.object({
   madeFile: z.boolean(),
   madeFolder: z.boolean(),
-  /** Of the text with the hook: a text of another digest was edited since. */
+  /** Of the text with the hooks: a text of another digest was edited since. */
   digest: z.string(),
-  /** The part that the hook changed: `length` characters from `offset` on were `was`. */
+  /** The part that the hooks changed: `length` characters from `offset` on were `was`. */
   offset: z.number().int().min(0),
   length: z.number().int().min(0),
   was: z.string(),
@@ -54,52 +55,52 @@ interface SettingsFile {
 const BYTE_ORDER_MARK = '\ufeff';
 
 /**
- * @param program starts the hook
+ * @param program starts the hooks
  * @throws {UsageError} outside a repository
  * @throws {CommandFailure} where the settings cannot be edited
  */
-export async function installHook(
+export async function installHooks(
   io: CliIo,
   program: HookProgram,
   { project, maxBlocks }: InstallOptions,
 ): Promise<number> {
   const file = await settingsOf(io, project);
-  const command = hookCommand(program, maxBlocks ?? null);
-  const [found] = file.found;
-  if (found?.command === command) {
-    say(io, `${file.path} has the Stop hook already. Nothing was changed.`);
+  const commands = hookCommands(program, maxBlocks ?? null);
+  const isThere = file.found.length > 0;
+  if (HOOKS.every(({ event }) => file.found.find((hook) => hook.event === event)?.command === commands[event])) {
+    say(io, `${file.path} has the hooks ${HOOK_NAMES} already. Nothing was changed.`);
     return EXIT.done;
   }
-  const earlier = found === undefined ? null : await readState(file.recordFile, recordSchema);
+  const earlier = isThere ? await readState(file.recordFile, recordSchema) : null;
   const now = file.text ?? EMPTY_SETTINGS;
-  const after = withStopHook(now, command);
+  const after = withHooks(now, commands);
   const made = await write(file, after);
   const record: InstallRecord = {
-    ...changeBetween(found === undefined ? now : takenOut(now, earlier), after),
+    ...changeBetween(isThere ? takenOut(now, earlier) : now, after),
     madeFile: earlier?.madeFile ?? file.text === null,
     madeFolder: earlier?.madeFolder ?? made === 'folder',
   };
   await writeState(file.recordFile, record).catch(() =>
-    note(io, `${file.recordFile} cannot be written: uninstall will take out the hook, and may leave an empty file.`),
+    note(io, `${file.recordFile} cannot be written: uninstall will take out the hooks, and may leave an empty file.`),
   );
-  say(io, `${found === undefined ? 'installed' : 'changed'}: the Stop hook in ${file.path}`);
-  say(io, `command: ${command}`);
-  say(io, 'Claude Code reads it when a session starts.');
+  say(io, `${isThere ? 'changed' : 'installed'}: the hooks ${HOOK_NAMES} in ${file.path}`);
+  for (const { event } of HOOKS) say(io, `${event}: ${commands[event]}`);
+  say(io, 'Claude Code reads them when a session starts.');
   if (!isPlainJson(after))
     note(
       io,
       `${file.path} has comments or commas after last entries, and Claude Code ignores such a file. Take them out.`,
     );
   if (program.checkout !== null)
-    note(io, `The command names files of this machine: commit ${SETTINGS_PATH} only where everybody has them.`);
+    note(io, `The commands name files of this machine: commit ${SETTINGS_PATH} only where everybody has them.`);
   return EXIT.done;
 }
 
-/** @throws as `installHook` does */
-export async function uninstallHook(io: CliIo, { project }: ProjectOptions): Promise<number> {
+/** @throws as `installHooks` does */
+export async function uninstallHooks(io: CliIo, { project }: ProjectOptions): Promise<number> {
   const file = await settingsOf(io, project);
   if (file.text === null || file.found.length === 0) {
-    say(io, `${file.path} has no Stop hook of this program. Nothing was changed.`);
+    say(io, `${file.path} has no hook of this program. Nothing was changed.`);
     return EXIT.done;
   }
   const record = await readState(file.recordFile, recordSchema);
@@ -107,7 +108,7 @@ export async function uninstallHook(io: CliIo, { project }: ProjectOptions): Pro
   if (record?.madeFile === true && text.trim() === EMPTY_SETTINGS.trim()) await remove(file, record);
   else await write(file, text);
   await rm(file.recordFile, { force: true });
-  say(io, `taken away: the Stop hook in ${file.path}`);
+  say(io, `taken away: the hooks of this program in ${file.path}`);
   return EXIT.done;
 }
 
@@ -127,7 +128,7 @@ async function settingsOf(io: CliIo, project: string | undefined): Promise<Setti
     throw new CommandFailure(`${path} is no file of at most ${MAX_FILE / 1_000_000} MB. Move it away.`);
   const mark = content?.startsWith(BYTE_ORDER_MARK) === true ? BYTE_ORDER_MARK : '';
   const text = content?.slice(mark.length) ?? null;
-  const read = findStopHooks(text ?? EMPTY_SETTINGS);
+  const read = findHooks(text ?? EMPTY_SETTINGS);
   if (!read.ok) throw new CommandFailure(`${path} ${read.fault}. Correct it; nothing was changed.`);
   return { folder, path, text, mark, found: read.found, recordFile: stateFileOf(io, 'installed', path) };
 }
@@ -141,9 +142,9 @@ function isPlainJson(text: string): boolean {
   }
 }
 
-/** The settings without the hook: exactly as they were, where nobody edited them since. */
+/** The settings without the hooks: exactly as they were, where nobody edited them since. */
 function takenOut(text: string, record: InstallRecord | null): string {
-  if (record?.digest !== digestOf(text)) return withoutStopHooks(text);
+  if (record?.digest !== digestOf(text)) return withoutHooks(text);
   return text.slice(0, record.offset) + record.was + text.slice(record.offset + record.length);
 }
 
