@@ -34,10 +34,12 @@ interface Watched {
 export async function followWatching(watched: Watched) {
   const { client, io, runId, json, person } = watched;
   let followed = await followUntilDecided(watched);
-  for (let gate = followed.gates[0]; gate !== undefined && person !== undefined; gate = followed.gates[0]) {
-    if (followed.interrupted || !(await askAbout(client, gate, person))) break;
-    const toldUpTo = await lastPosition(client, [runId, ...followed.gates.map((each) => each.runId)]);
-    followed = await followUntilDecided({ ...watched, toldUpTo });
+  if (person !== undefined) {
+    for (let gate = followed.gates[0]; gate !== undefined; gate = followed.gates[0]) {
+      if (followed.interrupted || !(await askAbout(client, gate, person))) break;
+      const toldUpTo = await lastPosition(client, [runId, ...followed.gates.map((each) => each.runId)]);
+      followed = await followUntilDecided({ ...watched, toldUpTo });
+    }
   }
   const { gates, interrupted } = followed;
   if (!json) {

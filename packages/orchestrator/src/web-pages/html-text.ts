@@ -56,11 +56,11 @@ const MOST_HIDING = 200;
  * several rules are about, a script or a wider window may show.
  */
 function removeUnseen(document: OpenedDocument): void {
-  for (const element of [...document.querySelectorAll('[style]')])
+  for (const element of document.querySelectorAll('[style]'))
     if (!/^(?:html|body)$/i.test(element.localName) && isUnseen(element.getAttribute('style') ?? '')) element.remove();
   const styles = [...document.querySelectorAll('style')].map(({ textContent }) => textContent ?? '').join('\n');
   for (const selector of [...hidingSelectors(styles), 'del', 's', 'strike'])
-    for (const element of [...document.querySelectorAll(selector)]) element.remove();
+    for (const element of document.querySelectorAll(selector)) element.remove();
 }
 
 function isUnseen(style: string): boolean {

@@ -7,7 +7,10 @@ import { statusOf } from '../run-texts.ts';
 
 export function addMessage(line: CommandLine): void {
   line
-    .client('message <run> <text...>', 'sends a message to the agents of a run and of the runs below it; they read it at their next step')
+    .client(
+      'message <run> <text...>',
+      'sends a message to the agents of a run and of the runs below it; they read it at their next step',
+    )
     .action(
       line.ending(async (runId: string, words: string[], { server }: ServerOptions) => {
         const text = words.join(' ');

@@ -19,8 +19,8 @@ const PHASE = 'Phase C: Implementation';
 export function withImplementing(text: string | null, state: ImplementingState): string {
   const { slug, status, iterations, features, complete, failed, restoration } = state;
   const before = text ?? begun(slug);
-  const earlier = ['research', 'planning'].map((phase) =>
-    Number(new RegExp(`^total_iterations_${phase}: (\\d{1,6})$`, 'm').exec(before)?.[1] ?? 0),
+  const earlier = [/^total_iterations_research: (\d{1,6})$/m, /^total_iterations_planning: (\d{1,6})$/m].map((line) =>
+    Number(line.exec(before)?.[1] ?? 0),
   );
   const lines: readonly (readonly [RegExp, string])[] = [
     [/^workflow_type: .*$/m, 'workflow_type: autonomous-full-auto'],

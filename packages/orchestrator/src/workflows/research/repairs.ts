@@ -70,10 +70,20 @@ const HARMLESS: ReadonlySet<string> = new Set(
 const allCommandsIn = (tex: string): readonly string[] => tex.match(/\\[A-Za-z@]{1,60}/g) ?? [];
 const commandsIn = (tex: string): readonly string[] => tex.match(FORBIDDEN) ?? [];
 
+function withoutComment(line: string): string {
+  for (let at = 0; at < line.length; at += 1) {
+    if (line[at] === '\\') at += 1;
+    else if (line[at] === '%') return line.slice(0, at);
+  }
+  return line;
+}
+
 /** Letters and digits of the text, without commands and comments: what stands in one is not set. */
 function wordsOf(tex: string): string {
   return tex
-    .replaceAll(/(?<=^|[^\\])((?:\\\\){0,20})%.*$/gm, '$1')
+    .split('\n')
+    .map(withoutComment)
+    .join('\n')
     .replaceAll(/\\[A-Za-z]{1,40}\*?/g, ' ')
     .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
     .trim();
