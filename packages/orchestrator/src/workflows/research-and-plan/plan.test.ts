@@ -1,15 +1,7 @@
 /** The typed plan: what is taken of proposals, its order and its hash. */
 import { describe, expect, it } from 'vitest';
-import {
-  changedSections,
-  draftFaults,
-  isFinding,
-  miscitedFaults,
-  NO_PLAN,
-  ordered,
-  planHashOf,
-  withDraft,
-} from './plan.ts';
+import { changedSections, draftFaults, isFinding, NO_PLAN, ordered, planHashOf, withDraft } from './plan.ts';
+import { miscitedFaults } from './miscited.ts';
 import type { Finding } from '../research/types.ts';
 import type { Draft, Plan } from './types.ts';
 

@@ -1,8 +1,6 @@
 /** The typed plan: who works on which section, what of a proposal is taken, its order and its hash. Pure. */
 import { hashOf } from '../../artifacts/content-hash.ts';
 import { findingsCitedIn } from '../../artifacts/latex/prose.ts';
-import { miscitedIn } from '../research/prose.ts';
-import type { Finding } from '../research/types.ts';
 import { estimatesIn } from './estimates.ts';
 import type { Draft, Fault, Plan, PlanSection } from './types.ts';
 
@@ -49,21 +47,6 @@ export function ordered(tasks: readonly Task[]): readonly Task[] | null {
  */
 export function draftFaults(draft: Draft, seat: number, findings: number): readonly Fault[] {
   return [...ownFaults(draft, seat, findings), ...(draft.miscited ?? [])];
-}
-
-/** Sentences of a proposal that name findings for a number, date or quotation that those do not have. */
-export function miscitedFaults(draft: Draft, seat: number, findings: readonly Finding[]): readonly Fault[] {
-  return sectionsOf(seat).flatMap((section) => {
-    const value = draft[section];
-    if (value === undefined) return [];
-    const reasons = textsOf(section, value).flatMap(({ place, text }) =>
-      miscitedIn(text, findings).map(
-        (sentence) =>
-          `${place} names findings for what they do not say: "${sentence.trim().slice(0, 200).toWellFormed()}". Say what they say, or leave their ids out.`,
-      ),
-    );
-    return [...new Set(reasons)].map((reason) => ({ section, index: null, reason }));
-  });
 }
 
 function ownFaults(draft: Draft, seat: number, findings: number): readonly Fault[] {
@@ -151,7 +134,7 @@ const WORDS: Readonly<Record<PlanSection, string>> = {
 };
 
 /** All texts of a section with the words for their place. */
-function textsOf(section: PlanSection, value: Plan[PlanSection]): readonly PlacedText[] {
+export function textsOf(section: PlanSection, value: Plan[PlanSection]): readonly PlacedText[] {
   if (typeof value === 'string') return [{ place: WORDS[section], text: value, isTitle: false }];
   return value.flatMap((entry) => {
     const fields = Object.entries(entry);

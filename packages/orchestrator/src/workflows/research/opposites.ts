@@ -1,14 +1,7 @@
 /** Finds claims that say the opposite of the passages that are quoted for them. Pure, and linear in the length of both. */
 import { boundsReversed, datesMoved, quantitiesRaised, sidesSwapped } from './statement-order.ts';
 import { type Word, wordsOf } from './detail-words.ts';
-
-/** The claim and its passages contradict each other in these words. */
-export interface Opposite {
-  /** As the claim has it, such as `not cast`. */
-  readonly claim: string;
-  /** As the passages have it; empty: they deny nothing. */
-  readonly passages: string;
-}
+import type { Opposite } from './opposite.ts';
 
 /**
  * The first words in which a claim says the opposite of its passages; `null` when none is found. A claim says the opposite where

@@ -5,7 +5,7 @@
 import { type CalendarDate, datesIn } from './detail-dates.ts';
 import { numbersIn } from './detail-numbers.ts';
 import type { Word } from './detail-words.ts';
-import type { Opposite } from './opposites.ts';
+import type { Opposite } from './opposite.ts';
 
 export interface Texts {
   readonly claim: readonly Word[];

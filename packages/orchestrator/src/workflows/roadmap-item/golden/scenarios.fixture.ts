@@ -503,6 +503,15 @@ export const scenarios: Scenarios = {
         .ended('awaitMergeWithConflicts', committed)
         .ended('markOnBranch', { ...onBranch, commit: 'c-marked' }),
     ),
+  'a person has changed the status before a branch with conflicts is left': () =>
+    awaited(
+      retried(
+        way(set(verified(tested(merging))), 'integrate', 'merge_conflict', 'leave_branch').fail(
+          'awaitMergeWithConflicts',
+          'merge_conflict',
+        ),
+      ),
+    ),
   'commits of others, pushed beside them': () =>
     besideOthers(way(set(verified(tested())), 'shareResult', 'push_rejected', 'push_beside')),
   'commits of others after the base waits for the merge, pushed beside them': () =>
