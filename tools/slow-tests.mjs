@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 
 /** Seconds of one worker that a sample takes. */
-const SAMPLE_SECONDS = 1_200;
+const SAMPLE_SECONDS = 800;
 
 /** Seconds by path from the root of the workspace. */
 export const SLOW_TESTS = {
