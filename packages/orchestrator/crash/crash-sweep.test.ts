@@ -40,7 +40,8 @@ describe('the crash sweep', () => {
   it('finds nothing wrong with a handful of points, one of them killed thrice', async () => {
     const said: string[] = [];
     const result = await sweep({
-      scenarios: SCENARIOS,
+      // The boundaries of the others are not needed.
+      scenarios: SCENARIOS.filter(({ name }) => POINTS.some((point) => point.startsWith(`${name}:`))),
       points: POINTS.length,
       only: POINTS,
       seed: 'test',
