@@ -62,7 +62,7 @@ async function contextOf(topic: OpenTopic): Promise<string> {
   return within(MAX_ANSWER - 1, lines, progress).join('\n');
 }
 
-/** What restores the context, in the order in which it is to be read, as far as it is there. */
+/** Files that restore the context, in the order in which to read them. Those that are not there are left out. */
 async function filesOf({ name, root, folder, statePath }: OpenTopic): Promise<readonly string[]> {
   const wanted = [
     statePath,

@@ -87,7 +87,7 @@ function compared(all: readonly SoundFinding[], known: readonly Finding[]): Omit
     if (novelty.kind === 'known') return { ...finding, sameAs: novelty.id };
     const { agent, index, claim } = finding;
     const knownClaim = claims.get(novelty.id) ?? '';
-    // What contradicts a known finding is new, and no model is asked.
+    // A finding that contradicts a known one is new, and no model is asked.
     if (!areContradictory(claim, knownClaim)) doubts.push({ agent, index, claim, known: novelty.id, knownClaim });
     return finding;
   });

@@ -1,7 +1,7 @@
 /** Finds claims that leave out the reservation with which their passages say it: `may cause`, `no evidence that`. Pure. */
 import { type Word, wordsOf } from './detail-words.ts';
 
-/** What the passages say with a reservation, and the claim without one. */
+/** Finds statements that the passages make with a reservation, and the claim without one. */
 export interface Overstated {
   /** As the passages have it, such as `may cause`. */
   readonly passages: string;
