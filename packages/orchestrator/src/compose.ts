@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import type { ActivityTools } from './activities/tools.ts';
 import { removeAbandonedFolders } from './activities/work-folders.ts';
 import { createActivityTools } from './composition/activity-tools.ts';
+import { compileWith } from './composition/document-compiler.ts';
 import type { LearningScrubber } from './artifacts/secrets.ts';
 import { type Adapters, openAdapters } from './composition/adapters.ts';
 import { type BackgroundWork, createBackgroundWork } from './composition/background-work.ts';
@@ -345,6 +346,7 @@ function createService(
     whyNotStorable: () => whyNotStorable(config, store),
     damage,
     roadmaps: roadmapReader,
+    compile: compileWith(tools),
     branches: branchCleaner,
     conflicts: (filter) => mergeRadar.conflicts(filter),
     record: {

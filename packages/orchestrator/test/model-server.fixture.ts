@@ -162,6 +162,7 @@ export class ModelServer {
       store,
       workflows,
       projectionOf: () => undefined,
+      compile: async () => ({ kind: 'absent', missing: ['latexmk'] }),
       describeWorkflow: (name) => ({
         name,
         title: name,

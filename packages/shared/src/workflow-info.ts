@@ -96,6 +96,11 @@ export interface DocumentInfo {
   /** Title of its tab: `Plan`. */
   readonly title: string;
   readonly drawnAs: DocumentKind;
+  /**
+   * Of a PDF: artifact type of the same document as text. A LaTeX file of the same name lies beside each version of the text, so
+   * that the PDF can be compiled at any time.
+   */
+  readonly compiledFrom?: string;
 }
 
 /** How the line of an event of a timeline looks: as progress, as good or bad news. */

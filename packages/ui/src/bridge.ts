@@ -68,6 +68,7 @@ export const CALLS = [
   'listEvents',
   'listArtifacts',
   'getArtifact',
+  'compileDocument',
   'getProjection',
   'getDiff',
   'getTranscript',

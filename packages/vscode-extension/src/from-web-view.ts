@@ -23,6 +23,7 @@ const ARGUMENTS: Readonly<Record<Call, readonly Kind[]>> = {
   listEvents: ['string', 'number', 'number?'],
   listArtifacts: ['string'],
   getArtifact: ['string', 'string'],
+  compileDocument: ['string', 'string?'],
   getProjection: ['string'],
   getDiff: ['string'],
   getTranscript: ['string'],

@@ -10,6 +10,7 @@ import { addCancel } from './commands/cancel.ts';
 import { addClean } from './commands/clean.ts';
 import { addClose } from './commands/close.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addCompile } from './commands/compile.ts';
 import { addExport } from './commands/export.ts';
 import { addExtend } from './commands/extend.ts';
 import { addFork } from './commands/fork.ts';
@@ -76,6 +77,7 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
   addCancel,
   addMigrate,
   addExport,
+  addCompile,
   addVerify,
   addRebuild,
   addClean,

@@ -20,6 +20,7 @@ import type { Models, Prices } from '../models/model.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
+import { type CompileDocument, CompiledDocuments } from './compiled-documents.ts';
 import { GateDecisions } from './gate-decisions.ts';
 import { pauseRun } from './holds.ts';
 import { sendMessage } from './messages.ts';
@@ -84,6 +85,7 @@ export interface ServiceOptions {
   /** Takes known secrets and token patterns out of text. */
   readonly scrub: (text: string) => string;
   readonly runConfig: RunConfigPolicy;
+  readonly compile: CompileDocument;
 }
 
 const DEFAULT_PAGE = 50;
@@ -110,6 +112,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   const decisions = new GateDecisions({ ...options, projects });
   const timeTravel = new TimeTravel({ ...options, projects, launcher, decisions });
   const results = new RunResults({ ...options, projects });
+  const documents = new CompiledDocuments({ ...options, projects });
   const roadmaps = new RoadmapBoards({ ...options, projects, reader: options.roadmaps });
   const pullRequests = new RunPullRequests({ ...options, projects });
 
@@ -139,6 +142,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     },
     listArtifacts: async (runId) => (await engine.view(runId)).artifacts,
     getArtifact: (runId, artifactId) => results.artifact(runId, artifactId),
+    compileDocument: (runId, document) => documents.compile(runId, document),
     getProjection: (runId) => readProjection(options, runId),
     getDiff: (runId) => results.diff(runId),
     async getTranscript(runId) {

@@ -97,6 +97,7 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
       content: '# Plan',
     }),
     getProjection: async () => ({ sequence: 0, sections: [] }),
+    compileDocument: async () => ({ outcome: 'absent', fileName: 'report.pdf', commit: 'a', version: 1, missing: [] }),
     getDiff: async () => ({ from: 'a', to: 'b', files: [], patch: '', truncated: false }),
     getTranscript: async () => [],
     getRunTree: async (id) => ({ id, runs: 1, budgets: {}, inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 }),

@@ -16,6 +16,7 @@ import type {
   CleanedBranches,
   CleaningRequest,
   ArtifactContent,
+  CompiledDocument,
   Caller,
   Exploration,
   GateDecision,
@@ -86,6 +87,11 @@ export interface Client {
   listEvents(runId: string, after: number, limit?: number): Promise<readonly WorkflowEvent[]>;
   listArtifacts(runId: string): Promise<readonly Artifact[]>;
   getArtifact(runId: string, artifactId: string): Promise<ArtifactContent>;
+  /**
+   * Compiles a document of a run as it is now to a PDF.
+   * @param document artifact type of the PDF. Default: the only PDF that the run's workflow has
+   */
+  compileDocument(runId: string, document?: string): Promise<CompiledDocument>;
   /** The run as its workflow projects it; without sections where it does not. */
   getProjection(runId: string): Promise<RunProjection>;
   getDiff(runId: string): Promise<RunDiff>;
@@ -199,6 +205,8 @@ export function createClient(options: ClientOptions): Client {
           param: { id: segment(id), artifactId: segment(artifactId) },
         }),
       ),
+    compileDocument: async (id, document) =>
+      read(await api.runs[':id'].compile.$post({ ...path(id), json: document === undefined ? {} : { document } })),
     getProjection: async (id) => read(await api.runs[':id'].projection.$get(path(id))),
     getDiff: async (id) => read(await api.runs[':id'].diff.$get(path(id))),
     getTranscript: async (id) => items(await api.runs[':id'].transcript.$get(path(id))),

@@ -169,6 +169,26 @@ export interface ArtifactContent extends Artifact {
   readonly encoding?: 'base64' | undefined;
 }
 
+/** A document of a run as PDF, compiled on request from its newest text. Neither the run nor its branch changes by it. */
+export interface CompiledDocument {
+  /** `absent`: LaTeX is missing where commands run. */
+  readonly outcome: 'compiled' | 'failed' | 'absent';
+  /** Name of the PDF without folders: `tides-report.pdf`. */
+  readonly fileName: string;
+  /** Commit that has the text. */
+  readonly commit: string;
+  /** Version of the text's artifact. */
+  readonly version: number;
+  /** The PDF in base64, of a document that was compiled. */
+  readonly content?: string | undefined;
+  /** Of a document that was compiled. */
+  readonly pages?: number | undefined;
+  /** Errors of LaTeX, at least one, of a document that failed: `line 12: Undefined control sequence.` */
+  readonly errors?: readonly string[] | undefined;
+  /** Programs, or files of LaTeX packages, that are absent. */
+  readonly missing?: readonly string[] | undefined;
+}
+
 export interface FileChange {
   readonly path: string;
   readonly status: 'added' | 'modified' | 'deleted';
@@ -349,6 +369,8 @@ export interface Orchestrator {
   listArtifacts(runId: string): Promise<readonly Artifact[]>;
   /** @throws {NotFound} @throws {Unprocessable} when it has more than 16 MB */
   getArtifact(runId: string, artifactId: string): Promise<ArtifactContent>;
+  /** @param document artifact type of the PDF. Default: the only PDF that the run's workflow has */
+  compileDocument(runId: string, document?: string): Promise<CompiledDocument>;
   /**
    * The run as its workflow projects it. Without sections where the workflow has no projection, or its state cannot be read.
    * @throws {NotFound}

@@ -179,6 +179,9 @@ function runReadingRoutes(orchestrator: Orchestrator, { readFeed }: ApiOptions) 
       const { id, artifactId } = c.req.valid('param');
       return c.json(await orchestrator.getArtifact(id, artifactId), 200);
     })
+    .openapi(routes.compileDocument, async (c) =>
+      c.json(await orchestrator.compileDocument(c.req.valid('param').id, c.req.valid('json').document), 200),
+    )
     .openapi(routes.getProjection, async (c) => c.json(await orchestrator.getProjection(c.req.valid('param').id), 200))
     .openapi(routes.getDiff, async (c) => c.json(await orchestrator.getDiff(c.req.valid('param').id), 200))
     .openapi(routes.getTranscript, async (c) =>
@@ -577,6 +580,13 @@ const routes = {
     summary: 'One artifact with its content',
     request: { params: schemas.artifactParams },
     responses: { 200: gives(schemas.artifactContent, 'The artifact') },
+  }),
+  compileDocument: route({
+    method: 'post',
+    path: '/api/runs/{id}/compile',
+    summary: 'Compile a document of the run, as it is now, to a PDF; neither the run nor its branch changes',
+    request: { params, body: mayTake(schemas.compileBody) },
+    responses: { 200: gives(schemas.compiledDocument, 'The PDF, or why there is none') },
   }),
   getProjection: route({
     method: 'get',

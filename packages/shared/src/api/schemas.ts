@@ -102,6 +102,7 @@ import {
 } from './setup.ts';
 import type {
   ArtifactContent,
+  CompiledDocument,
   Exploration,
   FileChange,
   ModelSummary,
@@ -288,6 +289,8 @@ export const newMigration = z.strictObject({ to: z.number().int().min(1) });
 /** As many as are shown to a person at once. */
 export const retriesBody = z.strictObject({ gateIds: z.array(id).min(1).max(500) });
 export const cancelBody = z.strictObject({ reason: prose.optional() });
+/** Default of `document`: the only PDF that the run's workflow has. */
+export const compileBody = z.strictObject({ document: text(200).optional() });
 export const pauseBody = z.strictObject({ reason: prose.optional() });
 export const messageBody = z.strictObject({ text: prose });
 
@@ -513,6 +516,17 @@ export const artifactContent = answer<ArtifactContent>('ArtifactContent', {
   ...artifactShape,
   content: z.string(),
   encoding: z.literal('base64').optional(),
+});
+
+export const compiledDocument = answer<CompiledDocument>('CompiledDocument', {
+  outcome: z.enum(['compiled', 'failed', 'absent']),
+  fileName: z.string(),
+  commit: z.string(),
+  version: z.number(),
+  content: z.string().optional(),
+  pages: z.number().optional(),
+  errors: z.array(z.string()).optional(),
+  missing: z.array(z.string()).optional(),
 });
 
 const projectedTextShape = {
@@ -973,7 +987,11 @@ const workflowInfoShape: Shape<
   gates: z.record(z.string(), gateInfo),
   documents: z.record(
     z.string(),
-    answer<DocumentInfo>('DocumentInfo', { title: z.string(), drawnAs: z.enum(DOCUMENT_KINDS) }),
+    answer<DocumentInfo>('DocumentInfo', {
+      title: z.string(),
+      drawnAs: z.enum(DOCUMENT_KINDS),
+      compiledFrom: z.string().optional(),
+    }),
   ),
   events: z
     .record(z.string(), answer<EventInfo>('EventInfo', { text: z.string(), tone: z.enum(EVENT_TONES).optional() }))

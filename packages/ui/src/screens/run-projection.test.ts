@@ -1,9 +1,10 @@
-import type { ProjectionSection, RunProjection } from '@autonomous/shared';
+import type { ProjectionSection, RunProjection, RunView } from '@autonomous/shared';
 import { aRun, aWorkflow } from '@autonomous/shared/a-run.fixture';
 import { createElement } from 'react';
 import { describe, expect, it } from 'vitest';
 import type { Loaded } from '../components/loading.tsx';
 import { shownIn } from '../hosts/shown.fixture.ts';
+import { RunPdf } from './run-pdf.tsx';
 import { DocumentsBeside } from './documents-beside.tsx';
 import { RunProjectionView } from './run-projection.tsx';
 
@@ -171,5 +172,26 @@ describe('Documents beside an overview', () => {
     const [workflow] = workflows;
     const paper = { paper: { title: 'PDF', drawnAs: 'pdf' } } as const;
     expect(beside(workflow === undefined ? [] : [{ ...workflow, documents: paper }])).toContain('No LaTeX.');
+  });
+
+  it.each([
+    ['a text that was never compiled', [1, 2], [], 'Compile version 2</button>'],
+    ['a text that is newer than its PDF', [1, 2, 3], [2], 'Compile version 3</button>'],
+    ['a text whose PDF is there', [1, 2], [2], null],
+    ['no text', [], [], null],
+  ])('offer to compile %s', (_, texts, papers, button) => {
+    const [workflow] = workflows;
+    const paper = { title: 'PDF', drawnAs: 'pdf', compiledFrom: 'findings' } as const;
+    const [first] = aRun().artifacts;
+    const artifacts = [
+      ...texts.map((version) => ({ type: 'findings', version })),
+      ...papers.map((version) => ({ type: 'paper', version })),
+    ].map((artifact, index) => ({ ...first, id: `a-${index}`, ...artifact })) as RunView['artifacts'];
+    const html = shownIn(
+      { workflows: workflow === undefined ? [] : [{ ...workflow, documents: { ...workflow.documents, paper } }] },
+      createElement(RunPdf, { run: aRun({ artifacts }), type: 'paper', info: paper }),
+    );
+    if (button === null) expect(html).not.toContain('Compile version');
+    else expect(html).toContain(button);
   });
 });

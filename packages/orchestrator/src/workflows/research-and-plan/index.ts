@@ -52,7 +52,7 @@ export const researchAndPlan: Workflow = {
   },
   documents: {
     implementation_plan: { title: 'Plan', drawnAs: 'markdown' },
-    plan_pdf: { title: 'PDF', drawnAs: 'pdf' },
+    plan_pdf: { title: 'PDF', drawnAs: 'pdf', compiledFrom: 'implementation_plan' },
   },
   events: PLAN_EVENTS,
   progressWord: 'rounds done',

@@ -39,7 +39,7 @@ export const research: Workflow = {
   },
   documents: {
     research_report: { title: 'Report', drawnAs: 'markdown' },
-    research_pdf: { title: 'PDF', drawnAs: 'pdf' },
+    research_pdf: { title: 'PDF', drawnAs: 'pdf', compiledFrom: 'research_report' },
   },
   events: RESEARCH_EVENTS,
   progressWord: 'rounds done',
