@@ -59,6 +59,8 @@ export interface ActivityTools {
   childRuns(runId: string): Promise<readonly RunView[]>;
   /** @param after sequence of the last event already seen; all events when absent */
   events(runId: string, after?: number): Promise<readonly WorkflowEvent[]>;
+  /** Times at which agents of a run began to compact their contexts, oldest first. */
+  compactions(runId: string): Promise<readonly string[]>;
   /** All steps of a run as the hash chain has them. */
   steps(runId: string): Promise<readonly ChainedStep[]>;
   /** Host path of an uploaded file; `null` when there is none. */

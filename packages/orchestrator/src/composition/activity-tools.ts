@@ -28,8 +28,21 @@ const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_0
 
 export function createActivityTools(options: ActivityToolsOptions): ActivityTools {
   const { config, log, adapters, workflows, assertRecordKnown } = options;
-  const { store, repository, forge, forgeNews, agent, prices, sandboxes, parser, uploads, models, scrubber, webPages } =
-    adapters;
+  const {
+    store,
+    repository,
+    forge,
+    forgeNews,
+    agent,
+    prices,
+    sandboxes,
+    parser,
+    uploads,
+    models,
+    scrubber,
+    webPages,
+    transcripts,
+  } = adapters;
   return {
     roleNames: [...new Set(workflows.all.flatMap(({ roles }) => roles.map(({ role }) => role.name)))],
     repository,
@@ -77,6 +90,7 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
     },
     childRuns: (runId) => childRunsOf(store, runId),
     events: (runId, after = 0) => store.readRun(runId, after),
+    compactions: async (runId) => (await transcripts.marked(runId, 'compaction')).map(({ at }) => at),
     steps: (runId) => store.readSteps(runId),
     uploadPath: async (id) => (await uploads.get(id))?.path ?? null,
     runConfig: workflows.runConfig,

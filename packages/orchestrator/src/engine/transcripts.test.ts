@@ -11,6 +11,17 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+it('the lines of a run whose data has a key are found, and no others', async () => {
+  const transcripts = new Transcripts(folder);
+  const line = { runId: 'r', activity: 'implement', kind: 'note', at: '2026-01-01T00:00:00.000Z' } as const;
+  transcripts.add({ ...line, text: 'begins', data: { compaction: 'begins' } });
+  transcripts.add({ ...line, text: 'says "compaction":', data: { by: 'ada' } });
+  transcripts.add({ ...line, text: 'plain' });
+  expect((await transcripts.marked('r', 'compaction')).map(({ text }) => text)).toEqual(['begins']);
+  expect(await transcripts.marked('r', 'by')).toHaveLength(1);
+  expect(await transcripts.marked('other', 'compaction')).toEqual([]);
+});
+
 it('a transcript is cut at 32 MB with a note at its end, also when the server was restarted in between', async () => {
   const add = async (transcripts: Transcripts, text: string): Promise<void> => {
     transcripts.add({ runId: 'r', activity: 'checkAsIs', kind: 'output', text, at: '2026-01-01T00:00:00.000Z' });

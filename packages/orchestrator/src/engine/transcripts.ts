@@ -46,6 +46,14 @@ export class Transcripts {
     });
   }
 
+  /** The lines of a run whose data has a key, oldest first. */
+  async marked(runId: string, key: string): Promise<readonly TranscriptEntry[]> {
+    const text = await this.text(runId);
+    // Most transcripts have none, and are not parsed for that.
+    if (!text.includes(`"${key}":`)) return [];
+    return (await this.read(runId)).filter(({ data }) => data !== undefined && Object.hasOwn(data, key));
+  }
+
   /** The file as it is; empty when there is none. */
   async text(runId: string): Promise<string> {
     await this.flush();

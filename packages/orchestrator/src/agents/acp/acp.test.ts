@@ -584,6 +584,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
         'The agent compacts its context. All that it said and did until here stays in this transcript.',
         'The agent has compacted its context. It is told its task again.',
       ]);
+      expect(call.progress[1]).toMatchObject({ kind: 'note', data: { compaction: 'begins' } });
     });
   });
 

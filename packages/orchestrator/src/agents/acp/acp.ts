@@ -370,6 +370,7 @@ class AcpCall<Result> {
       onProgress({
         kind: 'note',
         text: 'The agent compacts its context. All that it said and did until here stays in this transcript.',
+        data: { compaction: 'begins' },
       });
       return;
     }

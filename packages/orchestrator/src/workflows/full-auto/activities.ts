@@ -19,7 +19,7 @@ import { topicSlug } from '../parts/topic-files.ts';
 import { hasTests } from '../parts/evidence.ts';
 import { watchChildren } from '../parts/watch-children.ts';
 import { featureFaults, passing } from './features.ts';
-import { fullAutoFiles, renderFeatureList, renderInit, renderProgress } from './files.ts';
+import { type Compaction, fullAutoFiles, renderFeatureList, renderInit, renderProgress } from './files.ts';
 import { type ImplementingState, withImplementing } from './implementing-state.ts';
 import { planPathIn, readPlan } from './plan.ts';
 import { proveFeature } from './proof.ts';
@@ -111,6 +111,14 @@ function listFeatures(tools: ActivityTools): Of<'listFeatures'> {
   };
 }
 
+/** Of agents in the runs below, oldest first. */
+async function compactionsBelow(tools: ActivityTools, runId: string): Promise<readonly Compaction[]> {
+  const found: Compaction[] = [];
+  for (const { id, workflow } of await tools.childRuns(runId))
+    for (const at of await tools.compactions(id)) found.push({ at, run: id, workflow: workflow.name });
+  return found.toSorted((a, b) => (a.at < b.at ? -1 : 1));
+}
+
 /** Commits the list of the features, the script of the setup and the progress to the run's branch. */
 function writeFiles(tools: ActivityTools): Of<'writeFiles'> {
   return {
@@ -124,7 +132,7 @@ function writeFiles(tools: ActivityTools): Of<'writeFiles'> {
       const texts = {
         [files.features]: renderFeatureList(features),
         [files.init]: renderInit(setup?.command ?? null),
-        [files.progress]: renderProgress(input),
+        [files.progress]: renderProgress({ ...input, compactions: await compactionsBelow(tools, runId) }),
       };
       const state: ImplementingState = {
         slug: topicSlug(topic),

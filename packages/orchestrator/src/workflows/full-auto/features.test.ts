@@ -108,6 +108,7 @@ it('the progress says what became of each feature and of each iteration', () => 
       { feature: 'A', outcome: 'passes', reason: '' },
       { feature: 'B', outcome: 'skipped', reason: 'it failed 1 times. The last time: red' },
     ],
+    compactions: [{ at: '2026-11-25T22:10:00.000Z', run: 'r-7', workflow: 'build' }],
     isOver: true,
   });
   expect(text.split('\n')).toEqual([
@@ -122,6 +123,9 @@ it('the progress says what became of each feature and of each iteration', () => 
     'Iterations',
     '1. A passes',
     '2. B skipped: it failed 1 times. The last time: red',
+    '',
+    'Contexts of agents that were compacted',
+    '2026-11-25T22:10:00.000Z build, run r-7: its transcript has all until then',
     '',
   ]);
 });

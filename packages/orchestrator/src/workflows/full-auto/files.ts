@@ -58,16 +58,27 @@ export type Iteration = {
   readonly reason: string;
 };
 
+/** An agent in a run below began to compact its context: the transcript of that run has all that it said and did until then. */
+export interface Compaction {
+  /** ISO 8601. */
+  readonly at: string;
+  readonly run: string;
+  /** Name of its workflow. */
+  readonly workflow: string;
+}
+
 interface Progress extends Features {
   readonly topic: string;
   readonly plan: string;
   readonly log: readonly Iteration[];
+  /** Oldest first. */
+  readonly compactions: readonly Compaction[];
   /** Nothing more is begun. */
   readonly isOver: boolean;
 }
 
 export function renderProgress(state: Progress): string {
-  const { topic, plan, log, features, isOver } = state;
+  const { topic, plan, log, features, isOver, compactions } = state;
   const held = unreachable(state);
   const standing = (feature: Feature): string => {
     if (feature.passes) return 'passes';
@@ -88,6 +99,8 @@ export function renderProgress(state: Progress): string {
       const [first = ''] = reason.split('\n');
       return `${index + 1}. ${feature} ${outcome}${first === '' ? '' : `: ${first}`}`;
     }),
+    ...(compactions.length === 0 ? [] : ['', 'Contexts of agents that were compacted']),
+    ...compactions.map(({ at, run, workflow }) => `${at} ${workflow}, run ${run}: its transcript has all until then`),
   ];
   return `${lines.join('\n')}\n`;
 }
