@@ -50,6 +50,7 @@ export const journey: Journey = {
     assert.ok(run !== undefined);
     await panel.getByRole('heading', { name: 'Rounds' }).waitFor();
     await stage.picture(editor.page, 'begun');
+    await compileWhilePaused(stage, editor, run.id, server);
     await panel.getByRole('button', { name: 'Publish' }).waitFor({ timeout: RUN_TIMEOUT_MS });
     await theCourse(panel);
     await inEditor(stage, server, editor);
@@ -66,6 +67,32 @@ async function startServer(stage: Stage): Promise<Server> {
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-research-'));
   stage.atEnd(() => rm(folder, { recursive: true, force: true }));
   return stage.startServer({ env: { ...web.env, AUTONOMOUS_SCRIPT: await web.scriptIn(folder, SCRIPT, null) } });
+}
+
+/** A person pauses the run between two commits of its report, and looks at the report as PDF as it is then. */
+async function compileWhilePaused(
+  stage: Stage,
+  editor: Awaited<ReturnType<Stage['openEditor']>>,
+  runId: string,
+  server: Server,
+): Promise<void> {
+  const panel = editor.webView;
+  // A report has a version more once a round has ended.
+  await panel.getByRole('heading', { name: /^Round 1/ }).waitFor({ timeout: RUN_TIMEOUT_MS });
+  await panel.getByRole('button', { name: 'Pause run' }).click();
+  const retry = panel.getByRole('button', { name: 'Try again' });
+  await retry.waitFor();
+  const { artifacts } = await server.client.getRun(runId);
+  await panel.getByRole('radio', { name: 'PDF' }).check();
+  await panel.getByRole('button', { name: `Compile version ${artifacts.at(-1)?.version}` }).click();
+  await panel
+    .getByText(`Compiled from version ${artifacts.at(-1)?.version} for you`)
+    .waitFor({ timeout: RUN_TIMEOUT_MS });
+  await checkPdf(panel, 'Reading times');
+  await stage.picture(editor.page, 'paused-and-compiled');
+  assert.deepEqual((await server.client.getRun(runId)).artifacts, artifacts);
+  await panel.getByRole('radio', { name: 'Report' }).check();
+  await retry.click();
 }
 
 /** Rounds, plot, sources and what else is known of the run. */
