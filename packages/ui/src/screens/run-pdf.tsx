@@ -57,7 +57,7 @@ export function RunPdf({ run, type, info, absent }: RunPdfProps) {
       </div>
       {isCompiled ? (
         <>
-          <p className="quiet">Compiled from version {compiled.version} for you: the run keeps it nowhere.</p>
+          <p className="quiet">Compiled from version {compiled.version} for you; save it to keep it.</p>
           <Pdf
             key={compiled.commit}
             id={`compiled ${compiled.commit}`}
