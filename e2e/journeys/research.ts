@@ -80,7 +80,7 @@ async function compileWhilePaused(
   // A report has a version more once a round has ended.
   await panel.getByRole('heading', { name: /^Round 1/ }).waitFor({ timeout: RUN_TIMEOUT_MS });
   await panel.getByRole('button', { name: 'Pause run' }).click();
-  const retry = panel.getByRole('button', { name: 'Try again' });
+  const retry = panel.getByRole('button', { name: 'Continue' });
   await retry.waitFor();
   const { artifacts } = await server.client.getRun(runId);
   await panel.getByRole('radio', { name: 'PDF' }).check();

@@ -245,7 +245,11 @@ function Decisions({
     setOpen(null);
   };
 
-  const nameOf = (decision: Decision): string => info.labels?.[decision]?.button ?? LABELS[decision].replace('…', '');
+  const nameOf = (decision: Decision): string => {
+    // Nothing has failed that could be tried again.
+    if (decision === 'retry' && gate.reason === 'held') return 'Continue';
+    return info.labels?.[decision]?.button ?? LABELS[decision].replace('…', '');
+  };
   const labelOf = (decision: Decision): string =>
     askedAt(info, decision) === undefined ? nameOf(decision) : `${nameOf(decision)}…`;
 

@@ -52,6 +52,16 @@ describe('A run that works', () => {
   it('cannot be paused while it waits for a person', () => {
     expect(shown(aRun({ status: 'awaiting_approval', gate: aGate() }))).not.toContain(pause);
   });
+
+  it.each([
+    ['held', 'Continue', 'Try again'],
+    ['agent_failed', 'Try again', 'Continue'],
+  ] as const)('goes on after a pause of reason %s by: %s', (reason, button, other) => {
+    const gate = aGate({ kind: 'pause', reason, decisions: ['retry'] });
+    const html = shown(aRun({ status: 'paused', gate }));
+    expect(html).toContain(button);
+    expect(html).not.toContain(other);
+  });
 });
 
 describe('The page of a parent', () => {
