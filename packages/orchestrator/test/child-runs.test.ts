@@ -1,9 +1,13 @@
 /** Child runs on a real engine and a real database: their start, their end, and what becomes of them with their parent. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { StorageFull, TerminalFailure } from '@autonomous/shared';
+import { setup } from 'xstate';
+import { z } from 'zod';
+import { activity, defineWorkflow, type StateMeta } from '../src/core/definition.ts';
 import { createRegistry } from '../src/core/registry.ts';
 import type { EngineOptions } from '../src/engine/engine.ts';
 import { foldAll, newEvent } from '../src/engine/run-commit.ts';
+import { pauseRun, releaseBelow } from '../src/server/holds.ts';
 import { Family, leaf, parentOf } from './child-runs.fixture.ts';
 
 let family: Family;
@@ -104,6 +108,123 @@ describe('the files that a child run may change', () => {
     await family.launch('p');
     expect((await family.status('p', 'paused')).gate?.summary).toContain(why);
     expect(await family.store.listChildren('p')).toEqual([]);
+  });
+});
+
+/** Works, and pauses for a limit that ends by itself after a minute. */
+const limited = defineWorkflow({
+  name: 'limited',
+  version: 1,
+  description: 'a child with a limit',
+  machine: setup({
+    types: { events: {} as { type: 'RETRY_REQUESTED' }, meta: {} as StateMeta },
+    actors: { work: activity<{ request: string }, string>() },
+  }).createMachine({
+    id: 'limited',
+    initial: 'working',
+    states: {
+      working: {
+        meta: { status: 'running' },
+        invoke: { id: 'worker', src: 'work', input: { request: 'Limited' }, onDone: 'completed', onError: 'paused' },
+      },
+      paused: {
+        meta: {
+          status: 'paused',
+          gate: {
+            kind: 'pause',
+            decisions: ['retry'],
+            summary: () => 'A limit',
+            facts: () => ({ reason: 'rate_limited', message: 'A limit', details: {} }),
+          },
+        },
+        after: { 60_000: 'working' },
+        on: { RETRY_REQUESTED: 'working' },
+      },
+      completed: { type: 'final', meta: { status: 'completed' } },
+    },
+  }) as never,
+  signals: { RETRY_REQUESTED: z.looseObject({}) },
+});
+
+describe('a parent that a person pauses', () => {
+  const caller = { userId: 'me' };
+  const options = () => ({ engine: family.engine, store: family.store });
+  const pause = () => pauseRun(options(), caller, 'p');
+  const held = { status: 'paused', gate: { reason: 'held' } };
+  const retry = async (runId: string): Promise<void> => {
+    await releaseBelow(options(), caller, runId);
+    await family.engine.signal(runId, 'RETRY_REQUESTED', { by: 'me' });
+  };
+
+  it('starts no child that works, also one that is being stored just then, and goes on with both', async () => {
+    await open();
+    const isStored = Promise.withResolvers<void>();
+    const isPaused = Promise.withResolvers<void>();
+    const append = family.store.append.bind(family.store);
+    family.store.append = async (commit) => {
+      if (commit.runId !== 'p') {
+        isStored.resolve();
+        await isPaused.promise;
+      }
+      return append(commit);
+    };
+    await family.launch('p');
+    await isStored.promise;
+    expect(await pause()).toMatchObject(held);
+    isPaused.resolve();
+    const [first] = await family.childrenOf('p', 1);
+    expect(await family.until(first?.id ?? '', ({ gate }) => gate?.reason === 'held')).toMatchObject(held);
+    await expect.poll(() => family.calls.filter(({ context }) => !context.signal.aborted).length).toBe(0);
+
+    await retry('p');
+    for (const request of ['Do a', 'Do b']) (await family.call('work', request)).complete('done');
+    (await family.call('note')).complete('noted');
+    await family.status('p', 'completed');
+    expect(await family.store.listChildren('p')).toHaveLength(2);
+  });
+
+  it('has its children paused at the next start where the server ended before it had paused them', async () => {
+    await open();
+    await family.launch('p');
+    await family.call('work', 'Do a');
+    await family.call('work', 'Do b');
+    await family.engine.hold('p', 'me', 'Lunch.');
+    await family.restart();
+    const children = await family.childrenOf('p');
+    for (const child of children)
+      expect(child).toMatchObject({ ...held, gate: { summary: expect.stringMatching(/^me paused the run: Lunch\./) } });
+
+    // One that a person continues by itself stays so.
+    family.clock.advance(1_000);
+    await retry(children[0]?.id ?? '');
+    await family.restart();
+    (await family.call('work', 'Do a')).complete('done');
+    await family.status(children[0]?.id ?? '', 'completed');
+    expect(await family.engine.view('p')).toMatchObject(held);
+    await retry('p');
+    (await family.call('work', 'Do b')).complete('done');
+    (await family.call('note')).complete('noted');
+    await family.status('p', 'completed');
+  });
+
+  it('pauses a child that would resume by itself; it does so after the retry, when its limit has ended', async () => {
+    await open({ workflows: createRegistry([limited, parentOf('parent', 'limited', ['a'])]) });
+    await family.launch('p');
+    (await family.call('work')).fail(new TerminalFailure('too much'));
+    const [child] = await family.childrenOf('p', 1);
+    const id = child?.id ?? '';
+    await family.until(id, ({ gate }) => gate?.reason === 'rate_limited');
+    await pause();
+    expect(await family.engine.view(id)).toMatchObject(held);
+    family.clock.advance(50_000);
+    await family.engine.checkTimers();
+    await retry('p');
+    expect((await family.engine.view(id)).gate?.reason).toBe('rate_limited');
+    family.clock.advance(10_000);
+    await family.engine.checkTimers();
+    (await family.call('work')).complete('done');
+    (await family.call('note')).complete('noted');
+    await family.status('p', 'completed');
   });
 });
 

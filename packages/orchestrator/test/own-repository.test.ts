@@ -1,9 +1,13 @@
 /** Research without a project: in a repository of its own. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { folderOfTopic, ownRepository } from '../src/cli/own-repository.ts';
 import { commandLine as cli } from './command-line.fixture.ts';
 import { aResearchServer, found, OLDEST, reads, report, type ResearchServer, synthesis } from './research.fixture.ts';
 
@@ -67,6 +71,130 @@ it('goes with a refused launch', async () => {
   expect(await readdir(path.join(server.folder, 'empty'))).toEqual([]);
   expect(existsSync(path.join(server.folder, 'new'))).toBe(false);
   expect((await server.client.listProjects({})).items.map(({ name }) => name)).toEqual([server.project.name]);
+});
+
+it('stays where the answer to the launch is lost, since the run may have been started', async () => {
+  const server = await aServerWithReports();
+  const { url } = server.orchestrator.server;
+  // Passes each request on, and never the answer to a launch.
+  const lossy = createServer((request, response) => {
+    void (async () => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const { method = 'GET', url: way = '' } = request;
+      const { host: _host, connection: _connection, ...headers } = request.headers as Record<string, string>;
+      const body = method === 'POST' ? { body: Buffer.concat(chunks) } : {};
+      const answer = await fetch(`${url}${way}`, { method, headers, ...body });
+      if (method === 'POST' && way === '/api/runs') request.socket.destroy();
+      else response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+    })();
+  }).listen(0, '127.0.0.1');
+  onTestFinished(() => void lossy.close());
+  await vi.waitFor(() => expect(lossy.address()).not.toBeNull());
+  const { port } = lossy.address() as AddressInfo;
+  const lost = await research(server, '--server', `http://127.0.0.1:${port}`, 'Bells', 'Which bell is the oldest?');
+  expect(lost).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('No Autonomous server answers') });
+  expect((await server.client.listRuns({})).items).toHaveLength(1);
+  expect(existsSync(path.join(server.folder, 'home', 'repositories', 'bells', 'README.md'))).toBe(true);
+});
+
+it('is not the repository of a person, whose branch nothing is merged into without a question', async () => {
+  const server = await aServerWithReports();
+  const { folder } = server;
+  git(folder, 'init', '--quiet', '--bare', '--initial-branch=main', 'origin.git');
+  git(folder, 'clone', '--quiet', server.project.repository, 'mine');
+  for (const [out, words] of [
+    ['mine', 'is a repository with a remote, and --out merges without a question. Name it with --project'],
+    ['alone', 'is a repository that was not made for a topic'],
+  ] as const) {
+    if (out === 'alone') git(folder, 'init', '--quiet', out);
+    expect(await research(server, '--out', out, 'Bells', 'Which bell?')).toMatchObject({
+      exitCode: 64,
+      stderr: expect.stringContaining(words),
+    });
+  }
+  expect((await server.client.listRuns({})).items).toEqual([]);
+});
+
+describe('a repository of its own', () => {
+  const about = { topic: 'Bells', request: 'Which bell is the oldest?' };
+  const aFolder = async (): Promise<string> => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'own-repository-'));
+    onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    return folder;
+  };
+
+  it.each(['new', 'empty'])(
+    'is made once by commands at the same time in a folder that is %s, and kept while another uses it',
+    async (kind) => {
+      const folder = path.join(await aFolder(), 'bells');
+      if (kind === 'empty') await mkdir(folder);
+      const made = await Promise.all([1, 2, 3].map(() => ownRepository(folder, about)));
+      expect(made.filter(({ isNew }) => isNew)).toHaveLength(1);
+      for (const each of made) await each.discard();
+      expect(git(folder, 'log', '--format=%s', 'main')).toBe('Begin: Bells');
+      expect(git(folder, 'status', '--porcelain')).toBe('');
+      expect(await readdir(path.dirname(folder))).toEqual(['bells']);
+    },
+  );
+
+  it('has a folder of its own for each topic, also where their short names are the same', async () => {
+    const above = await aFolder();
+    const made = [];
+    for (const topic of ['C++', 'C', 'C++', '-rf', 'C']) {
+      const { folder, isNew } = await ownRepository(await folderOfTopic(above, topic), {
+        topic,
+        request: 'What is it?',
+      });
+      made.push([topic, path.basename(folder), isNew]);
+    }
+    expect(made).toEqual([
+      ['C++', 'c', true],
+      ['C', 'c-2', true],
+      ['C++', 'c', false],
+      ['-rf', 'rf', true],
+      ['C', 'c-2', false],
+    ]);
+  });
+
+  it('is made after a command that was killed while it made one', async () => {
+    const above = await aFolder();
+    const folder = path.join(above, 'bells');
+    await mkdir(path.join(folder, '.autonomous-0b7c'), { recursive: true });
+    expect((await ownRepository(folder, about)).isNew).toBe(true);
+    expect(git(folder, 'log', '--format=%s', 'main')).toBe('Begin: Bells');
+  });
+
+  it('is its own where git is pointed at another one', async () => {
+    const above = await aFolder();
+    git(above, 'init', '--quiet', 'other');
+    vi.stubEnv('GIT_DIR', path.join(above, 'other', '.git'));
+    try {
+      await ownRepository(path.join(above, 'bells'), about);
+    } finally {
+      vi.unstubAllEnvs();
+    }
+    expect(await readdir(path.join(above, 'bells'))).toContain('.git');
+    expect(git(path.join(above, 'other'), 'for-each-ref')).toBe('');
+    expect(await readFile(path.join(above, 'other/.git/config'), 'utf8')).not.toContain('receive');
+  });
+
+  it.each([
+    ['where no folder can be made', () => '/proc/none/bells', 'cannot be made (ENOENT)'],
+    [
+      'at a symbolic link to nothing',
+      async (above: string) => {
+        await symlink(path.join(above, 'gone'), path.join(above, 'link'));
+        return path.join(above, 'link');
+      },
+      'cannot be made (ENOTDIR)',
+    ],
+  ])('is refused %s', async (_case, place, words) => {
+    const above = await aFolder();
+    const before = await place(above);
+    await expect(ownRepository(before, about)).rejects.toThrow(words);
+    expect((await readdir(above)).filter((name) => name !== 'link')).toEqual([]);
+  });
 });
 
 function aServerWithReports(): Promise<ResearchServer> {

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest';
 import { respond } from '../src/web-pages/local-web.fixture.ts';
 import { commandLine as cli } from './command-line.fixture.ts';
+import { aServer } from './orchestrator.fixture.ts';
 import { aResearchServer, found, OLDEST, reads, report, synthesis } from './research.fixture.ts';
 
 /** The research of a plan whose first page does not come before `answer`. */
@@ -76,4 +77,18 @@ it('refuses where the run waits for a person already', async () => {
   await expect(server.client.pauseRun(run.id)).rejects.toThrow(
     `Run ${run.id} waits for a person already, at its gate 'plan'`,
   );
+});
+
+it('says that a run was retried where it cannot take the words yet, since it waits for its slot', async () => {
+  const { client, project } = await aServer({ env: { MAX_CONCURRENT_RUNS_PER_USER: '1' } });
+  const [, queued] = [
+    await client.launchRun({ projectId: project.id, request: 'Add the feature' }),
+    await client.launchRun({ projectId: project.id, request: 'Add another feature' }),
+  ];
+  expect(queued.status).toBe('queued');
+  const { gate } = await client.pauseRun(queued.id);
+  await expect(client.decideGate(gate?.id ?? '', { decision: 'retry', notes: 'Be brief.' })).rejects.toThrow(
+    `Run ${queued.id} was retried, and your words did not reach it`,
+  );
+  expect((await client.getRun(queued.id)).gate).toBeNull();
 });

@@ -1,58 +1,112 @@
 /** Repositories of their own, for topics that are researched without a project. */
 import { execFile } from 'node:child_process';
-import { mkdir, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { UsageError } from './exit.ts';
-import { askGit } from './local-git.ts';
+import { slugOf } from '../artifacts/slug.ts';
+import { CommandFailure, UsageError } from './exit.ts';
 
 const run = promisify(execFile);
 
 /** Branch of a new repository. */
 const BRANCH = 'main';
+/** Settings of git: the repository was made here; another command went on in it. */
+const OWN = 'autonomous.own';
+const SHARED = 'autonomous.shared';
+/** The topic for which it was made, as JSON. */
+const TOPIC = 'autonomous.topic';
+/** Begins the name of a folder in which a repository is made; one that is left there belongs to a command that was killed. */
+const DRAFT = '.autonomous-';
+/** Variables that would lead git to another repository, as in a hook of git. Source: `git rev-parse --local-env-vars`. */
+const ELSEWHERE = [
+  'GIT_DIR',
+  'GIT_WORK_TREE',
+  'GIT_INDEX_FILE',
+  'GIT_COMMON_DIR',
+  'GIT_OBJECT_DIRECTORY',
+  'GIT_ALTERNATE_OBJECT_DIRECTORIES',
+  'GIT_NAMESPACE',
+  'GIT_PREFIX',
+  'GIT_TEMPLATE_DIR',
+];
 
 export interface OwnRepository {
   /** Absolute path. */
   readonly folder: string;
   /** False: it was there before, with what an earlier run wrote. */
   readonly isNew: boolean;
-  /** Removes what was made; a repository that was there stays. */
+  /** Removes what was made. A repository that was there stays, as one in which another command has gone on meanwhile. */
   discard(): Promise<void>;
+}
+
+/** The folder of a topic below another one. Topics with the same short name, such as `C` and `C++`, have folders of their own. */
+export async function folderOfTopic(repositories: string, topic: string): Promise<string> {
+  const name = slugOf(topic);
+  for (let count = 1; ; count += 1) {
+    const folder = path.join(repositories, count === 1 ? name : `${name}-${count}`);
+    const other = await ask(folder, 'config', '--local', '--get', TOPIC);
+    if (other === null || other === JSON.stringify(topic)) return folder;
+  }
 }
 
 /**
  * The repository in a folder, made where the folder is empty or not there. A push to its branch shows the files in the
- * folder, as long as nobody has changed them there.
+ * folder, as long as nobody has changed them there. Of two calls at the same time one makes it, and the other goes on in it.
  * @param folder absolute path
  * @param about its first file: what the topic and the question are
- * @throws {UsageError} when the folder has other files
+ * @throws {UsageError} when the folder cannot be made, or has other files or another repository
+ * @throws {CommandFailure} when git makes no repository
  */
 export async function ownRepository(folder: string, about: { topic: string; request: string }): Promise<OwnRepository> {
   const there = await namesIn(folder);
-  if (there !== null && there.length > 0) {
-    if (await isRepository(folder)) return { folder, isNew: false, discard: async () => {} };
-    throw new UsageError(
-      `${folder} has files and is no git repository. Name an empty or new folder with --out, or a repository with --project.`,
-    );
+  if (there !== null && there.length > 0) return goOnIn(folder);
+  await makeFolder(there === null ? path.dirname(folder) : folder);
+  // Made beside its place, on the same disk, so that it is there as a whole or not at all.
+  const draft = path.join(there === null ? path.dirname(folder) : folder, `${DRAFT}${randomUUID()}`);
+  try {
+    await makeFolder(draft);
+    await begin(draft, about);
+    if (there === null) await rename(draft, folder);
+    else for (const name of ['.git', 'README.md']) await rename(path.join(draft, name), path.join(folder, name));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOTEMPTY' || code === 'EEXIST') {
+      await rm(draft, { recursive: true, force: true });
+      return await goOnIn(folder);
+    }
+    if (code === undefined || error instanceof UsageError) throw error;
+    throw notMade(folder, error);
+  } finally {
+    await rm(draft, { recursive: true, force: true });
   }
-  await mkdir(folder, { recursive: true });
   const discard = async () => {
+    if (await isSet(folder, SHARED)) return;
     if (there === null) return rm(folder, { recursive: true, force: true });
     for (const name of ['.git', 'README.md']) await rm(path.join(folder, name), { recursive: true, force: true });
   };
-  try {
-    await begin(folder, about);
-  } catch (error) {
-    await discard();
-    throw error;
-  }
   return { folder, isNew: true, discard };
+}
+
+/** @throws {UsageError} when the folder has no repository of its own: its result is merged without a question */
+async function goOnIn(folder: string): Promise<OwnRepository> {
+  if (!(await isRepository(folder)))
+    throw new UsageError(
+      `${folder} has files and is no git repository. Name an empty or new folder with --out, or a repository with --project.`,
+    );
+  const remotes = await ask(folder, 'remote');
+  if (!(await isSet(folder, OWN)) || remotes !== '')
+    throw new UsageError(
+      `${folder} is a repository ${remotes === '' ? 'that was not made for a topic' : 'with a remote'}, and --out merges without a question. Name it with --project instead, or an empty or new folder with --out.`,
+    );
+  await ask(folder, 'config', SHARED, 'true');
+  return { folder, isNew: false, discard: async () => {} };
 }
 
 /** @returns null: there is no such folder. @throws {UsageError} when it is a file or cannot be read */
 async function namesIn(folder: string): Promise<readonly string[] | null> {
   try {
-    return await readdir(folder);
+    return (await readdir(folder)).filter((name) => !name.startsWith(DRAFT));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return null;
@@ -63,19 +117,73 @@ async function namesIn(folder: string): Promise<readonly string[] | null> {
   }
 }
 
-/** A folder below a repository is none itself. */
-async function isRepository(folder: string): Promise<boolean> {
-  const top = await askGit(folder, 'rev-parse', '--show-toplevel');
-  return top.ok && (await realpath(top.output)) === (await realpath(folder));
+/** One folder after the other: Node's own way never ends below `/proc`. @throws {UsageError} */
+async function makeFolder(folder: string): Promise<void> {
+  const make = (): Promise<unknown> =>
+    mkdir(folder).catch((error: unknown) => {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    });
+  try {
+    await make();
+  } catch (error) {
+    const above = path.dirname(folder);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === folder) throw notMade(folder, error);
+    await makeFolder(above);
+    await make().catch((again: unknown) => {
+      throw notMade(folder, again);
+    });
+  }
 }
 
+function notMade(folder: string, cause: unknown): UsageError {
+  const { code } = cause as NodeJS.ErrnoException;
+  return new UsageError(`${folder} cannot be made (${code ?? String(cause)}); name another folder with --out.`, {
+    cause,
+  });
+}
+
+/** A folder below a repository is none itself. */
+async function isRepository(folder: string): Promise<boolean> {
+  const top = await ask(folder, 'rev-parse', '--show-toplevel');
+  return top !== null && top !== '' && (await realpath(top)) === (await realpath(folder));
+}
+
+async function isSet(folder: string, name: string): Promise<boolean> {
+  return (await ask(folder, 'config', '--local', '--get', name)) === 'true';
+}
+
+/** @returns null: git refuses, or says no */
+async function ask(folder: string, ...args: readonly string[]): Promise<string | null> {
+  try {
+    return await git(folder, ...args);
+  } catch {
+    return null;
+  }
+}
+
+async function git(folder: string, ...args: readonly string[]): Promise<string> {
+  const env = { ...process.env };
+  for (const name of ELSEWHERE) delete env[name];
+  return (await run('git', ['-C', folder, ...args], { env })).stdout.trimEnd();
+}
+
+/** @throws {CommandFailure} */
 async function begin(folder: string, { topic, request }: { topic: string; request: string }): Promise<void> {
-  const git = (...args: readonly string[]) => run('git', ['-C', folder, ...args]);
-  await git('init', '--quiet', `--initial-branch=${BRANCH}`);
-  await git('config', 'receive.denyCurrentBranch', 'updateInstead');
   await writeFile(path.join(folder, 'README.md'), `# ${topic}\n\n${request}\n`);
-  await git('add', 'README.md');
-  const { ok: isNamed } = await askGit(folder, 'var', 'GIT_COMMITTER_IDENT');
-  const identity = isNamed ? [] : ['-c', 'user.name=Autonomous', '-c', 'user.email=autonomous@localhost'];
-  await git(...identity, '-c', 'commit.gpgSign=false', 'commit', '--quiet', '--message', `Begin: ${topic}`);
+  try {
+    await git(folder, 'init', '--quiet', '--template=', `--initial-branch=${BRANCH}`);
+    await git(folder, 'config', OWN, 'true');
+    await git(folder, 'config', TOPIC, JSON.stringify(topic));
+    await git(folder, 'config', 'receive.denyCurrentBranch', 'updateInstead');
+    await git(folder, 'add', '--force', 'README.md');
+    const isNamed = (await ask(folder, 'var', 'GIT_COMMITTER_IDENT')) !== null;
+    const identity = isNamed ? [] : ['-c', 'user.name=Autonomous', '-c', 'user.email=autonomous@localhost'];
+    // Hooks of the person's own are for other repositories.
+    const settings = [...identity, '-c', 'commit.gpgSign=false', '-c', 'core.hooksPath=/dev/null'];
+    await git(folder, ...settings, 'commit', '--quiet', '--message', `Begin: ${topic}`);
+  } catch (error) {
+    const { stderr, message } = error as { readonly stderr?: string; readonly message?: string };
+    const why = (stderr || message || String(error)).trim().split('\n')[0] ?? '';
+    throw new CommandFailure(`git made no repository for the topic: ${why}`, { cause: error });
+  }
 }

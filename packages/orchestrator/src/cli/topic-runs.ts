@@ -1,16 +1,15 @@
 /** The options and the start that the commands of workflows with a topic share. */
 import path from 'node:path';
 import type { RunView } from '@autonomous/shared';
-import type { Client } from '@autonomous/shared/client';
+import { ApiError, type Client } from '@autonomous/shared/client';
 import { type Command, Option } from 'commander';
-import { slugOf } from '../artifacts/slug.ts';
 import { collectModels, type JsonOptions } from './command-line.ts';
 import { connect, localDataFolder } from './connection.ts';
 import { type DocumentOptions, documentConfigOf } from './document-config.ts';
 import { UsageError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
 import { askGit } from './local-git.ts';
-import { type OwnRepository, ownRepository } from './own-repository.ts';
+import { folderOfTopic, type OwnRepository, ownRepository } from './own-repository.ts';
 import { findProject, launchOn } from './project.ts';
 import { addEnd } from './run-end.ts';
 
@@ -83,7 +82,8 @@ export async function startTopic(
       note(io, `${own.isNew ? 'A repository was made for it' : 'It goes on in the repository'}: ${own.folder}`);
     return { client, run, project: project.name };
   } catch (error) {
-    await own?.discard();
+    // Where no answer came, the run may have been started.
+    if (error instanceof ApiError && error.status < 500) await own?.discard();
     throw error;
   }
 }
@@ -104,6 +104,7 @@ async function ownOf(
         ? `${io.cwd} is not in a git repository, and the server is on another machine. Name a repository that it can reach with --project.`
         : '--out makes a repository on this machine, and the server is on another one. Name a repository that it can reach with --project.',
     );
-  const folder = out === undefined ? path.join(dataFolder, 'repositories', slugOf(topic)) : path.resolve(io.cwd, out);
+  const repositories = path.join(dataFolder, 'repositories');
+  const folder = out === undefined ? await folderOfTopic(repositories, topic) : path.resolve(io.cwd, out);
   return ownRepository(folder, { topic, request });
 }

@@ -111,7 +111,8 @@ export function continueFork(run: ForkedRun, input: RunInput): Fork {
 function whyNotThere(state: RunState, source: readonly WorkflowEvent[]): string | null {
   if (state.parked !== null) {
     const quarantine = source.findLast(isQuarantine);
-    return `the run was quarantined there (${state.parked}); choose an event before ${quarantine?.sequence ?? 1}`;
+    const what = quarantine?.payload['reason'] === 'held' ? 'paused' : 'quarantined';
+    return `the run was ${what} there (${state.parked}); choose an event before ${quarantine?.sequence ?? 1}`;
   }
   if (state.snapshot === null || state.view === null) {
     return 'the run had not started yet; choose a later event, or start a new run';

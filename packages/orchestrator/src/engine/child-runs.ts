@@ -3,6 +3,7 @@
  * more. The id of a child follows from the key of the activation that asks for it, so that every attempt finds the same run.
  */
 import {
+  Conflict,
   InvalidRequest,
   type JsonObject,
   type JsonValue,
@@ -57,6 +58,10 @@ export interface ChildRunsOptions {
   readonly finished: (runId: string) => Promise<RunView>;
   readonly inspect: (runId: string) => Promise<{ readonly state: RunState }>;
   readonly cancel: (runId: string, by: string, reason: string) => Promise<unknown>;
+  /** Pauses a run as its parent is paused. @param message what people read at its gate */
+  readonly hold: (runId: string, message: string) => Promise<unknown>;
+  /** Continues a run that a person paused. */
+  readonly release: (runId: string, by: string) => Promise<unknown>;
   /** Whether a run is held back and must not be opened now. */
   readonly isHeld: (runId: string) => boolean;
 }
@@ -164,6 +169,24 @@ export class ChildRuns {
     }
     // The parent may have gone on without it while it was being stored.
     if (context.signal.aborted) await this.cancelAbandoned(context.runId);
+    await this.#holdWithParent(runId, context.runId);
+  }
+
+  /**
+   * Pauses a run whose parent a person paused while the run was being stored: the pause did not find it, nor does a retry that
+   * comes now.
+   */
+  async #holdWithParent(runId: string, parentId: string): Promise<void> {
+    const { view, hold, release } = this.#options;
+    const { gate } = await view(parentId);
+    if (gate?.reason !== 'held') return;
+    try {
+      await hold(runId, gate.summary);
+      if ((await view(parentId)).gate?.reason !== 'held') await release(runId, SERVER);
+    } catch (error) {
+      // It has ended, or somebody has continued it.
+      if (!(error instanceof Conflict)) throw error;
+    }
   }
 
   async #startOf(
@@ -282,9 +305,9 @@ export class ChildRuns {
   }
 
   /**
-   * Cancels a run that was started as a child and whose parent no longer waits for it. Any other run stays as it is: of a parent that
-   * the store does not have nobody knows whether it waits, and over a rebuilt run a person decides, at itself or by cancelling its
-   * parent.
+   * Cancels a run that was started as a child and whose parent no longer waits for it; one whose parent was being paused when the
+   * server ended is paused with it. Any other run stays as it is: of a parent that the store does not have nobody knows whether
+   * it waits, and over a rebuilt run a person decides, at itself or by cancelling its parent.
    * @param isCancellation the parent has just ended here: its end is not of a record that others may have written
    */
   async cancelIfAbandoned(runId: string, isCancellation = false): Promise<void> {
@@ -297,10 +320,19 @@ export class ChildRuns {
     const isRebuilt = child.gate?.kind === 'pause' && child.gate.reason === 'rebuilt';
     if (isRebuilt && !(isCancellation && parent.status === 'cancelled')) return;
     const { activities } = await store.openKeys(parentId);
-    if (activities.includes(key)) return;
+    if (activities.includes(key)) {
+      if (!isCancellation && isMissedByPause(child, parent)) await this.#holdWithParent(runId, parentId);
+      return;
+    }
     const what = isFinal(parent.status) ? `is ${parent.status}` : 'does not wait for it any more';
     await cancel(runId, SERVER, `run ${parentId}, which started it, ${what}`);
   }
+}
+
+/** Whether the server ended between the pause of a parent and that of its child, which no person has continued by itself since. */
+function isMissedByPause({ gate, gates }: RunView, { gate: ofParent }: RunView): boolean {
+  if (ofParent?.reason !== 'held' || gate?.reason === 'held') return false;
+  return !gates.some(({ at }) => at > ofParent.openedAt);
 }
 
 function parsed(input: JsonValue, { activity }: ActivityContext): ChildRequest {

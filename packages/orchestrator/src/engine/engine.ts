@@ -47,6 +47,7 @@ import { planMigration } from './run-migration.ts';
 import { RunSlots } from './run-slots.ts';
 import { type BeforeWait, RunSteps } from './run-steps.ts';
 import { parseRunInput, parseSignal, refusalOf } from './signal-admission.ts';
+import { resumesByItself } from './self-resume.ts';
 import { type EngineMessage, StepFeed } from './step-feed.ts';
 import { stopping } from './stopping.ts';
 import { Timers } from './timers.ts';
@@ -231,6 +232,8 @@ export class Engine {
       finished: (runId) => this.finished(runId),
       inspect: (runId) => this.inspect(runId),
       cancel: (runId, by, reason) => this.cancel(runId, by, reason),
+      hold: (runId, message) => this.#quarantine.quarantineAfterWork(runId, 'held', message),
+      release: (runId, by) => this.signal(runId, 'RETRY_REQUESTED', { by }),
       isHeld: (runId) => crashes?.isHeld(runId) === true,
     });
   }
@@ -465,7 +468,7 @@ export class Engine {
         const checked = parseSignal(run, type, payload);
         const refusal = refusalOf(run, type, checked, shown);
         if (!refusal) {
-          const held = type === 'RETRY_REQUESTED' ? heldMs(run.view, this.#options.clock.now()) : {};
+          const held = type === 'RETRY_REQUESTED' ? heldMs(run, this.#options.clock.now()) : {};
           const input = {
             type,
             payload: { ...this.#options.scrub(checked), ...held },
@@ -518,22 +521,22 @@ export class Engine {
 
   /**
    * Pauses an open run at a person's word, wherever its machine is. What its activities were doing begins again when it is retried,
-   * as after a crash. One that is paused this way already stays so.
-   * @throws {Conflict} when it has ended, or waits at a gate
+   * as after a crash. One that is paused this way already stays so; one that would resume by itself does not.
+   * @throws {Conflict} when it has ended, or waits for a person
    */
   async hold(runId: string, by: string, reason?: string): Promise<RunView> {
     await this.#slotsKnown;
     const view = await this.view(runId);
     if (isFinal(view.status)) throw new Conflict(`Run ${runId} has already ended: it is ${view.status}.`);
     if (view.gate?.reason === 'held') return view;
-    if (view.gate)
-      throw new Conflict(
-        `Run ${runId} waits for a person already, at its gate '${view.gate.kind}': nothing of it works.`,
-      );
-    const why = reason === undefined ? '' : `: ${this.#options.scrub(reason)}`;
+    if (view.gate !== null && !resumesByItself(view.gate)) throw waitsAlready(view);
+    const why = reason === undefined ? '' : `: ${withoutStop(this.#options.scrub(reason).trim())}`;
     const message = `${by} paused the run${why}. A retry continues it where it was; what an agent was doing begins again.`;
     await this.#quarantine.quarantineAfterWork(runId, 'held', message);
-    return this.view(runId);
+    const held = await this.view(runId);
+    // It may have come to a gate just before.
+    if (held.gate !== null && held.gate.reason !== 'held') throw waitsAlready(held);
+    return held;
   }
 
   /**
@@ -655,9 +658,22 @@ export class Engine {
   }
 }
 
-/** For how long a person had paused the run; nothing where it is not paused this way. */
-function heldMs({ gate }: RunView, now: Date): { readonly waitedMs?: number } {
-  return gate?.reason === 'held' ? { waitedMs: Math.max(0, now.getTime() - Date.parse(gate.openedAt)) } : {};
+/**
+ * For how long a person had paused the run; nothing where it is not paused this way, or goes back to a pause of its own, which
+ * ends when it would have ended.
+ */
+function heldMs({ view: { gate }, state }: LiveRun, now: Date): { readonly waitedMs?: number } {
+  if (gate?.reason !== 'held' || state.view?.status === 'paused') return {};
+  return { waitedMs: Math.max(0, now.getTime() - Date.parse(gate.openedAt)) };
+}
+
+/** The words of a person with another sentence after them. */
+function withoutStop(words: string): string {
+  return words.endsWith('.') ? words.slice(0, -1) : words;
+}
+
+function waitsAlready({ id, gate }: RunView): Conflict {
+  return new Conflict(`Run ${id} waits for a person already, at its gate '${gate?.kind}': nothing of it works.`);
 }
 
 function byQueue(a: RunView, b: RunView): number {

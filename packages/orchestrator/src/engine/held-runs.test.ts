@@ -20,7 +20,7 @@ describe('a run that a person pauses', () => {
     test.clock.advance(40_000);
     const paused = await test.engine.hold('r1', 'me', 'Lunch.');
     expect(paused).toMatchObject({ status: 'paused', gate: { reason: 'held', decisions: ['retry'] } });
-    expect(paused.gate?.summary).toMatch(/^me paused the run: Lunch\./);
+    expect(paused.gate?.summary).toMatch(/^me paused the run: Lunch\. A retry/);
     expect(work.context.signal.aborted).toBe(true);
     test.clock.advance(DAY);
     await test.engine.checkTimers();
@@ -61,6 +61,24 @@ describe('a run that a person pauses', () => {
     await test.engine.signal('r2', 'RETRY_REQUESTED', { by: 'me' });
     (await test.call('draft')).complete('the plan');
     await test.until('r2', (view) => view.gate?.kind === 'plan');
+  });
+
+  it('is not one that was quarantined meanwhile, which keeps its reason', async () => {
+    await test.call('work');
+    const holding = test.engine.hold('r1', 'me');
+    const quarantined = test.engine.quarantine('r1', 'another server knows more');
+    await quarantined;
+    await holding.catch(() => undefined);
+    expect((await test.engine.view('r1')).gate?.reason).toBe('poisoned');
+    const again = test.engine.quarantine('r1', 'another server knows more');
+    await expect(Promise.all([again, test.engine.hold('r1', 'me')])).rejects.toThrow("at its gate 'pause'");
+  });
+
+  it('cannot be forked where it is paused, and the refusal says so', async () => {
+    await test.call('work');
+    const { lastSequence } = await test.engine.hold('r1', 'me', 'Lunch.');
+    const fork = { at: lastSequence, by: 'me', branch: 'b', prepare: async () => {} };
+    await expect(test.engine.fork('f1', 'r1', fork)).rejects.toThrow('the run was paused there (me paused the run');
   });
 
   it('is not one that has ended, or waits for a person anyway', async () => {

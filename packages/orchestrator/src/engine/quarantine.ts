@@ -17,6 +17,7 @@ import type { ActivityRunner } from './activity-runner.ts';
 import type { Clock } from './clock.ts';
 import type { LiveRuns } from './live-runs.ts';
 import { foldAll, newEvent, requestOf } from './run-commit.ts';
+import { resumesByItself } from './self-resume.ts';
 import type { RunSlots } from './run-slots.ts';
 
 export interface QuarantineOptions {
@@ -130,6 +131,8 @@ export class Quarantine {
     const stored = await store.loadView(runId);
     if (!stored || isFinal(stored.status)) return;
     if (stored.gate?.reason === reason && stored.status === 'paused') return;
+    // A gate that a person has to see stays as it is, above all that of a quarantine.
+    if (reason === 'held' && stored.gate !== null && !resumesByItself(stored.gate)) return;
     const payload: JsonObject = {
       gate: 'pause',
       stage: stored.currentStage,

@@ -41,6 +41,11 @@ const EVENTS_LOOKED_AT = 400;
 const REASONS: ReadonlySet<string> = new Set(['model_unavailable', 'rate_limited', 'storage_full', 'auth_expired']);
 /** The reason of these pauses tells all; those of the others have more than one cause. */
 const PLAIN_REASONS: ReadonlySet<string> = new Set(['storage_full', 'auth_expired']);
+/** Whether a run may leave this gate without a person, by a probe or by a timer of its own. */
+export function resumesByItself({ kind, reason }: Pick<Gate, 'kind' | 'reason'>): boolean {
+  return kind === 'pause' && reason !== undefined && REASONS.has(reason);
+}
+
 /** Value of `by` in retries that the server makes itself. */
 export const SERVER = 'server';
 
@@ -105,7 +110,10 @@ export class SelfResume {
 
   async #consider(view: RunView): Promise<void> {
     const { gate } = view;
-    if (gate?.reason === undefined || !REASONS.has(gate.reason) || !gate.decisions.includes('retry')) return;
+    if (gate?.reason === undefined || !REASONS.has(gate.reason) || !gate.decisions.includes('retry')) {
+      this.#leave(view.id);
+      return;
+    }
     const probe = await this.#options.probeOf(view, gate);
     if (probe === null) return;
     const { isWorthIt, retries } = await this.#look(view, gate);

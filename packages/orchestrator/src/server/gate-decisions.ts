@@ -181,8 +181,18 @@ export class GateDecisions {
     const shown = { gateId: gate.id, artifactHash, codeTree, concernsHash };
     if (gate.reason === 'held') await releaseBelow(this.#options, caller, runId);
     const decided = await this.#options.engine.signal(runId, type, payload, shown, caller.request);
+    // A child that was being started may have been paused since.
+    if (gate.reason === 'held') await releaseBelow(this.#options, caller, runId);
     if (gate.reason !== 'held' || !decision.notes) return decided;
-    return sendMessage(this.#options, partOf(caller, 'notes'), runId, decision.notes);
+    try {
+      return await sendMessage(this.#options, partOf(caller, 'notes'), runId, decision.notes);
+    } catch (error) {
+      if (!(error instanceof Conflict || error instanceof InvalidRequest)) throw error;
+      throw new Conflict(
+        `Run ${runId} was retried, and your words did not reach it: ${error.message} Send them again as a message when it works.`,
+        { cause: error },
+      );
+    }
   }
 
   /** The run's open gate, where it is this one. @throws {Conflict} saying who decided it or that the run went on without it */

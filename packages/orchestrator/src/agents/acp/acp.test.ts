@@ -586,6 +586,34 @@ describe.skipIf(!available.ok)('an external agent', () => {
       ]);
       expect(call.progress[1]).toMatchObject({ kind: 'note', data: { compaction: 'begins' } });
     });
+
+    it('many times in one turn, and is told its task once', async () => {
+      const often = Array.from({ length: 150 }, (): Step => ({ do: 'compact' }));
+      const call = await aCall({
+        turns: [
+          [...often, { do: 'wait' }],
+          [EDIT, DONE],
+        ],
+      });
+      expect((await call.outcome).kind).toBe('finished');
+      const [first = '', again = '', ...more] = await call.prompts();
+      expect(again.split(first)).toHaveLength(2);
+      expect(more).toEqual([]);
+      expect(call.progress.filter(({ kind }) => kind === 'note').length).toBeLessThanOrEqual(200);
+    });
+
+    it('again and again without a call in between, and its turn goes on', async () => {
+      const call = await aCall({
+        turns: [
+          [{ do: 'compact' }, { do: 'wait' }],
+          [{ do: 'compact' }, { do: 'compact' }, EDIT, DONE],
+          [{ do: 'say', text: 'never reached' }],
+        ],
+      });
+      expect((await call.outcome).kind).toBe('finished');
+      expect(await call.prompts()).toHaveLength(2);
+      expect(call.progress.filter(({ text }) => text.endsWith('It is told its task again.'))).toHaveLength(1);
+    });
   });
 
   describe('goes in circles', () => {

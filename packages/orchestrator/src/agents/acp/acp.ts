@@ -6,7 +6,7 @@
  * same activity takes it up, from the session's id that was kept and the agent's HOME.
  */
 import { type PromptResponse, RequestError } from '@agentclientprotocol/sdk';
-import { InvalidRequest, NeedsHuman, type Question } from '@autonomous/shared';
+import { InvalidRequest, type JsonObject, NeedsHuman, type Question } from '@autonomous/shared';
 import { z } from 'zod';
 import type { ProcessExit } from '../../sandboxes/sandbox.ts';
 import { readSandboxFile } from '../../sandboxes/sandbox-files.ts';
@@ -52,6 +52,8 @@ const POLL_MS = 1_000;
 /** Tool calls of one call of a role, at most, and those of them that are not reserved yet. */
 const MOST_TOOL_CALLS = 2_000;
 const MOST_PENDING = 200;
+/** Notes about compactions of one call that go into its transcript. */
+const MOST_COMPACTION_NOTES = 200;
 /** Usage that is reserved for a turn: it is not known before its end. */
 const NOTHING: CallUsage = { inputTokens: 0, outputTokens: 0 };
 /**
@@ -133,6 +135,12 @@ class AcpCall<Result> {
   readonly #stalls = new StallWatch(LIMITS);
   /** Said to the agent with the next prompt, because it goes in circles. */
   #nudge: string | null = null;
+  /** Its context was compacted: it gets its task again with the next prompt. */
+  #isToldAgain = false;
+  /** It has made a call since it was last told its task: an agent that only compacts its context would be told without end. */
+  #hasWorked = true;
+  /** Notes about compactions so far. */
+  #compactionNotes = 0;
   /** Reason why its session was restarted; passed to each new session. */
   #beganAnew: string | null = null;
   /** How the turn that is under way can be ended; `null` between turns, and once it is being ended for a stall. */
@@ -149,7 +157,10 @@ class AcpCall<Result> {
     this.#request = request;
     this.#turnUsage = new TurnUsage(request);
     this.#progress = new AcpProgress(request.onProgress, {
-      onCall: () => this.#turnUsage.toolCall(this.#progress.costUsd),
+      onCall: () => {
+        this.#hasWorked = true;
+        this.#turnUsage.toolCall(this.#progress.costUsd);
+      },
       onStep: (calls) => this.#watchProgress(calls),
       onTooMuch: (characters) => this.#tooMuchText(characters),
       onCompaction: (status) => this.#compacts(status),
@@ -242,6 +253,7 @@ class AcpCall<Result> {
       }
       // It ended by itself before it could be told.
       this.#nudge = null;
+      this.#isToldAgain = false;
       if (turn.response.stopReason === 'refusal') {
         throw new NeedsHuman(
           'agent_failed',
@@ -352,9 +364,13 @@ class AcpCall<Result> {
   #takePending(): readonly string[] {
     const pending = this.#received.slice(this.#delivered).map(messageText);
     this.#delivered = this.#received.length;
-    const nudge = this.#nudge;
+    const nudges = [
+      ...(this.#isToldAgain ? [compactedPrompt(this.#parts)] : []),
+      ...(this.#nudge === null ? [] : [this.#nudge]),
+    ];
+    this.#isToldAgain = false;
     this.#nudge = null;
-    return nudge === null ? pending : [...pending, nudge];
+    return [...pending, ...nudges];
   }
 
   get #parts(): PromptParts {
@@ -362,23 +378,35 @@ class AcpCall<Result> {
     return { folder: this.#folder, mayAsk: this.#mayAsk, instructions, prompt, resultSchema };
   }
 
-  /** Keeps what the next attempt has to know before the agent compacts its context, and tells it its task again afterwards. */
+  /**
+   * Keeps what the next attempt has to know before the agent compacts its context, and tells it its task again afterwards: once for
+   * each time that it has worked since.
+   */
   #compacts(status: CompactionStatus): void {
-    const { onProgress } = this.#request;
     if (status === 'in_progress') {
       this.#keep();
-      onProgress({
-        kind: 'note',
-        text: 'The agent compacts its context. All that it said and did until here stays in this transcript.',
-        data: { compaction: 'begins' },
-      });
+      this.#noteCompaction(
+        'The agent compacts its context. All that it said and did until here stays in this transcript.',
+        { compaction: 'begins' },
+      );
       return;
     }
-    onProgress({ kind: 'note', text: 'The agent has compacted its context. It is told its task again.' });
     const turn = this.#underWay;
-    if (turn === null) return;
-    this.#nudge = [compactedPrompt(this.#parts), ...(this.#nudge === null ? [] : [this.#nudge])].join('\n\n');
+    if (turn === null || this.#isToldAgain || !this.#hasWorked) {
+      this.#noteCompaction('The agent has compacted its context.');
+      return;
+    }
+    this.#noteCompaction('The agent has compacted its context. It is told its task again.');
+    this.#isToldAgain = true;
+    this.#hasWorked = false;
     turn.interrupt();
+  }
+
+  /** The agent decides how often it says that it compacts. */
+  #noteCompaction(text: string, data?: JsonObject): void {
+    this.#compactionNotes += 1;
+    if (this.#compactionNotes > MOST_COMPACTION_NOTES) return;
+    this.#request.onProgress({ kind: 'note', text, ...(data === undefined ? {} : { data }) });
   }
 
   #opening(kept: string | null, resumed: boolean): string {

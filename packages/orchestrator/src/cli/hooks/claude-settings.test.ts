@@ -95,6 +95,8 @@ describe('the hooks in settings', () => {
     ['{"hooks": []}', "has a field 'hooks' that is not an object"],
     ['{"hooks": {"Stop": {}}}', "has a field 'hooks.Stop' that is not a list"],
     ['{"hooks": {"PreCompact": 7}}', "has a field 'hooks.PreCompact' that is not a list"],
+    ['{"hooks": {"Stop": []}, "hooks": {"PreCompact": []}}', "has the field 'hooks' more than once"],
+    ['{"hooks": {"Stop": [], "Other": [], "Stop": []}}', "has the field 'hooks.Stop' more than once"],
   ])('cannot be added to %j', (settings, fault) => {
     expect(findHooks(settings)).toEqual({ ok: false, fault });
   });

@@ -2,7 +2,7 @@
  * Adds the hooks of this program to the settings of Claude Code and takes them out. Pure; comments, layout and everything else of the text
  * stay as they are.
  */
-import { parse, type ParseError, printParseErrorCode } from 'jsonc-parser';
+import { findNodeAtLocation, type Node, parse, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { type Hook, type HookEvent, HOOKS } from './claude-hooks.ts';
 import { type HookCommands, hookOfCommand } from './hook-command.ts';
 import { withEntry, withoutEntry, withValue } from './json-edit.ts';
@@ -36,6 +36,8 @@ export function findHooks(text: string): Settings {
   if (!isObject(root)) return { ok: false, fault: 'is not a JSON object' };
   const hooks = root['hooks'];
   if (hooks !== undefined && !isObject(hooks)) return { ok: false, fault: "has a field 'hooks' that is not an object" };
+  const twice = twiceIn(text);
+  if (twice !== null) return { ok: false, fault: `has the field '${twice}' more than once` };
   const found: FoundHook[] = [];
   for (const { event } of HOOKS) {
     const groups = hooks?.[event];
@@ -44,6 +46,20 @@ export function findHooks(text: string): Settings {
     found.push(...listOf(groups).flatMap((group, index) => hooksOf(event, group, index)));
   }
   return { ok: true, found };
+}
+
+/** The first field around the hooks that is there more than once: Claude Code reads the last one, an edit would change the first. */
+function twiceIn(text: string): string | null {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  if (root === undefined) return null;
+  if (countOf(root, 'hooks') > 1) return 'hooks';
+  const hooks = findNodeAtLocation(root, ['hooks']);
+  const event = hooks && HOOKS.find((hook) => countOf(hooks, hook.event) > 1)?.event;
+  return event === undefined ? null : `hooks.${event}`;
+}
+
+function countOf({ children = [] }: Node, name: string): number {
+  return children.filter(({ children: [key] = [] }) => key?.value === name).length;
 }
 
 function hooksOf(event: HookEvent, group: unknown, index: number): readonly FoundHook[] {

@@ -67,6 +67,9 @@ export interface Compaction {
   readonly workflow: string;
 }
 
+/** Newest ones with a line each: an agent decides how often it compacts. */
+const MOST_COMPACTIONS = 50;
+
 interface Progress extends Features {
   readonly topic: string;
   readonly plan: string;
@@ -100,7 +103,10 @@ export function renderProgress(state: Progress): string {
       return `${index + 1}. ${feature} ${outcome}${first === '' ? '' : `: ${first}`}`;
     }),
     ...(compactions.length === 0 ? [] : ['', 'Contexts of agents that were compacted']),
-    ...compactions.map(({ at, run, workflow }) => `${at} ${workflow}, run ${run}: its transcript has all until then`),
+    ...(compactions.length > MOST_COMPACTIONS ? [`${compactions.length - MOST_COMPACTIONS} earlier ones`] : []),
+    ...compactions
+      .slice(-MOST_COMPACTIONS)
+      .map(({ at, run, workflow }) => `${at} ${workflow}, run ${run}: its transcript has all until then`),
   ];
   return `${lines.join('\n')}\n`;
 }
