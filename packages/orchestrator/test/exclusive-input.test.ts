@@ -49,6 +49,18 @@ it.each([
   },
 );
 
+it('a topic whose files another run writes is refused, however it is spelled', async () => {
+  const { client, project } = await aServerWithFiles();
+  const launched = (topic: string) =>
+    client.launchRun({ projectId: project.id, workflow: 'full-auto', request: 'Build the bells', input: { topic } });
+  const first = await launched('Bells and towers');
+  for (const topic of ['bells and towers', 'Bells, and towers']) {
+    const refused = await refusalOf(launched(topic));
+    expect([refused.status, refused.message]).toEqual([409, expect.stringContaining(`Run ${first.id} `)]);
+  }
+  await launched('Bells');
+});
+
 it('a fork is refused where both runs would write the same table, and taken where they are compared', async () => {
   const { client, project } = await aServerWithFiles();
   const table = await client.launchRun({ projectId: project.id, workflow: 'backlog' });

@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { bindingOf } from '@autonomous/shared';
 import { createClient } from '@autonomous/shared/client';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { ScriptCall } from '../src/models/script.ts';
@@ -76,4 +77,61 @@ test('goes on after kill -9 while the features are listed and while one is built
     true,
     true,
   ]);
+});
+
+test('goes on after kill -9 while one result waits for a person and another feature is built', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'full-auto-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const remote = path.join(folder, 'remote.git');
+  await makeRemote(remote, PROJECT);
+  const script = path.join(folder, 'script.yaml');
+  const hook = { '.husky/pre-push': 'true\n' };
+  await writeFile(
+    script,
+    aScriptOf({
+      'feature-lister': [lists([feature(1), feature(2)])],
+      implementer: [slowly(builds(2)), builds(1, hook)],
+    }),
+  );
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    HOME: folder,
+    AUTONOMOUS_SCRIPT: script,
+    ALLOW_SETUP_NETWORK: 'false',
+  };
+  const startOne = async () => {
+    const server = await startServerProcess({ dataFolder: path.join(folder, 'data'), port: '0', env });
+    onTestFinished(async () => void (await server.end('SIGKILL')));
+    return { ...server, client: createClient({ baseUrl: server.url, token: server.token }) };
+  };
+  const soon = { timeout: 120_000, interval: 100 };
+
+  const first = await startOne();
+  const project = await first.client.createProject({ name: 'notes', repository: remote });
+  const { id } = await first.client.launchRun({
+    projectId: project.id,
+    workflow: 'full-auto',
+    request: 'Build the sounds',
+    input: { topic: TOPIC, plan: FOLDER },
+  });
+  const children = async (client: typeof first.client) => (await client.listRuns({ parentId: id })).items;
+  await expect.poll(async () => (await children(first.client))[0]?.originalRequest, soon).toMatch(/^F002/);
+  await expect.poll(async () => (await children(first.client))[0]?.currentStage, soon).toBe('implementation');
+  await first.end('SIGKILL');
+
+  const second = await startOne();
+  await expect
+    .poll(async () => (await second.client.getRun(id)).progress, { ...soon, timeout: 200_000 })
+    .toEqual({ done: 1, total: 2 });
+  const [, waiting] = await children(second.client);
+  expect(waiting).toMatchObject({ status: 'awaiting_approval', gate: { kind: 'implementation' } });
+  await second.end('SIGKILL');
+
+  const third = await startOne();
+  const [gate] = await third.client.listGates(waiting?.id ?? '');
+  if (gate === undefined) throw new Error('Nothing waits any more.');
+  await third.client.decideOpenGate(gate.runId, { decision: 'approve', ...bindingOf('approve', gate) });
+  await expect.poll(async () => (await third.client.getRun(id)).status, soon).toBe('completed');
+  expect(await third.client.getRun(id)).toMatchObject({ progress: { done: 2, total: 2 }, published: { pushed: true } });
+  expect(await children(third.client)).toHaveLength(2);
 });

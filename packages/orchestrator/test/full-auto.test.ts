@@ -183,6 +183,65 @@ it('given a project without tests, the list names the command, and the first fea
   expect(atEnd.notices.join('\n')).toContain('`sh test/all.sh`, which the feature-lister named, checks the features.');
 });
 
+it('given a result that waits for a person, features that do not need it are built meanwhile, and it is merged after the decision', async () => {
+  const onOpening = { label: 'x', type: 'shell', command: 'true', runOptions: { runOn: 'folderOpen' } };
+  const tasks = `${JSON.stringify({ version: '2.0.0', tasks: [onOpening] })}\n`;
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1), feature(2), feature(3, 1)])],
+    implementer: [...all(3, 2), builds(1, { '.vscode/tasks.json': tasks })],
+  });
+  const run = await server.begin();
+  await vi.waitUntil(async () => (await server.changes(run.id)).length > 0, { timeout: 200_000, interval: 300 });
+  // The third one needs the first.
+  expect(await server.changes(run.id)).toEqual(['F002 passes']);
+  expect(await server.payloads(run.id, 'FEATURE_WAITS' as never)).toEqual([
+    { feature: 'F001', reason: expect.stringContaining('A changed file can run code by itself') },
+  ]);
+  const isWaiting = async () => (await server.client.getRun(run.id)).status === 'awaiting_children';
+  await vi.waitUntil(isWaiting, { timeout: 60_000, interval: 300 });
+  const progress = await server.mirror('show', `${run.branch}:${FOLDER}/progress.txt`);
+  expect(progress).toContain('[ ] F001 Sound 1: waits for you: Review the result');
+  const children = (await server.client.listRuns({ parentId: run.id })).items;
+  const waiting = children.find(({ gate }) => gate !== null);
+  await server.decide(waiting?.id ?? '', { decision: 'approve' });
+  const done = await server.ends(run);
+  expect(done.failures).toBeUndefined();
+  expect(await server.changes(run.id)).toEqual(['F002 passes', 'F001 passes', 'F003 passes']);
+  expect(await server.file(run.branch, '.vscode/tasks.json')).toBe(tasks);
+  const log = await server.mirror('log', '--format=%s', run.branch, '--', FOLDER);
+  const lines = log.split('\n').filter((line) => /^(?:F00|Sounds|Features)/.test(line));
+  expect(lines).toEqual([
+    'Sounds: 3 of 3 features pass',
+    'F003: passes',
+    'F001: passes',
+    'F002: passes',
+    'F001: waits for a person',
+    'Features of Sounds',
+  ]);
+});
+
+it('given a feature whose run a person cancels, it is not begun again', async () => {
+  const [first, ...turns] = builds(1).turns;
+  const server = await aFullAuto({
+    'feature-lister': [lists([feature(1), feature(2)])],
+    implementer: [...all(2), { ...builds(1), turns: [{ ...first, delayMs: 60_000 }, ...turns] }],
+  });
+  const run = await server.begin();
+  const atWork = async () =>
+    (await server.client.listRuns({ parentId: run.id })).items.find(
+      ({ currentStage }) => currentStage === 'implementation',
+    );
+  const child = await vi.waitUntil(atWork, { timeout: 100_000, interval: 300 });
+  await server.client.cancelRun(child.id, 'No such sound');
+  const done = await server.ends(run);
+  expect(await server.changes(run.id)).toEqual(['F001 skipped', 'F002 passes']);
+  expect(done.failures).toEqual([
+    expect.stringMatching(
+      /^F001 Sound 1 is skipped: Child run \S+ of workflow 'build' was cancelled by local: No such sound\.$/,
+    ),
+  ]);
+});
+
 it('given features that all pass, the run completes as a success and is merged without a word of a person', async () => {
   const server = await aFullAuto({
     'feature-lister': [lists([feature(2, 1), feature(1)])],

@@ -225,6 +225,18 @@ it('asks a person about open blockers when the rounds are used up, then plans fu
   expect(await server.file(run.branch, `${folder}/bells-plan.md`)).toContain('## Open Blockers');
 });
 
+it('asks a person about a plan whose tasks are never right, and calls it no plan that has settled', async () => {
+  const circle = draft({ tasks: [task('a', { dependencies: ['b'] }), task('b', { dependencies: ['a'] })] });
+  const server = await aPlanServer(() => ({
+    architects: [draft(STRUCTURE), circle, circle, draft(), circle, circle],
+    critics: [...content, ...content],
+  }));
+  const run = await server.plan({ ...short, maxRounds: 2 });
+  await server.event(run.id, 'RESEARCH_TAKEN' as never);
+  const { gate } = await server.until(run, { gate: 'plan_blockers' });
+  expect(gate?.summary).toBe("The plan for 'Bells' has no task after 2 rounds. Take it, plan further or stop?");
+});
+
 it('ends where a person stops it at its open blockers, and leaves report and plan on its branch', async () => {
   const server = await aPlanServer(() => ({
     architects: written,

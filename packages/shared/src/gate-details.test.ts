@@ -21,6 +21,14 @@ it('shows a list of a gate with a line for each item', () => {
   ]);
 });
 
+it('cuts a long item between its words', () => {
+  const words = Array.from({ length: 100 }, (_, index) => `word${index}`);
+  const [line = ''] = detailLines([words.join(' ')]);
+  const [beginning = '', end = ''] = line.split(' … ');
+  expect(line.length).toBeLessThan(310);
+  for (const part of [beginning, end]) for (const word of part.split(' ')) expect(words).toContain(word);
+});
+
 it('offers no merge first while remarks wait, the forge has refused it, or red checks were accepted', () => {
   const info = gateInfoOf(undefined, 'pull_request');
   const decisions = ['approve', 'reject', 'accept', 'close'] as const;

@@ -56,5 +56,9 @@ function textOf(value: JsonValue | undefined): string {
 
 function onOneLine(text: string): string {
   const line = text.trim().split(/\s+/).join(' ');
-  return line.length > LONGEST_PART ? `${line.slice(0, BEGINNING)} … ${line.slice(BEGINNING - LONGEST_PART)}` : line;
+  if (line.length <= LONGEST_PART) return line;
+  // A word that is cut reads as another one; what has no spaces is cut all the same.
+  const beginning = line.slice(0, BEGINNING).replace(/(?<=.{50}) \S{0,50}$/, '');
+  const end = line.slice(BEGINNING - LONGEST_PART).replace(/^\S{0,50} (?=.{50})/, '');
+  return `${beginning} … ${end}`;
 }

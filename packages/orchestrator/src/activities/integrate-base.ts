@@ -10,7 +10,7 @@ import type { RemoteProject } from '../repository/repository.ts';
 import { commitOnBranch } from './commits.ts';
 import { takeMergeTurn } from './merge-turns.ts';
 import { fetchRemote } from './remote.ts';
-import { conflictWithBase, othersOnBranch } from './ways-on.ts';
+import { conflictWithBase, othersOnBranch, withoutBase } from './ways-on.ts';
 import { shareBranch } from './push-branch.ts';
 import type { ActivityTools } from './tools.ts';
 import type { RunHeader } from './types.ts';
@@ -47,7 +47,11 @@ export function integrate(tools: ActivityTools): Activity<IntegrateInput, Integr
       await fetchRemote(tools, context, project);
       const base = await repository.remoteHead(project, input.baseBranch);
       if (base === null)
-        throw new NeedsHuman('remote_unavailable', `The remote has no branch '${input.baseBranch}' any more.`);
+        throw new NeedsHuman(
+          'remote_unavailable',
+          `The remote has no branch '${input.baseBranch}' any more. Push it again and retry, or leave the result as its branch.`,
+          { ways: [withoutBase(input, 'as it is', `${input.baseBranch} was not there.`)] },
+        );
       if (base === input.baseCommit) return { moved: false };
       await assertMovedOn(tools, project, input, base);
       // The base may move once more between two attempts: each of its states is an effect of its own.
@@ -139,6 +143,15 @@ async function assertMovedOn(
   throw new NeedsHuman(
     'merge_conflict',
     `The history of ${input.baseBranch} was rewritten: it no longer contains ${input.baseCommit}, where this run began. Nothing was merged. Cancel the run and start a new one, or restore that commit and retry.`,
+    {
+      ways: [
+        withoutBase(
+          input,
+          `with the commits that ${input.baseBranch} no longer has`,
+          `The history of ${input.baseBranch} was rewritten; this branch has commits that were taken out there.`,
+        ),
+      ],
+    },
   );
 }
 

@@ -59,6 +59,16 @@ export function conflictWithBase(
   );
 }
 
+/**
+ * The base is gone or was rewritten: what was made is kept.
+ * @param pushed what is pushed, in words
+ * @param note for the one who merges the branch
+ */
+export function withoutBase({ branch }: { readonly branch: string }, pushed: string, note: string): WayOn {
+  const text = `Leave it as the branch ${branch}: it is pushed ${pushed}, and the run completes without a merge`;
+  return { way: WAYS.leaveBranch, text, note };
+}
+
 /** Commits on the run's own branch that the run did not make. */
 export function othersOnBranch(branch: string, there: string | null): NeedsHuman {
   // The text names the commit, so that an answer to an older question chooses nothing.

@@ -70,6 +70,20 @@ it('lists child runs below their parents, and one without its parent in the list
   expect(lines[1]).toContain('waiting for its child runs, 1 of 2');
 });
 
+it('names the workflow of a child run where its parent has another one', () => {
+  const parent = aRun({ id: 'plan', workflow: { name: 'full-auto', version: 1 } });
+  const child = (id: string, name: string): RunView => ({
+    ...aRun({ id, originalRequest: 'F001 A bell', workflow: { name, version: 1 } }),
+    parent: { runId: 'plan', key: id, depth: 1 },
+  });
+  const lines = runLines([child('1', 'build'), child('2', 'full-auto'), parent]);
+  expect(lines.map((line) => line.replace(/ {2,}.* {2,}/, ' … '))).toEqual([
+    'plan … Add a login page',
+    '1 … └ build: F001 A bell',
+    '2 … └ F001 A bell',
+  ]);
+});
+
 it('lists child runs that wait for a person first, and more than five completed ones in one line', () => {
   const parent = aRun({ id: 'plan', status: 'awaiting_children' });
   const child = (id: string, given: Partial<RunView>) =>

@@ -59,12 +59,14 @@ export function statusOf(run: RunView, workflow?: WorkflowInfo): string {
  * One run in a list.
  * @param depth how many runs it stands below in the list; 0 is the top
  * @param workflow the workflow of the run; absent: the stage is titled after its name
+ * @param above its parent: the line names the workflow of a run that has another one. Default: it names none
  */
-export function runLine(run: RunView, depth = 0, workflow?: WorkflowInfo): string {
+export function runLine(run: RunView, depth = 0, workflow?: WorkflowInfo, above?: Pick<RunView, 'workflow'>): string {
   const place = depth === 0 ? '' : `${'  '.repeat(depth - 1)}└ `;
   const parent = depth === 0 && run.parent !== undefined ? ` (child run of ${run.parent.runId})` : '';
+  const kind = above === undefined || above.workflow.name === run.workflow.name ? '' : `${run.workflow.name}: `;
   const created = run.createdAt.slice(0, 16).replace('T', ' ');
-  return `${run.id}  ${statusOf(run, workflow).padEnd(40)}  ${created}  ${place}${requestOf(run)}${parent}`;
+  return `${run.id}  ${statusOf(run, workflow).padEnd(40)}  ${created}  ${place}${kind}${requestOf(run)}${parent}`;
 }
 
 /** The request on one line, at most 70 characters. */
@@ -93,7 +95,7 @@ export function runLines(
   const waits = (run: RunView): boolean => run.gate !== null || childrenOf(run).some(waits);
   const isDone = (run: RunView): boolean =>
     run.status === 'completed' && run.failures === undefined && childrenOf(run).every(isDone);
-  const lines = (run: RunView, depth: number): readonly string[] => {
+  const lines = (run: RunView, depth: number, above?: RunView): readonly string[] => {
     const children = childrenOf(run).toSorted(
       (one, other) =>
         Number(waits(other)) - Number(waits(one)) ||
@@ -104,8 +106,8 @@ export function runLines(
     const isFolded = !all && done.length >= FOLDED_FROM;
     const shown = isFolded ? children.filter((child) => !isDone(child)) : children;
     return [
-      runLine(run, depth, workflowOf({ workflows }, run.workflow.name)),
-      ...shown.flatMap((child) => lines(child, depth + 1)),
+      runLine(run, depth, workflowOf({ workflows }, run.workflow.name), above),
+      ...shown.flatMap((child) => lines(child, depth + 1, run)),
       ...(isFolded ? [`${'  '.repeat(depth)}└ ${done.length} completed child runs (--all lists each)`] : []),
     ];
   };

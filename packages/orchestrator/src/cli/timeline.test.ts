@@ -57,6 +57,15 @@ const progress = (fields: Partial<Progress>): Progress => ({
   ...fields,
 });
 
+it('says once that a run completed with failures, also where its workflow says so itself', () => {
+  const completed = (summary: string) =>
+    describeEvent(event('RUN_COMPLETED', { summary, failures: ['F2 is skipped.'] }))?.text;
+  expect(completed('1 of 2 features pass, completed with failures. The branch is pushed')).toBe(
+    'completed with failures: 1 of 2 features pass. The branch is pushed\nF2 is skipped.',
+  );
+  expect(completed('One is left.')).toBe('completed with failures: One is left.\nF2 is skipped.');
+});
+
 describe('describeEvent', () => {
   it('says at the start where engine-owned files are committed, and each commit of them', () => {
     const start = {

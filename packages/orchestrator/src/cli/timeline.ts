@@ -281,13 +281,18 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   RUN_COMPLETED: ({ summary, failures }) =>
     failures === undefined
       ? entry('good', `completed${said(summary)}`)
-      : entry('bad', lines(`completed with failures${said(summary)}`, ...failures)),
+      : entry('bad', lines(`${WITH_FAILURES}${said(withoutTheSame(summary))}`, ...failures)),
   RUN_FAILED: ({ message }) => entry('bad', `failed: ${message}`),
   RUN_CANCELLED: ({ by, reason }) => entry('bad', `cancelled by ${by}${said(reason)}`),
   RUN_MIGRATED: ({ from, to, by, how }) =>
     plain(`migrated from version ${from} of its workflow to ${to} by ${by}: its state was ${how}`),
   RUN_FORKED: ({ from, at }) => plain(`forked from ${from} at event ${at}`),
 };
+
+const WITH_FAILURES = 'completed with failures';
+
+/** A summary of a workflow that says the same of itself. */
+const withoutTheSame = (summary = ''): string => summary.replace(`, ${WITH_FAILURES}.`, '.');
 
 const PAUSES: Readonly<Record<PauseReason, string>> = {
   timeout: 'time limit reached',

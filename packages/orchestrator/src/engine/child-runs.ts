@@ -22,6 +22,7 @@ import { allowedPathFault, MAX_ALLOWED_PATTERNS } from '../artifacts/allowed-fil
 import { slugOf } from '../artifacts/slug.ts';
 import type { Activity, ActivityContext } from '../core/activity.ts';
 import { isFinal } from '../core/advance.ts';
+import { cancelledChildText } from '../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childrenOf } from '../core/child-runs.ts';
 import { ownedFilesOf, type WorkflowDefinition } from '../core/definition.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
@@ -264,7 +265,8 @@ export class ChildRuns {
     const { id, status, workflow, branch, baseCommit, headCommit, codeTree } = view;
     const named = `Child run ${id} of workflow '${workflow.name}'`;
     if (status === 'failed') throw new TerminalFailure(`${named} failed: ${view.failure ?? 'it gave no reason'}`);
-    if (status !== 'completed') throw new TerminalFailure(`${named} was cancelled${await this.#reasonOf(view)}.`);
+    if (status !== 'completed')
+      throw new TerminalFailure(cancelledChildText(id, workflow.name, await this.#reasonOf(view)));
     const { state } = await this.#options.inspect(id);
     const result: ChildResult = {
       runId: id,

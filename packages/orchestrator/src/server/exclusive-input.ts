@@ -1,7 +1,7 @@
 /** Keeps apart runs whose input names the same work: a launch is refused while an unfinished run has the same. */
 import path from 'node:path';
 import { Conflict, InvalidRequest, type JsonObject, type JsonValue, type RunStart } from '@autonomous/shared';
-import type { WorkflowDefinition } from '../core/definition.ts';
+import { ownedFilesOf, type WorkflowDefinition } from '../core/definition.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 
 /** Runs that are read at once. */
@@ -33,7 +33,7 @@ export function exclusiveInputOf(
  */
 export async function refuseTakenInput(
   store: Pick<EventStore, 'listRuns' | 'readHistory'>,
-  definition: Pick<WorkflowDefinition, 'exclusiveInput'>,
+  definition: WorkflowDefinition,
   runId: string,
   { projectId, workflow: { name: workflow }, input, explorationId }: Launched,
 ): Promise<void> {
@@ -43,8 +43,10 @@ export async function refuseTakenInput(
     const page = await store.listRuns({ projectId, workflow, open: true, limit: PAGE, cursor });
     for (const { id, explorationId: of } of page.items) {
       if (id === runId || (explorationId !== undefined && of === explorationId)) continue;
-      const other = exclusiveInputOf(definition, await inputOf(store, id));
-      if (other !== null && isSame(wanted, other)) throw taken(workflow, wanted, id);
+      const theirs = await inputOf(store, id);
+      const other = exclusiveInputOf(definition, theirs);
+      const isTaken = other !== null && (isSame(wanted, other) || haveOneResult(definition, input, theirs));
+      if (isTaken) throw taken(workflow, wanted, id);
     }
     if (page.nextCursor === null) return;
     cursor = page.nextCursor;
@@ -92,6 +94,13 @@ export function refuseSharedInput(
 function isSame(one: ExclusiveInput, other: ExclusiveInput): boolean {
   const names = Object.keys(one);
   return names.length === Object.keys(other).length && names.every((name) => one[name] === other[name]);
+}
+
+/** Runs whose results are files of their own: topics that differ in spelling alone may have the same files. */
+function haveOneResult(definition: WorkflowDefinition, one: JsonObject | undefined, other: JsonObject): boolean {
+  if (definition.ownedFiles === undefined || definition.ownedResults !== 'all') return false;
+  const files = (input: JsonObject | undefined): string => ownedFilesOf(definition, input).join('\n');
+  return files(one) === files(other);
 }
 
 /** `'ai/backlog.md'`, or several values. */

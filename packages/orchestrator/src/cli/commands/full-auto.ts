@@ -61,5 +61,6 @@ async function fullAuto(io: CliIo, topic: string, request: string, options: Full
     },
   });
   const code = exitCodeOf(run, gates);
-  return code === EXIT.notDone && isCutOff ? EXIT.limit : code;
+  const isCancelled = run.status === 'cancelled';
+  return code === EXIT.notDone && isCutOff && !isCancelled ? EXIT.limit : code;
 }

@@ -58,7 +58,7 @@ async function show(
   else {
     const workflows = await client.listWorkflows();
     const lineOf = (run: RunView, depth: number): string =>
-      runLine(run, depth, workflowOf({ workflows }, run.workflow.name));
+      runLine(run, depth, workflowOf({ workflows }, run.workflow.name), found);
     const workflow = workflowOf({ workflows }, found.workflow.name);
     say(io, runPage(found, workflow));
     // A run as it was cannot be decided.

@@ -19,9 +19,9 @@ import { topicSlug } from '../parts/topic-files.ts';
 import { hasTests } from '../parts/evidence.ts';
 import { watchChildren } from '../parts/watch-children.ts';
 import { featureFaults, passing } from './features.ts';
-import { type Compaction, fullAutoFiles, renderFeatureList, renderInit, renderProgress } from './files.ts';
+import { type Compaction, fullAutoFiles, newsOf, renderFeatureList, renderInit, renderProgress } from './files.ts';
 import { type ImplementingState, withImplementing } from './implementing-state.ts';
-import { planPathIn, readPlan } from './plan.ts';
+import { MAX_PLAN_BYTES, planPathIn, readPlan } from './plan.ts';
 import { proveFeature } from './proof.ts';
 import { featureLister } from './roles/feature-lister.ts';
 import { roles } from './roles/index.ts';
@@ -67,7 +67,8 @@ function findPlan(tools: ActivityTools): Of<'readPlan'> {
         const fault = `The project has no plan '${plan}': there is neither such a file nor a folder with one file that ends in -plan.json. Commit the plan and push it, or name another path.`;
         return { path: plan, fault, codeTree };
       }
-      const read = readPlan(path, (await repository.readFile(project, head, path)) ?? '');
+      const files = await repository.readFiles(project, head, [path], MAX_PLAN_BYTES);
+      const read = readPlan(path, files.get(path));
       return { path, fault: read.ok ? null : read.fault, codeTree };
     },
   };
@@ -83,10 +84,11 @@ function listFeatures(tools: ActivityTools): Of<'listFeatures'> {
     async perform(input, context) {
       const { projectId, runId, head, plan, call, request, notes, config } = input;
       const test = hasTests(input) ? (input.test?.command ?? null) : null;
-      const text = (await tools.repository.readFile(await tools.project(projectId, runId), head, plan)) ?? '';
-      const read = readPlan(plan, text);
+      const project = await tools.project(projectId, runId);
+      const files = await tools.repository.readFiles(project, head, [plan], MAX_PLAN_BYTES);
+      const read = readPlan(plan, files.get(plan));
       if (!read.ok) throw new NeedsHuman('agent_failed', read.fault);
-      const { outcome, cost } = await withReadOnlyCheckout(tools, context, input, async (project, work) =>
+      const { outcome, cost } = await withReadOnlyCheckout(tools, context, input, async (_, work) =>
         callAgent(tools, context, {
           role: featureLister,
           input: { call, request, notes: promptNotes(notes), plan: read.text, test },
@@ -143,10 +145,8 @@ function writeFiles(tools: ActivityTools): Of<'writeFiles'> {
         failed: Object.keys(input.skipped).length,
         restoration: [files.features, files.progress],
       };
-      const last = log.at(-1);
-      const message = last === undefined ? `Features of ${topic}` : `${last.feature}: ${last.outcome}`;
       const update = (): OwnedUpdate => ({
-        message: message.slice(0, 200).toWellFormed(),
+        message: newsOf(input).slice(0, 200).toWellFormed(),
         files: {
           ...Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, () => text])),
           [files.state]: (text) => withImplementing(text, state),

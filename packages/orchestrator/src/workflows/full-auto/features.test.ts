@@ -12,7 +12,7 @@ import {
   nextFeature,
   unreachable,
 } from './features.ts';
-import { renderFeatureList, renderInit, renderProgress } from './files.ts';
+import { newsOf, renderFeatureList, renderInit, renderProgress } from './files.ts';
 
 const feature = (id: string, dependencies: readonly string[] = [], passes = false): Feature => ({
   id,
@@ -103,12 +103,13 @@ it('the progress says what became of each feature and of each iteration', () => 
     topic: 'Sounds',
     plan: 'docs/research-sounds/sounds-plan.json',
     features: [feature('A', [], true), feature('B'), feature('C', ['B'])],
-    skipped: { B: 'it failed 1 times. The last time: red' },
+    skipped: { B: 'it failed once: red' },
     log: [
-      { feature: 'A', outcome: 'passes', reason: '' },
-      { feature: 'B', outcome: 'skipped', reason: 'it failed 1 times. The last time: red' },
+      { iteration: 2, feature: 'A', outcome: 'passes', reason: '' },
+      { iteration: 1, feature: 'B', outcome: 'skipped', reason: 'it failed once: red' },
     ],
     compactions: [{ at: '2026-11-25T22:10:00.000Z', run: 'r-7', workflow: 'build' }],
+    waiting: [],
     isOver: true,
   });
   expect(text.split('\n')).toEqual([
@@ -117,17 +118,54 @@ it('the progress says what became of each feature and of each iteration', () => 
     '1 of 3 features pass. Completed with failures.',
     '',
     '[x] A Feature A: passes',
-    '[ ] B Feature B: skipped: it failed 1 times. The last time: red',
+    '[ ] B Feature B: skipped: it failed once: red',
     '[ ] C Feature C: cannot be reached: it depends on B',
     '',
     'Iterations',
-    '1. A passes',
-    '2. B skipped: it failed 1 times. The last time: red',
+    '2. A passes',
+    '1. B skipped: it failed once: red',
     '',
     'Contexts of agents that were compacted',
     '2026-11-25T22:10:00.000Z build, run r-7: its transcript has all until then',
     '',
   ]);
+});
+
+it('the progress names what waits for a person, and each commit of the files its own news', () => {
+  const state = {
+    topic: 'Sounds',
+    plan: 'plan.json',
+    features: [feature('A'), feature('B', [], true), feature('C')],
+    skipped: {},
+    compactions: [],
+    log: [{ iteration: 2, feature: 'B', outcome: 'passes' as const, reason: '' }],
+    waiting: [{ iteration: 1, feature: 'A', why: 'Review the result: A dependency is new' }],
+    isOver: false,
+  };
+  expect(renderProgress(state).split('\n')).toContain(
+    '[ ] A Feature A: waits for you: Review the result: A dependency is new',
+  );
+  const accepted = 'its checks fail, and it was accepted by ada: It is for a demo.';
+  expect(
+    renderProgress({ ...state, log: [{ iteration: 2, feature: 'B', outcome: 'passes', reason: accepted }] }).split(
+      '\n',
+    ),
+  ).toContain(`[x] B Feature B: passes: ${accepted}`);
+  // The output of a command is in it: it has no line of its own.
+  const forged = [{ iteration: 1, feature: 'A', why: 'npm failed\n[x] C Feature C: passes' }];
+  expect(renderProgress({ ...state, waiting: forged }).split('\n')).toContain(
+    '[ ] A Feature A: waits for you: npm failed [x] C Feature C: passes',
+  );
+  expect(newsOf({ ...state, log: [], waiting: [] })).toBe('Features of Sounds');
+  expect(newsOf({ ...state, log: [] })).toBe('A: waits for a person');
+  expect(newsOf(state)).toBe('B: passes');
+  expect(newsOf({ ...state, isOver: true })).toBe('Sounds: 1 of 3 features pass');
+});
+
+it('a feature that waits for a person is not begun again, and nothing that depends on it is', () => {
+  const features = [feature('A'), feature('B', ['A']), feature('C')];
+  expect(nextFeature({ features, skipped: {} }, ['A'])?.id).toBe('C');
+  expect(nextFeature({ features, skipped: {} }, ['A', 'C'])).toBeUndefined();
 });
 
 it('the script of the setup has the command of the project and no other', () => {

@@ -141,12 +141,18 @@ export interface Features {
 export const reasonOf = ({ skipped }: Pick<Features, 'skipped'>, id: string): string | undefined =>
   Object.hasOwn(skipped, id) ? skipped[id] : undefined;
 
-/** The first feature in the order of the list that does not pass and whose dependencies all do; `undefined`: there is none. */
-export function nextFeature({ features, skipped }: Features): Feature | undefined {
+/**
+ * The first feature in the order of the list that does not pass and whose dependencies all do; `undefined`: there is none.
+ * @param waiting ids of features whose results wait for a person
+ */
+export function nextFeature({ features, skipped }: Features, waiting: readonly string[] = []): Feature | undefined {
   const passing = new Set(features.flatMap(({ id, passes }) => (passes ? [id] : [])));
   return features.find(
     ({ id, passes, dependencies }) =>
-      !passes && reasonOf({ skipped }, id) === undefined && dependencies.every((other) => passing.has(other)),
+      !passes &&
+      !waiting.includes(id) &&
+      reasonOf({ skipped }, id) === undefined &&
+      dependencies.every((other) => passing.has(other)),
   );
 }
 

@@ -52,9 +52,11 @@ export function renderInit(setup: string | null): string {
 
 /** One attempt at a feature that has ended. */
 export type Iteration = {
+  /** Counts all attempts of the run, from 1. An attempt that waits for a person may end after later ones. */
+  readonly iteration: number;
   readonly feature: string;
   readonly outcome: 'passes' | 'failed' | 'skipped';
-  /** Empty where the feature passes. */
+  /** Empty where the feature passes by its evidence. */
   readonly reason: string;
 };
 
@@ -70,25 +72,39 @@ export interface Compaction {
 /** Newest ones with a line each: an agent decides how often it compacts. */
 const MOST_COMPACTIONS = 50;
 
-interface Progress extends Features {
+export interface Progress extends Features {
   readonly topic: string;
   readonly plan: string;
   readonly log: readonly Iteration[];
+  /** Attempts that wait for a person, with the words for their gates. */
+  readonly waiting: readonly { readonly iteration: number; readonly feature: string; readonly why: string }[];
   /** Oldest first. */
   readonly compactions: readonly Compaction[];
   /** Nothing more is begun. */
   readonly isOver: boolean;
 }
 
+/** First line of the commit of the files: the latest news in them. */
+export function newsOf({ topic, log, waiting, isOver, ...features }: Omit<Progress, 'plan' | 'compactions'>): string {
+  const last = log.at(-1);
+  const asked = waiting.findLast(({ iteration }) => iteration > (last?.iteration ?? 0));
+  if (isOver) return `${topic}: ${passText(features)}`;
+  if (asked !== undefined) return `${asked.feature}: waits for a person`;
+  return last === undefined ? `Features of ${topic}` : `${last.feature}: ${last.outcome}`;
+}
+
 export function renderProgress(state: Progress): string {
-  const { topic, plan, log, features, isOver, compactions } = state;
+  const { topic, plan, log, features, waiting, isOver, compactions } = state;
   const held = unreachable(state);
   const standing = (feature: Feature): string => {
-    if (feature.passes) return 'passes';
+    const passed = log.findLast((each) => each.feature === feature.id && each.outcome === 'passes')?.reason ?? '';
+    if (feature.passes) return passed === '' ? 'passes' : `passes: ${passed.replaceAll(/\s+/g, ' ')}`;
     const reason = reasonOf(state, feature.id);
     if (reason !== undefined) return `skipped: ${reason}`;
     const by = held.get(feature.id);
     if (by !== undefined) return `cannot be reached: it depends on ${by}`;
+    const asked = waiting.find((attempt) => attempt.feature === feature.id);
+    if (asked !== undefined) return `waits for you: ${asked.why.replaceAll(/\s+/g, ' ')}`;
     return isOver ? 'not begun' : 'to do';
   };
   const lines = [
@@ -98,9 +114,9 @@ export function renderProgress(state: Progress): string {
     '',
     ...features.map((feature) => `${feature.passes ? '[x]' : '[ ]'} ${named(feature)}: ${standing(feature)}`),
     ...(log.length === 0 ? [] : ['', 'Iterations']),
-    ...log.map(({ feature, outcome, reason }, index) => {
+    ...log.map(({ iteration, feature, outcome, reason }) => {
       const [first = ''] = reason.split('\n');
-      return `${index + 1}. ${feature} ${outcome}${first === '' ? '' : `: ${first}`}`;
+      return `${iteration}. ${feature} ${outcome}${first === '' ? '' : `: ${first}`}`;
     }),
     ...(compactions.length === 0 ? [] : ['', 'Contexts of agents that were compacted']),
     ...(compactions.length > MOST_COMPACTIONS ? [`${compactions.length - MOST_COMPACTIONS} earlier ones`] : []),

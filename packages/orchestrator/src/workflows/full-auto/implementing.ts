@@ -4,8 +4,9 @@ import { assign, enqueueActions } from 'xstate';
 import { messageOf } from '../parts/children.ts';
 import { checkInputOf, redText } from '../parts/evidence.ts';
 import { headerOf } from '../parts/run-context.ts';
-import { nextFeature } from './features.ts';
-import { actorOf, failedAt, fullAutoSetup, isAtLimit, shortened } from './setup.ts';
+import type { Rested } from '../parts/watch-children.ts';
+import type { Proved } from './proof.ts';
+import { actorOf, failedAt, fullAutoSetup, nextToStart, openAttempts, withAttempt } from './setup.ts';
 import type { FullAutoContext } from './types.ts';
 
 const mergeInput = (context: FullAutoContext) => ({
@@ -13,6 +14,17 @@ const mergeInput = (context: FullAutoContext) => ({
   head: context.head,
   childId: context.ended?.childId ?? '',
 });
+
+const hasEnded = (context: FullAutoContext): boolean => openAttempts(context).some(({ end }) => end !== null);
+
+/** The result of the attempt under way waits for a person, and nothing else does. */
+const isLeftAside = ({ open }: FullAutoContext, { actor, ofResult }: Rested): boolean =>
+  ofResult === true && open !== null && actorOf(open) === actor;
+
+const keepAccepted = {
+  type: 'keepAccepted',
+  params: ({ event }: { readonly event: { readonly output: Proved } }) => ({ accepted: event.output.accepted }),
+} as const;
 
 const writing = '#full-auto.active.writing' as const;
 
@@ -23,41 +35,55 @@ export const implementing = fullAutoSetup.createStateConfig({
     choosing: {
       always: [
         { guard: ({ context }) => context.ended !== null, target: 'judging' },
+        { guard: ({ context }) => hasEnded(context), target: 'judging', actions: 'takeEnded' },
         { guard: ({ context }) => context.open !== null, target: 'working' },
-        {
-          guard: ({ context }) => nextFeature(context) === undefined || isAtLimit(context),
-          target: writing,
-          actions: assign({ isOver: true }),
-        },
-        { target: 'working', actions: 'startFeature' },
+        { guard: ({ context }) => nextToStart(context) !== undefined, target: 'working', actions: 'startFeature' },
+        { guard: ({ context }) => context.waiting.length > 0, target: 'working' },
+        { target: writing, actions: assign({ isOver: true }) },
       ],
     },
-    /** A child run is under way. One that comes to nothing is stopped; one that a limit or a concern holds up is left waiting. */
+    /**
+     * Child runs are under way. One that comes to nothing is stopped. One whose result waits for a person is left aside; one that a
+     * limit holds up is waited for, since the next one would be held up as well.
+     */
     working: {
-      always: { guard: ({ context }) => context.ended !== null, target: 'judging' },
+      always: { guard: ({ context }) => hasEnded(context), target: 'choosing' },
       invoke: {
         id: 'watchFeature',
         src: 'watchFeature',
         input: ({ context }) => ({
           ...headerOf(context),
-          open: context.open === null ? [] : [{ actor: actorOf(context.open), seen: context.open.waitsAt ?? null }],
+          open: openAttempts(context).map((attempt) => ({ actor: actorOf(attempt), seen: attempt.waitsAt ?? null })),
         }),
-        onDone: {
-          target: 'choosing',
-          actions: enqueueActions(({ enqueue, context, event }) => {
-            const { actor, gate, kind, why } = event.output;
-            const { open } = context;
-            if (open === null || actorOf(open) !== actor) return;
-            if (kind === 'asks') {
-              enqueue.emit({ type: 'FEATURE_WAITS', feature: open.feature, reason: shortened(why) });
-              return enqueue.assign({ open: { ...open, waitsAt: gate } });
-            }
-            // The words of its gate ask a person about a result that there is not.
-            const error = kind === 'untouched' ? 'the agent changed no file' : why;
-            enqueue.assign({ open: null, ended: { ...open, childId: null, error } });
-            enqueue.stopChild(actor);
-          }),
-        },
+        onDone: [
+          {
+            guard: ({ context, event }) => isLeftAside(context, event.output),
+            target: writing,
+            actions: [
+              { type: 'sayWaits', params: ({ event }) => ({ rested: event.output }) },
+              assign(({ context }) => ({
+                open: null,
+                waiting: [...context.waiting, ...(context.open === null ? [] : [context.open])],
+              })),
+            ],
+          },
+          {
+            guard: ({ event }) => event.output.kind === 'asks',
+            target: 'choosing',
+            actions: { type: 'sayWaits', params: ({ event }) => ({ rested: event.output }) },
+          },
+          {
+            target: 'choosing',
+            actions: enqueueActions(({ enqueue, context, event }) => {
+              const { actor, kind, why } = event.output;
+              if (!openAttempts(context).some((attempt) => actorOf(attempt) === actor)) return;
+              // The words of its gate ask a person about a result that there is not.
+              const error = kind === 'untouched' ? 'the agent changed no file' : why;
+              enqueue.assign(withAttempt(context, actor, { end: { childId: null, error } }));
+              enqueue.stopChild(actor);
+            }),
+          },
+        ],
         onError: failedAt('implementation'),
       },
     },
@@ -113,8 +139,9 @@ export const implementing = fullAutoSetup.createStateConfig({
             // The child has evidence for exactly this code.
             guard: ({ context }) => context.integrated?.fastForward === true,
             target: 'moving',
+            actions: keepAccepted,
           },
-          { target: 'checking' },
+          { target: 'checking', actions: keepAccepted },
         ],
         onError: failedAt('implementation'),
       },

@@ -118,6 +118,7 @@ export const filesInput = (context: FullAutoContext): WriteInput => ({
   features: context.features,
   skipped: context.skipped,
   log: context.log,
+  waiting: context.waiting.map(({ iteration, feature, waitsFor: why = '' }) => ({ iteration, feature, why })),
   isOver: context.isOver,
   setup: context.setup,
 });

@@ -40,3 +40,15 @@ it('is found by its path, or by the folder in which it is the only one', () => {
   expect(planPathIn('docs/two', files)).toBeNull();
   expect(planPathIn('docs/none', files)).toBeNull();
 });
+
+it('takes a plan with a byte order mark, and refuses what is no text of its own', () => {
+  expect(readPlan('p.json', `\uFEFF${JSON.stringify(plan)}`)).toMatchObject({ ok: true, tasks: ['T1'] });
+  const faultOf = (file: string | undefined) => {
+    const read = readPlan('p.json', file);
+    return read.ok ? null : read.fault;
+  };
+  expect(faultOf(undefined)).toMatch(/^p\.json is no plan: it is a link, or has more than 1600000 bytes/);
+  expect(faultOf(JSON.stringify(plan).replace('A bell', 'A b\uFFFDll'))).toMatch(
+    /^p\.json is no plan: it is not UTF-8 text/,
+  );
+});

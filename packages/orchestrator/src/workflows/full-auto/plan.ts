@@ -19,6 +19,8 @@ const planSchema = z.looseObject({
 
 /** Characters of a plan as the agent is told it, at most: a longer one would be cut, and tasks be left out. */
 export const LONGEST_PLAN = 200_000;
+/** Bytes of its file, at most. */
+export const MAX_PLAN_BYTES = 8 * LONGEST_PLAN;
 
 export type PlanRead =
   | {
@@ -28,9 +30,17 @@ export type PlanRead =
     }
   | { readonly ok: false; readonly fault: string };
 
-/** @param path named in the fault */
-export function readPlan(path: string, text: string): PlanRead {
+/**
+ * @param path named in the fault
+ * @param file its text; `undefined`: it is no regular file, or has too many bytes
+ */
+export function readPlan(path: string, file: string | undefined): PlanRead {
   const fault = (why: string): PlanRead => ({ ok: false, fault: `${path} is no plan: ${why}` });
+  if (file === undefined)
+    return fault(`it is a link, or has more than ${MAX_PLAN_BYTES} bytes. Name the file itself, or divide the plan.`);
+  if (file.includes('\uFFFD')) return fault('it is not UTF-8 text. Convert it, commit it and push it.');
+  // Editors put a byte order mark before the text.
+  const text = file.replace(/^\uFEFF/, '');
   const tooLong = ({ length }: string): string => `it has ${length} characters, and at most ${LONGEST_PLAN} are taken.`;
   if (text.length > 2 * LONGEST_PLAN) return fault(tooLong(text));
   let json: unknown;

@@ -37,7 +37,16 @@ const changed = (
 ): FullAutoFact => ({ type: 'FEATURE_CHANGED', feature: id, name: `Sound ${id}`, status, iteration, reason });
 
 const aContext = (parts: Partial<FullAutoContext> = {}): JsonObject =>
-  ({ features: [], skipped: {}, open: null, ended: null, isOver: false, ...parts }) as unknown as JsonObject;
+  ({
+    features: [],
+    skipped: {},
+    log: [],
+    open: null,
+    waiting: [],
+    ended: null,
+    isOver: false,
+    ...parts,
+  }) as unknown as JsonObject;
 
 /** Rows of the features as lists of texts. */
 function rows(context: JsonObject, log: readonly WorkflowEvent[], view = aRun()) {
@@ -54,22 +63,23 @@ it('shows of each feature where it stands, and why', () => {
     changed('A', 'started', 1),
     changed('A', 'passes', 1),
     changed('B', 'started', 2),
-    changed('B', 'skipped', 2, 'it failed 1 times. The last time: red'),
+    changed('B', 'skipped', 2, 'it failed once: red'),
     changed('D', 'started', 3),
     changed('D', 'failed', 3, 'the agent changed no file'),
     changed('D', 'started', 4),
   );
   const context = aContext({
     features: FEATURES,
-    skipped: { B: 'it failed 1 times. The last time: red' },
-    open: { feature: 'D', iteration: 4 },
+    skipped: { B: 'it failed once: red' },
+    open: { feature: 'D', iteration: 4, end: null },
+    waiting: [{ feature: 'E', iteration: 5, end: null, waitsFor: 'Review the result: A dependency is new' }],
   });
   expect(rows(context, log)).toEqual([
     ['A Sound A / sounds', 'passes', '1', '–'],
-    ['B Sound B / sounds', 'skipped / it failed 1 times. The last time: red', '1', '–'],
+    ['B Sound B / sounds', 'skipped / it failed once: red', '1', '–'],
     ['C Sound C / sounds', 'cannot be reached / It depends on B, which is skipped.', '–', 'B'],
     ['D Sound D / sounds', 'under way / The last attempt failed: the agent changed no file', '2', '–'],
-    ['E Sound E / sounds', 'to do', '–', '–'],
+    ['E Sound E / sounds', 'under way / Its run asked you: Review the result: A dependency is new', '–', '–'],
   ]);
 });
 

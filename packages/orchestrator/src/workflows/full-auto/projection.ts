@@ -82,6 +82,10 @@ interface Known {
 }
 
 function statusOf(context: FullAutoContext, feature: Feature, { held, reason, isOver }: Known): ProjectedText {
+  const accepted = context.log.findLast(
+    ({ feature: id, outcome }) => id === feature.id && outcome === 'passes',
+  )?.reason;
+  if (feature.passes && accepted) return { text: 'passes', note: shortened(accepted), tone: 'plain' };
   if (feature.passes) return { text: 'passes', tone: 'good' };
   const skipped = reasonOf(context, feature.id);
   if (skipped !== undefined) return { text: 'skipped', note: shortened(skipped), tone: 'bad' };
@@ -89,7 +93,10 @@ function statusOf(context: FullAutoContext, feature: Feature, { held, reason, is
     return { text: 'cannot be reached', note: `It depends on ${held}, which is skipped.`, tone: 'bad' };
   const note = reason === undefined ? {} : { note: `The last attempt failed: ${shortened(reason)}` };
   if (isOver || context.isOver) return { text: 'not begun', tone: 'bad', ...note };
-  if ((context.open ?? context.ended)?.feature === feature.id) return { text: 'under way', ...note };
+  const asked = [context.open, ...context.waiting].find((attempt) => attempt?.feature === feature.id);
+  if (asked?.waitsFor !== undefined)
+    return { text: 'under way', note: `Its run asked you: ${shortened(asked.waitsFor)}` };
+  if ((asked ?? context.ended)?.feature === feature.id) return { text: 'under way', ...note };
   return { text: 'to do', tone: 'quiet', ...note };
 }
 

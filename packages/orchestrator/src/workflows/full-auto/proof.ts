@@ -16,6 +16,8 @@ export type ProveInput = Omit<CheckInput, 'mode' | 'commit'> & {
 export type Proved = {
   /** Why the feature is not proved, for the next attempt; `null`: it is proved. */
   readonly fault: string | null;
+  /** Words of the person who accepted the result although its checks failed; `null`: its checks are green. */
+  readonly accepted: string | null;
 };
 
 /** Files that a fault names. */
@@ -35,21 +37,30 @@ export function proveFeature(tools: ActivityTools): Activity<ProveInput, Proved>
       const project = await tools.project(input.projectId, input.runId);
       const child = await childHead(tools, input.runId, input.childId);
       const { baseCommit, head } = child;
-      if (await isApproved(tools, project, child)) return { fault: null };
+      const accepted = await acceptedBy(tools, child);
+      if (accepted !== null || (await isApproved(tools, project, child))) return { fault: null, accepted };
       const { repository } = tools;
       const changes = await repository.changes(project, baseCommit, head);
       const tests = changes.flatMap(({ path, after }) => (after !== null && isTestPath(path) ? [path] : []));
       // Tests may stand in files of the product, or have names that only their runner knows.
-      if (tests.length === 0) return { fault: (await hasMoreTests(tools, input.childId)) ? null : NO_TEST };
+      if (tests.length === 0) return { fault: (await hasMoreTests(tools, input.childId)) ? null : NO_TEST, accepted };
       const before = await repository.treeOf(project, baseCommit);
       const treeish = await repository.restorePaths(project, before, head, tests);
       const { command } = await runChecks(tools, context, project, { ...input, name: 'proof', treeish });
-      return { fault: command.exitCode === 0 ? withoutFeature(tests) : null };
+      return { fault: command.exitCode === 0 ? withoutFeature(tests) : null, accepted };
     },
   };
 }
 
-/** A person has approved the result, or accepted it with its failures. */
+/** A person has accepted the result with its failures. */
+async function acceptedBy(tools: ActivityTools, { runId }: MergedChild): Promise<string | null> {
+  const decided = (await tools.events(runId)).findLast((event) => isEvent(event, 'FIX_DECIDED'));
+  if (decided === undefined || !isEvent(decided, 'FIX_DECIDED') || decided.payload.decision !== 'accept') return null;
+  const { by, reason = '' } = decided.payload;
+  return reason === '' ? by : `${by}: ${reason}`;
+}
+
+/** A person has approved exactly this result. */
 async function isApproved(
   tools: ActivityTools,
   project: RemoteProject,
@@ -57,11 +68,7 @@ async function isApproved(
 ): Promise<boolean> {
   const codeTree = await tools.repository.codeTree(project, head);
   const events = await tools.events(runId);
-  const decided = events.findLast((event) => isEvent(event, 'FIX_DECIDED'));
-  return (
-    (decided !== undefined && isEvent(decided, 'FIX_DECIDED') && decided.payload.decision === 'accept') ||
-    events.some((event) => isEvent(event, 'APPROVAL_GRANTED') && event.payload.codeTree === codeTree)
-  );
+  return events.some((event) => isEvent(event, 'APPROVAL_GRANTED') && event.payload.codeTree === codeTree);
 }
 
 /** Whether more tests ran on the result than on the commit where its run began. */

@@ -1,7 +1,7 @@
 /** Without a plan: a child run researches the topic and plans, and its documents come into the run's branch. */
-import { assign } from 'xstate';
+import { assign, enqueueActions } from 'xstate';
 import { headerOf } from '../parts/run-context.ts';
-import { failedAt, fullAutoSetup } from './setup.ts';
+import { failedAt, fullAutoSetup, shortened } from './setup.ts';
 import type { FullAutoContext } from './types.ts';
 
 const mergeInput = (context: FullAutoContext) => ({
@@ -34,8 +34,12 @@ export const researching = fullAutoSetup.createStateConfig({
         }),
         onDone: {
           target: 'integrating',
-          actions: assign({
-            research: ({ event }) => ({ childId: event.output.runId, plan: event.output.output.planData }),
+          actions: enqueueActions(({ enqueue, event }) => {
+            const { runId, output } = event.output;
+            enqueue.assign({ research: { childId: runId, plan: output.planData } });
+            if (output.openBlockers.length === 0) return;
+            const open = output.openBlockers.map(({ id, text }) => `${id}: ${shortened(text)}`).join(' ');
+            enqueue.emit({ type: 'NOTICE', message: `The plan was taken with open blockers. ${open}` });
           }),
         },
         onError: failedAt('research'),

@@ -2,9 +2,10 @@
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { OwnedCommitted } from '../../activities/commit-owned-files.ts';
 import type { CheckInput } from '../../activities/types.ts';
+import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { bothEnds, oneChildActions } from '../parts/children.ts';
+import { bothEnds, type ChildEnd, endedActor } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { evidenceActions, hasTests } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
@@ -14,11 +15,19 @@ import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts
 import { publishingActions, publishingGuards, takingInActions } from '../parts/publishing.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import { clockActions } from '../parts/stage-clock.ts';
+import type { Rested } from '../parts/watch-children.ts';
 import { wholeCheckActions } from '../parts/whole-check.ts';
 import type { FullAutoFact } from './events.ts';
 import { failuresOf, type Feature, named, nextFeature, passing, passText } from './features.ts';
 import { fullAutoFiles } from './files.ts';
-import type { FeatureAttempt, FullAutoActivities, FullAutoContext, FullAutoRunInput, PlannedOutput } from './types.ts';
+import type {
+  FeatureAttempt,
+  FullAutoActivities,
+  FullAutoContext,
+  FullAutoRunInput,
+  OpenAttempt,
+  PlannedOutput,
+} from './types.ts';
 
 /** Signals that a full-auto run accepts. */
 export const fullAutoSignals = {
@@ -82,7 +91,6 @@ const withParts = setup({
     ...clockActions<FullAutoContext, FullAutoEvent>(),
     ...evidenceActions<FullAutoContext, FullAutoEvent>(),
     ...notingActions<FullAutoContext, FullAutoEvent>(),
-    ...oneChildActions<FullAutoContext, FullAutoEvent, FeatureAttempt>(actorOf),
     ...ownedFilesActions<FullAutoContext, FullAutoEvent>(),
     ...pausingActions<FullAutoContext, FullAutoEvent>(),
     ...publishingActions<FullAutoContext, FullAutoEvent>(),
@@ -100,6 +108,36 @@ export const isAtLimit = ({ iterations, iterationLimit }: FullAutoContext): bool
 export const featureOf = ({ features }: Pick<FullAutoContext, 'features'>, id: string): Feature | undefined =>
   features.find((feature) => feature.id === id);
 
+/** Attempts that may wait for a person while others go on: each of them is an open child run. */
+const MOST_WAITING = 3;
+
+/** The next feature that can be begun while others may wait; `undefined`: there is none. */
+export function nextToStart(context: FullAutoContext): Feature | undefined {
+  const { waiting, config } = context;
+  if (isAtLimit(context) || waiting.length >= Math.min(MOST_WAITING, config.maxConcurrency)) return undefined;
+  return nextFeature(
+    context,
+    waiting.map(({ feature }) => feature),
+  );
+}
+
+/** Attempts that are not judged yet. */
+export const openAttempts = ({ open, waiting }: Pick<FullAutoContext, 'open' | 'waiting'>): readonly OpenAttempt[] => [
+  ...(open === null ? [] : [open]),
+  ...waiting,
+];
+
+/** The attempt of an actor has changed. */
+export function withAttempt(
+  context: Pick<FullAutoContext, 'open' | 'waiting'>,
+  actor: string,
+  change: Partial<OpenAttempt>,
+): Pick<FullAutoContext, 'open' | 'waiting'> {
+  const changed = (attempt: OpenAttempt): OpenAttempt =>
+    actorOf(attempt) === actor ? { ...attempt, ...change } : attempt;
+  return { open: context.open === null ? null : changed(context.open), waiting: context.waiting.map(changed) };
+}
+
 /** Attempts at a feature that came to nothing. */
 const triedOf = ({ tried }: FullAutoContext, id: string): { readonly attempts: number; readonly hint: string } =>
   (Object.hasOwn(tried, id) ? tried[id] : undefined) ?? { attempts: 0, hint: '' };
@@ -114,15 +152,21 @@ function failed(context: FullAutoContext, why: string): Partial<FullAutoContext>
   const { ended, skipped, tried, log, input } = context;
   if (ended === null) return {};
   const attempts = triedOf(context, ended.feature).attempts + 1;
-  const isLast = attempts >= input.maxAttempts;
+  // A person who cancels an attempt does not want another one.
+  const isUnwanted = isCancelledChild(why);
+  const isLast = isUnwanted || attempts >= input.maxAttempts;
   const [first = ''] = why.split('\n');
-  const reason = isLast ? `it failed ${attempts} times. The last time: ${shortened(first)}` : shortened(first);
+  const times = attempts === 1 ? 'once: ' : `${attempts} times. The last time: `;
+  const reason = isLast && !isUnwanted ? `it failed ${times}${shortened(first)}` : shortened(first);
   return {
     ended: null,
     integrated: null,
     tried: { ...tried, [ended.feature]: { attempts, hint: bothEnds(why) } },
     skipped: isLast ? { ...skipped, [ended.feature]: reason } : skipped,
-    log: [...log, { feature: ended.feature, outcome: isLast ? 'skipped' : 'failed', reason }],
+    log: [
+      ...log,
+      { iteration: ended.iteration, feature: ended.feature, outcome: isLast ? 'skipped' : 'failed', reason },
+    ],
   };
 }
 
@@ -152,10 +196,10 @@ export const fullAutoSetup = withParts.extend({
     }),
     /** Starts the child run of the next feature. */
     startFeature: enqueueActions(({ enqueue, context }) => {
-      const feature = nextFeature(context);
+      const feature = nextToStart(context);
       if (feature === undefined) return;
       const iteration = context.iterations + 1;
-      const attempt: FeatureAttempt = { feature: feature.id, iteration };
+      const attempt: OpenAttempt = { feature: feature.id, iteration, end: null };
       enqueue.spawnChild('feature', { id: actorOf(attempt), input: childRequest(context, feature, iteration) });
       enqueue.assign({ iterations: iteration, open: attempt, ended: null, integrated: null });
       enqueue.emit({
@@ -167,6 +211,34 @@ export const fullAutoSetup = withParts.extend({
         reason: '',
       });
     }),
+    /** A person has to decide at the gate of an attempt. */
+    sayWaits: enqueueActions(({ enqueue, context }, { rested: { actor, gate, why } }: { rested: Rested }) => {
+      const attempt = openAttempts(context).find((each) => actorOf(each) === actor);
+      if (attempt === undefined) return;
+      const reason = shortened(why);
+      enqueue.emit({ type: 'FEATURE_WAITS', feature: attempt.feature, reason });
+      enqueue.assign(withAttempt(context, actor, { waitsAt: gate, waitsFor: reason }));
+    }),
+    /** A child run may end in any state, also while the run is paused. An end that is known stays. */
+    keepChildEnd: assign(({ context }, { type, childId, error }: ChildEnd & { type: string }) => {
+      const actor = endedActor(type);
+      const isOpen = openAttempts(context).some((attempt) => attempt.end === null && actorOf(attempt) === actor);
+      return isOpen ? withAttempt(context, actor, { end: { childId, error } }) : {};
+    }),
+    /** The first attempt that has ended is judged. */
+    takeEnded: assign(({ context }) => {
+      const attempt = openAttempts(context).find(({ end }) => end !== null);
+      if (attempt === undefined) return {};
+      const { end, ...ended } = attempt;
+      if (end === null) return {};
+      return {
+        ended: { ...ended, ...end },
+        accepted: null,
+        open: attempt === context.open ? null : context.open,
+        waiting: context.waiting.filter((other) => other !== attempt),
+      };
+    }),
+    keepAccepted: assign((_, { accepted }: { accepted: string | null }) => ({ accepted })),
     /** The attempt that has ended came to nothing. */
     failFeature: enqueueActions(({ enqueue, context }, { why }: { why: string }) => {
       const { ended } = context;
@@ -185,8 +257,9 @@ export const fullAutoSetup = withParts.extend({
     }),
     /** The server alone sets `passes`: the result has green evidence and is on the run's branch. */
     passFeature: enqueueActions(({ enqueue, context }) => {
-      const { ended } = context;
+      const { ended, accepted } = context;
       if (ended === null) return;
+      const reason = accepted === null ? '' : `its checks fail, and it was accepted by ${shortened(accepted)}`;
       const features = context.features.map((feature) =>
         feature.id === ended.feature ? { ...feature, passes: true } : feature,
       );
@@ -194,7 +267,7 @@ export const fullAutoSetup = withParts.extend({
         features,
         ended: null,
         integrated: null,
-        log: [...context.log, { feature: ended.feature, outcome: 'passes', reason: '' }],
+        log: [...context.log, { iteration: ended.iteration, feature: ended.feature, outcome: 'passes', reason }],
       });
       enqueue.emit({
         type: 'FEATURE_CHANGED',
@@ -202,7 +275,7 @@ export const fullAutoSetup = withParts.extend({
         name: featureOf(context, ended.feature)?.name ?? '',
         status: 'passes',
         iteration: ended.iteration,
-        reason: '',
+        reason,
       });
       enqueue.emit(progress({ features }));
     }),

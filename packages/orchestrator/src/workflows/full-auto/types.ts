@@ -71,6 +71,14 @@ export type FeatureAttempt = {
   readonly iteration: number;
   /** Gate of its child run that a person was told of. Absent: it has not waited. */
   readonly waitsAt?: string;
+  /** Words for that gate. Absent: it has not waited. */
+  readonly waitsFor?: string;
+};
+
+/** An attempt that is not judged yet. */
+export type OpenAttempt = FeatureAttempt & {
+  /** `null`: its child run is under way. */
+  readonly end: ChildEnd | null;
 };
 
 export interface FullAutoContext
@@ -104,10 +112,14 @@ export interface FullAutoContext
   /** Reasons, by feature. */
   readonly skipped: Readonly<Record<string, string>>;
   readonly log: readonly Iteration[];
-  /** The attempt under way. */
-  readonly open: FeatureAttempt | null;
+  /** The attempt that the loop is at. */
+  readonly open: OpenAttempt | null;
+  /** Attempts whose results wait for a person, oldest first; features that do not need them go on meanwhile. */
+  readonly waiting: readonly OpenAttempt[];
   /** The attempt that has ended and is not judged yet. */
   readonly ended: (FeatureAttempt & ChildEnd) | null;
+  /** Words of the person who accepted its result although its checks failed; `null`: its checks are green, or it is not judged yet. */
+  readonly accepted: string | null;
   /** Merge of its result with the run's branch, once that is known. */
   readonly integrated: ChildIntegrated | null;
   /** Nothing more is begun. */
@@ -125,6 +137,8 @@ export interface FullAutoContext
 export type PlannedOutput = {
   /** Path of the plan as JSON. */
   readonly planData: string;
+  /** Blockers that were open when a person took the plan. */
+  readonly openBlockers: readonly { readonly id: string; readonly text: string }[];
 };
 
 export type ListInput = RunHeader & {
@@ -145,6 +159,8 @@ export type WriteInput = CommitOwnedInput & {
   readonly features: readonly Feature[];
   readonly skipped: Readonly<Record<string, string>>;
   readonly log: readonly Iteration[];
+  /** Attempts that wait for a person, with the words for their gates. */
+  readonly waiting: readonly { readonly iteration: number; readonly feature: string; readonly why: string }[];
   readonly isOver: boolean;
   readonly setup: ProjectCommand | null;
 };

@@ -126,6 +126,15 @@ describe('planTransition', () => {
     expect(plan(rounds)).toEqual(round === null ? GOES_ON : { kind: 'ends', why: 'stable', round });
   });
 
+  it('settles no plan without a task, however little it changes', () => {
+    const round = { planHash: 'a', blockers: [], failed: false };
+    const empty = { ...round, withoutTasks: true };
+    expect(planTransition([empty, empty, empty, empty])).toEqual(GOES_ON);
+    expect(planTransition([empty, empty, { ...round, planHash: 'b' }, { ...round, planHash: 'b' }])).toEqual(GOES_ON);
+    expect(planTransition([empty, round, round])).toMatchObject({ why: 'stable', round: 3 });
+    expect(planTransition([empty, empty], null, { ...PLAN_LIMITS, ceiling: 2 })).toMatchObject({ why: 'ceiling' });
+  });
+
   it('stops at the ceiling with the blockers that are open', () => {
     const limits = { ...PLAN_LIMITS, ceiling: 3 };
     expect(plan('a!,b,b!', null, limits)).toEqual({ kind: 'ends', why: 'ceiling', round: 3, blockers: ['B3'] });

@@ -53,6 +53,8 @@ export interface PlanRound {
   readonly blockers: readonly string[];
   /** True when every critic of the round failed, so that nobody looked for blockers. */
   readonly failed: boolean;
+  /** The plan has no task yet, so that there is nothing that could be settled. Absent: it has one. */
+  readonly withoutTasks?: boolean;
 }
 
 export interface PlanLimits {
@@ -72,8 +74,8 @@ export type PlanTransition =
   | { readonly kind: 'ends'; readonly why: 'ceiling'; readonly round: number; readonly blockers: readonly string[] };
 
 /**
- * The first round after which planning ends. A round is settled when it has no open blocker and ends with the plan hash of the
- * round before it; the first round compares with `hashBefore`. A failed round is not settled. It interrupts the settled rounds
+ * The first round after which planning ends. A round is settled when its plan has tasks and no open blocker, and ends with the plan
+ * hash of the round before it; the first round compares with `hashBefore`. A failed round is not settled. It interrupts the settled rounds
  * before it only when it changed the plan.
  * @param history all rounds so far, oldest first
  * @param hashBefore digest of the plan before the first round; `null` when there was no plan
@@ -90,7 +92,7 @@ export function planTransition(
     const unchanged = round.planHash === before;
     before = round.planHash;
     if (!round.failed) blockers = round.blockers;
-    if (!unchanged || (!round.failed && round.blockers.length > 0)) settled = 0;
+    if (!unchanged || round.withoutTasks === true || (!round.failed && round.blockers.length > 0)) settled = 0;
     else if (!round.failed) settled += 1;
     if (settled >= Math.max(1, limits.stableRounds)) return { kind: 'ends', why: 'stable', round: index + 1 };
     if (index + 1 >= Math.max(1, limits.ceiling)) return { kind: 'ends', why: 'ceiling', round: index + 1, blockers };

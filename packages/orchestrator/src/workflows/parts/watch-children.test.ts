@@ -50,6 +50,24 @@ it('tells an attempt that nobody looks after by what it came to: a failure of it
   expect(kindAt({ kind: 'implementation' })).toBe('asks');
 });
 
+it('tells a question about one result, beside which others go on, from one that concerns them all', () => {
+  const restAt = (gate: Partial<Gate>, trustMode: RunView['config']['trustMode'] = auto) =>
+    restedAt(waitingAt(gate, trustMode), { nobodyAnswers: true });
+  const concerns = [{ kind: 'runs_code' as const, title: 'A dependency is new', items: [], hash: 'h' }];
+  expect(restAt({ kind: 'implementation', concerns })).toMatchObject({
+    kind: 'asks',
+    ofResult: true,
+    why: 'Look.: A dependency is new',
+  });
+  // With `--review` a person wants to see each result before the next one.
+  expect(restAt({ kind: 'implementation' }, { ...auto, implementation: 'manual' })).not.toHaveProperty('ofResult');
+  for (const reason of ['review_needed', 'secret_found'] as const)
+    expect(restAt({ kind: 'pause', reason })).toHaveProperty('ofResult', true);
+  // An install step that fails on what is merged already would hold up each of them.
+  for (const reason of ['budget', 'setup_failed', 'model_unavailable', 'held', 'poisoned'] as const)
+    expect(restAt({ kind: 'pause', reason })).not.toHaveProperty('ofResult');
+});
+
 it('resolves with an attempt that waits at a gate that nobody was told of', async () => {
   const children: RunView[] = [{ ...waitingAt({}), gate: null }];
   const watch = watchChildren({ childRuns: async () => children });

@@ -17,6 +17,8 @@ export type Rested = {
   /** `asks`: a person has to decide there. The others: the attempt has come to nothing. */
   readonly kind: 'asks' | 'unfinished' | 'untouched';
   readonly why: string;
+  /** The question is about the result of this attempt alone, so that others can go on meanwhile. Absent: it may concern them all. */
+  readonly ofResult?: true;
 };
 
 const BETWEEN_LOOKS_MS = 1_000;
@@ -64,7 +66,15 @@ export function restedAt(
   const isUnchanged = gate.concerns?.some(({ kind }) => kind === 'no_change') === true;
   if (gate.kind === 'implementation' && isUnchanged && isTrusted('implementation'))
     return { ...rest, kind: 'untouched' };
-  return { ...rest, kind: 'asks' };
+  return { ...rest, kind: 'asks', ...(nobodyAnswers && isOfResult(gate, isTrusted) ? { ofResult: true } : {}) };
+}
+
+/** Reasons of a pause that lie in the result of the attempt. */
+const OF_RESULT: ReadonlySet<string | undefined> = new Set(['review_needed', 'secret_found']);
+
+/** A trusted result waits for its concerns alone. */
+function isOfResult({ kind, reason }: Gate, isTrusted: (mode: string) => boolean): boolean {
+  return (kind === 'implementation' && isTrusted('implementation')) || (kind === 'pause' && OF_RESULT.has(reason));
 }
 
 /** Reasons of a pause that another attempt may do without: the agent came to no result, ran in circles, or ran out of time. */
@@ -75,9 +85,11 @@ function isOfAttempt({ kind, reason }: Gate): boolean {
   return kind === 'clarification' || kind === 'escalation' || (kind === 'pause' && OF_ATTEMPT.has(reason));
 }
 
-function whyOf({ summary, question, details }: Gate): string {
+function whyOf({ summary, question, details, concerns = [] }: Gate): string {
   const { feedback } = details;
-  return [question?.question ?? summary, typeof feedback === 'string' ? feedback : '']
+  const titles = concerns.map(({ title }) => title).join('; ');
+  const asked = question?.question ?? summary;
+  return [titles === '' ? asked : `${asked}: ${titles}`, typeof feedback === 'string' ? feedback : '']
     .filter((part) => part !== '')
     .join('\n');
 }

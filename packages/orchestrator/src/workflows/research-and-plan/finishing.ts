@@ -21,9 +21,15 @@ export const awaitingBlockers = planSetup.createStateConfig({
     stage: 'planning',
     kind: 'plan_blockers',
     decisions: ['approve', 'reject', 'close'],
-    summary: ({ input, issues, rounds }) => {
+    summary: ({ input, issues, plan, rounds }) => {
       const open = blockersOf(issues).length;
-      const state = open === 0 ? 'still changed in its last rounds' : `has ${counted(open, 'open blocker')}`;
+      const blocked = open === 0 ? 'still changed in its last rounds' : `has ${counted(open, 'open blocker')}`;
+      const state =
+        plan.tasks.length > 0
+          ? blocked
+          : open === 0
+            ? 'has no task'
+            : `has no task and ${counted(open, 'open blocker')}`;
       return `The plan for '${input.topic}' ${state} after ${counted(rounds.length, 'round')}. Take it, plan further or stop?`;
     },
     shows: shownPlan,

@@ -151,6 +151,7 @@ export const planSetup = agentSetup.extend({
         planHash: planHashOf(plan),
         blockers: blockersOf(issues).map(({ id }) => id),
         failed: Object.keys(reviews).length === 0,
+        ...(plan.tasks.length === 0 ? { withoutTasks: true as const } : {}),
       };
       const rounds = [...context.rounds, summary];
       const ends = endAfter(rounds, context);

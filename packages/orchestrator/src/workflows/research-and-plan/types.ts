@@ -120,6 +120,8 @@ export type PlanRoundSummary = {
   readonly blockers: readonly string[];
   /** Every critic came to nothing. */
   readonly failed: boolean;
+  /** Absent: the plan has tasks. */
+  readonly withoutTasks?: true;
 };
 
 /** The planning ends after this round, and why. */

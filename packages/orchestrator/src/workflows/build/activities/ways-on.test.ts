@@ -122,6 +122,24 @@ it('a protected base names the refusal, and the branch may be left as it is', as
   expect(git(fixture.remote, 'rev-parse', 'main')).toBe(before);
 });
 
+it('a base that was rewritten, or is gone, leaves the branch as a way to keep the result', async () => {
+  const run = await aRun({ 'src/mine.js': 'mine\n' });
+  const start = git(fixture.remote, 'rev-parse', 'main').trim();
+  const other = git(fixture.remote, 'commit-tree', `${start}^{tree}`, '-m', 'Another history').trim();
+  git(fixture.remote, 'update-ref', 'refs/heads/main', other);
+  expect(await failureOf(perform(integrate, publishing(run), 'integrate'))).toEqual({
+    reason: 'merge_conflict',
+    message: expect.stringContaining('The history of main was rewritten'),
+    ways: [WAYS.leaveBranch],
+  });
+  git(fixture.remote, 'update-ref', '-d', 'refs/heads/main');
+  expect(await failureOf(perform(integrate, publishing(run), 'integrate'))).toEqual({
+    reason: 'remote_unavailable',
+    message: expect.stringContaining("no branch 'main' any more"),
+    ways: [WAYS.leaveBranch],
+  });
+});
+
 describe('a conflict with the base', () => {
   const conflicted = async (): Promise<Run> => {
     const run = await aRun({ 'src/cart.js': 'export const total = 10;\n', 'src/mine.js': 'mine\n' });

@@ -68,7 +68,7 @@ const prepared = (change: object = {}, input: JsonObject = {}, more: JsonObject 
 const researched = (): DrivenRun =>
   prepared({}, { plan: null }).ended('research-and-plan', {
     ...child(0),
-    output: { planData: 'docs/research-sounds/sounds-plan.json' },
+    output: { planData: 'docs/research-sounds/sounds-plan.json', openBlockers: [] },
   });
 const planned = (run: DrivenRun): DrivenRun =>
   run.ended('readPlan', { path: 'docs/research-sounds/sounds-plan.json', fault: null, codeTree: 't-before' });
@@ -86,6 +86,8 @@ const begun = (
   input: JsonObject = {},
   more: JsonObject = {},
 ): DrivenRun => written(listed(planned(prepared(change, input, more)), features));
+/** Two features that do not need each other. */
+const twoBegun = (): DrivenRun => begun([feature('F1'), feature('F2')]);
 const child = (iteration: number): JsonObject => ({
   runId: `child-${iteration}`,
   status: 'completed',
@@ -97,7 +99,8 @@ const child = (iteration: number): JsonObject => ({
 });
 const integrated = (fastForward = true): JsonObject => ({ commit: 'c-merge', codeTree: 't-merged', fastForward });
 const moved: JsonObject = { commit: 'c-moved', codeTree: 't-merged' };
-const proved = (run: DrivenRun, fault: string | null = null): DrivenRun => run.ended('proveFeature', { fault });
+const proved = (run: DrivenRun, fault: string | null = null, accepted: string | null = null): DrivenRun =>
+  run.ended('proveFeature', { fault, accepted });
 const passed = (run: DrivenRun, iteration = 1): DrivenRun => {
   const codeTree = iteration === 1 ? 't-merged' : `t-merged-${iteration}`;
   proved(run.ended(`feature-${iteration}`, child(iteration)).ended('integrateChild', { ...integrated(), codeTree }));
@@ -107,11 +110,12 @@ const failed = (run: DrivenRun, iteration = 1): DrivenRun =>
   written(run.fail(`feature-${iteration}`, 'agent_failed', 'Child run was cancelled.'), `c-failed-${iteration}`);
 /** Nothing is left: the files say so. */
 const over = (run: DrivenRun): DrivenRun => written(run, 'c-over');
-const rested = (kind: 'asks' | 'unfinished' | 'untouched', iteration = 1): JsonObject => ({
+const rested = (kind: 'asks' | 'unfinished' | 'untouched', iteration = 1, more: JsonObject = {}): JsonObject => ({
   actor: `feature-${iteration}`,
   gate: `child-${iteration}.9`,
   kind,
   why: 'Two tests fail.',
+  ...more,
 });
 const checked = (mode: 'as_is' | 'base_tests', isGreen = true): JsonValue => ({
   mode,
@@ -230,6 +234,51 @@ export const scenarios: Scenarios = {
   'an attempt that changed nothing': () => written(begun().ended('watchFeature', rested('untouched'))),
   'an attempt waits for a person, then it passes': () =>
     pushed(verified(over(passed(begun().ended('watchFeature', rested('asks')))))),
+  'a result waits for a person while the next feature is built, and is merged after it': () =>
+    pushed(
+      verified(
+        over(
+          passed(
+            passed(written(twoBegun().ended('watchFeature', rested('asks', 1, { ofResult: true })), 'c-waits'), 2),
+            1,
+          ),
+        ),
+      ),
+    ),
+  'a result that waits is stopped, and tried again': () =>
+    passed(
+      written(
+        passed(written(twoBegun().ended('watchFeature', rested('asks', 1, { ofResult: true })), 'c-waits'), 2).ended(
+          'watchFeature',
+          rested('unfinished'),
+        ),
+        'c-failed',
+      ),
+      3,
+    ),
+  'an attempt that a person cancels is the last one': () =>
+    passed(
+      written(
+        twoBegun().fail('feature-1', 'agent_failed', "Child run child-1 of workflow 'build' was cancelled by ada: No."),
+      ),
+      2,
+    ),
+  'a person accepts a result whose checks fail': () =>
+    written(
+      proved(
+        begun().ended('feature-1', child(1)).ended('integrateChild', integrated()),
+        null,
+        'ada: It is for a demo.',
+      ).ended('mergeChild', moved),
+    ),
+  'a plan with open blockers': () =>
+    prepared({}, { plan: null }).ended('research-and-plan', {
+      ...child(0),
+      output: {
+        planData: 'docs/research-sounds/sounds-plan.json',
+        openBlockers: [{ id: 'I1', text: 'It is too loud.' }],
+      },
+    }),
   'a result that changes nothing': () =>
     written(
       begun()
