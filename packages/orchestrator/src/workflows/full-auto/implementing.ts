@@ -34,7 +34,6 @@ export const implementing = fullAutoSetup.createStateConfig({
   states: {
     choosing: {
       always: [
-        { guard: ({ context }) => context.ended !== null, target: 'judging' },
         { guard: ({ context }) => hasEnded(context), target: 'judging', actions: 'takeEnded' },
         { guard: ({ context }) => context.open !== null, target: 'working' },
         { guard: ({ context }) => nextToStart(context) !== undefined, target: 'working', actions: 'startFeature' },
