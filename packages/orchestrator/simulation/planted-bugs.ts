@@ -386,9 +386,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'any-end-of-a-child-is-good',
     what: 'A child that was cancelled is told as completed.',
     caughtBy: ['children'],
-    source: [
-      { file: CHILDREN, find: "    if (status !== 'completed') throw", replace: "    if (status === 'paused') throw" },
-    ],
+    source: [{ file: CHILDREN, find: "    if (status !== 'completed')\n", replace: "    if (status === 'paused')\n" }],
   },
   {
     name: 'child-of-an-attempt',
