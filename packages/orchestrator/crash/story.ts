@@ -152,13 +152,22 @@ function chainOf({ step }: RecordedLine, count: Count) {
 
 /** A PDF holds the time at which it was made: that it is there is compared, and not its content. */
 function linesOf(file: string, text: string, counts: ReadonlyMap<string, Count>): readonly string[] {
-  return file.endsWith('.pdf') ? ['a PDF'] : withoutBooks(file, text.trimEnd().split('\n'), counts);
+  if (file.endsWith('.pdf')) return ['a PDF'];
+  // Its lines are told one by one.
+  const told = text.replace(METRICS, '$10$20$30');
+  return withoutBooks(file, told.trimEnd().split('\n'), counts);
 }
+
+/** Branches of engine-owned files end in the event that made them, and follow each other as these do. */
+const inOrder = (branch: string): string =>
+  branch.replace(/(?<=^autonomous-owned\/.*-)\d+(?=-\w+$)/, (sequence) => sequence.padStart(9, '0'));
 
 function tellRepository(title: string, state: RepositoryState, counts: ReadonlyMap<string, Count>): readonly string[] {
   // The record last, whatever letter the id of a run begins with.
   const isRecord = (branch: string): number => (branch === RECORD_BRANCH ? 1 : 0);
-  const branches = [...state.branches.keys()].toSorted().toSorted((a, b) => isRecord(a) - isRecord(b));
+  const branches = [...state.branches.keys()]
+    .toSorted((a, b) => (inOrder(a) < inOrder(b) ? -1 : 1))
+    .toSorted((a, b) => isRecord(a) - isRecord(b));
   return branches.flatMap((branch) => {
     const where = `${title}: ${branch}`;
     const history = state.historyOf(branch);
@@ -273,7 +282,7 @@ function namer(
     runs.reduce(
       (named, { view: { id } }) =>
         named.replace(
-          new RegExp(`${id}(/owned/|[/.])(\\d+)\\b`, 'g'),
+          new RegExp(`${id}(/owned/|[/.]|-(?=\\d+-))(\\d+)\\b`, 'g'),
           (_whole, separator: string, sequence: string) => {
             return `${id}${separator}${counts.get(id)?.(Number(sequence)) ?? sequence}`;
           },
@@ -289,7 +298,6 @@ function namer(
       .replace(TIME, '<time>')
       .replace(MINUTE, '<minute>')
       .replace(DAY, '<day>')
-      .replace(METRICS, '$10$20$30')
       .replace(UNDER_WAY, '')
       .replace(DURATION, '$10')
       .replace(SECONDS, '| 0.0 |')
