@@ -3,9 +3,14 @@
  * anything, and Mermaid's parsers take minutes over some of it. A worker that exceeds a limit is ended and replaced.
  */
 import { Worker } from 'node:worker_threads';
-import { extractConstraints, type ParsedConstraints, type ParsedDiagram } from '@autonomous/shared/diagram';
+import {
+  explainParserError,
+  extractConstraints,
+  type ParsedConstraints,
+  type ParsedDiagram,
+  type ParserComplaint,
+} from '@autonomous/shared/diagram';
 import { type DiagramSource, findDiagrams } from './diagram-fences.ts';
-import { explainParserError } from './mermaid-fault.ts';
 import type { WorkerReply, WorkerRequest } from './mermaid-worker.ts';
 
 export type ParsedPlan =
@@ -178,11 +183,7 @@ function ask(worker: Worker, request: WorkerRequest | null, maxMs: number): Prom
   });
 }
 
-function refusal(
-  diagram: number,
-  source: DiagramSource,
-  complaint: Parameters<typeof explainParserError>[1],
-): ParsedPlan {
+function refusal(diagram: number, source: DiagramSource, complaint: ParserComplaint): ParsedPlan {
   const fault = explainParserError(source.text, complaint);
   const line = fault.line === null ? null : source.firstLine + fault.line - 1;
   const place =

@@ -12,7 +12,7 @@ describe('A document', () => {
       '---\ntitle: x\n---\n# Plan\n\n```mermaid\nflowchart TD\n  A --> B\n```\n\nThen *this*.\n\n```ts\nlet a;\n```\n';
     expect(blocksOf(text)).toEqual([
       { kind: 'text', html: '<h1>Plan</h1>\n' },
-      { kind: 'diagram', source: 'flowchart TD\n  A --> B\n' },
+      { kind: 'diagram', source: 'flowchart TD\n  A --> B\n', number: 1 },
       { kind: 'text', html: expect.stringContaining('<em>this</em>') },
     ]);
     expect(htmlOf(text)).toContain('<code class="language-ts">let a;');

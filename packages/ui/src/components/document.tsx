@@ -58,13 +58,15 @@ markdown.core.ruler.before('inline', 'long-paragraphs', ({ tokens }) => {
 
 export type Block =
   | { readonly kind: 'text'; readonly html: string }
-  | { readonly kind: 'diagram'; readonly source: string };
+  /** `number` counts the document's diagrams from 1, as the server does where it names one. */
+  | { readonly kind: 'diagram'; readonly source: string; readonly number: number };
 
 /** Parts of a document, in its order. The HTML is safe to show: it holds what Markdown makes of text and no more. */
 export function blocksOf(text: string): readonly Block[] {
   const body = text.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, '');
   const blocks: Block[] = [];
   let pending: ReturnType<typeof markdown.parse> = [];
+  let diagrams = 0;
   const flush = (): void => {
     if (pending.length > 0)
       blocks.push({ kind: 'text', html: showHidden(markdown.renderer.render(pending, markdown.options, {})) });
@@ -73,7 +75,7 @@ export function blocksOf(text: string): readonly Block[] {
   for (const token of markdown.parse(body, {})) {
     if (token.type === 'fence' && token.level === 0 && /^mermaid\b/.test(token.info.trim())) {
       flush();
-      blocks.push({ kind: 'diagram', source: token.content });
+      blocks.push({ kind: 'diagram', source: token.content, number: (diagrams += 1) });
     } else {
       pending.push(token);
     }
@@ -89,7 +91,7 @@ export function Document({ text, title }: { readonly text: string; readonly titl
     <article className="document" onClick={showImage}>
       {blocks.map((block, index) =>
         block.kind === 'diagram' ? (
-          <Diagram key={index} source={block.source} title={`${title}, diagram`} marksOf={marksOf} />
+          <Diagram key={index} source={block.source} title={`${title}, diagram ${block.number}`} marksOf={marksOf} />
         ) : (
           <div key={index} dangerouslySetInnerHTML={{ __html: block.html }} />
         ),
