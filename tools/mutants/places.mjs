@@ -20,7 +20,7 @@ export const GROUPS = {
         'in-source-tests,allowed-files,self-running*}',
       'the guard before every handler': 'server/guard',
       'decisions of people':
-        '{server/{gate-decisions,decision-signal},engine/{shown-gate,signal-admission,run-admission}}',
+        '{server/{gate-decisions,decision-signal},engine/**/{shown-gate,signal-admission,run-admission}}',
     },
   },
   engine: {
