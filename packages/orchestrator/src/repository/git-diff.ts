@@ -6,7 +6,7 @@
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { FileChange, RunDiff } from '@autonomous/shared';
 import { type RawFile, readPatch } from '@autonomous/shared/presentation';
-import { ownedPaths } from '../artifacts/owned-files.ts';
+import { ownedPaths } from '../documents/owned-files.ts';
 import { changeWarnings } from './change-warnings.ts';
 import { type GitPlace, runGit, splitNul } from './git.ts';
 import { readBlobs } from './git-outgoing.ts';
