@@ -6,8 +6,6 @@
 
 import type { ConstraintFinding } from './run.ts';
 
-export { complaintOf, explainParserError, type ParserComplaint } from './mermaid-fault.ts';
-
 export interface DiagramNode {
   readonly id: string;
   /** Plain text on one line: markup removed, entities decoded. Still hostile: escape it wherever it is shown. */

@@ -5,6 +5,7 @@ export { clippedPath, foreseenConflictText, foreseenConflictsBrief } from './for
 export * from './gate-details.ts';
 export * from './look-alikes.ts';
 export { branchConflictOf, conflictCommands } from './merge-conflict.ts';
+export * from './mermaid-fault.ts';
 export * from './patch.ts';
 export { pulseOf, pulseText, withPulse, withoutPulse } from './pulse.ts';
 export * from './reordered-lines.ts';

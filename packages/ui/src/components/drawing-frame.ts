@@ -2,7 +2,8 @@
  * The program of the frame that diagrams are drawn in: Mermaid, and nothing of ours that would matter if a diagram got the
  * better of it. It is built into one text and handed to the frame; see drawing.ts.
  */
-import { complaintOf, explainParserError, readDiagram } from '@autonomous/shared/diagram';
+import { readDiagram } from '@autonomous/shared/diagram';
+import { complaintOf, explainParserError } from '@autonomous/shared/presentation';
 import mermaid from 'mermaid';
 import type { DrawingReply, DrawingRequest } from './drawing.ts';
 

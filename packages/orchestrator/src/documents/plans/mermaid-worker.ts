@@ -5,7 +5,8 @@
 import { parentPort } from 'node:worker_threads';
 import { parseHTML } from 'linkedom';
 import type { MermaidConfig } from 'mermaid';
-import { complaintOf, type DiagramGraph, type ParserComplaint, readDiagram } from '@autonomous/shared/diagram';
+import { type DiagramGraph, readDiagram } from '@autonomous/shared/diagram';
+import { complaintOf, type ParserComplaint } from '@autonomous/shared/presentation';
 
 export interface WorkerRequest {
   readonly id: number;

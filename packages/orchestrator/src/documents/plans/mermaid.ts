@@ -3,13 +3,8 @@
  * anything, and Mermaid's parsers take minutes over some of it. A worker that exceeds a limit is ended and replaced.
  */
 import { Worker } from 'node:worker_threads';
-import {
-  explainParserError,
-  extractConstraints,
-  type ParsedConstraints,
-  type ParsedDiagram,
-  type ParserComplaint,
-} from '@autonomous/shared/diagram';
+import { extractConstraints, type ParsedConstraints, type ParsedDiagram } from '@autonomous/shared/diagram';
+import { explainParserError, type ParserComplaint } from '@autonomous/shared/presentation';
 import { type DiagramSource, findDiagrams } from './diagram-fences.ts';
 import type { WorkerReply, WorkerRequest } from './mermaid-worker.ts';
 
