@@ -10,7 +10,7 @@ import {
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { ApiError, type Client, createClient } from '@autonomous/shared/client';
-import { type ServerProcess, startServerProcess } from '../test/server-process.fixture.ts';
+import { type ServerProcess, startServerProcess } from '../test/fixtures/server-process.fixture.ts';
 import { type LedgerLine, readLedger } from './ledger.ts';
 import type { OutsideMove } from './outside-moves.ts';
 import type { Scenario } from './scenario.ts';

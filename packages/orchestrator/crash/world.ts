@@ -1,7 +1,7 @@
 /** World that outlives the servers of a point: the remote, the forge, the models, and the decisions of people so far. */
 import type { Script } from '../src/models/script.ts';
 import { anArticle, type LocalSite, respond, startLocalSite } from '../src/web-pages/local-web.fixture.ts';
-import { type Asked, startScriptedProvider } from '../test/scripted-provider.fixture.ts';
+import { type Asked, startScriptedProvider } from '../test/fixtures/scripted-provider.fixture.ts';
 import { openForge, type PointForge } from './forge.ts';
 import { commitAsColleague, makePlace, type Place } from './place.ts';
 import { type Scenario, WEB } from './scenario.ts';
