@@ -29,7 +29,10 @@ function watched(command: readonly [string, ...string[]], files: Files, packages
   }
   for (const name of packages) {
     mkdirSync(path.join(folder, 'node_modules'), { recursive: true });
-    symlinkSync(path.join(import.meta.dirname, '../../../../node_modules', name), path.join(folder, 'node_modules', name));
+    symlinkSync(
+      path.join(import.meta.dirname, '../../../../node_modules', name),
+      path.join(folder, 'node_modules', name),
+    );
   }
   const report = path.join(folder, 'report');
   const { PATH = '' } = process.env;

@@ -40,7 +40,7 @@ it('a run that blocks the event loop is named in the log, its process is ended, 
   const launched = await launch(first.client, 'blocks').catch(() => null);
   expect((await first.server.ended).signal).toBe('SIGKILL');
   expect(first.server.log()).toContain('The event loop has been blocked for 2 s.');
-  expect(first.server.log()).toMatch(/"runId":"[^"]+","activity":"work".*"where":"backtrack \(hostile-work/);
+  expect(first.server.log()).toMatch(/"runId":"[^"]+","activity":"work".*"where":"backtrack \(work.fixture/);
 
   const { server, client } = await start();
   const [run] = (await client.listRuns({})).items;

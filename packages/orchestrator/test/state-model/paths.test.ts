@@ -39,7 +39,7 @@ const NEVER_RESTED_IN: Readonly<Record<string, string>> = {
 
 /** States that one run alone does not lead to, and where they are gone to. */
 const WITH_ANOTHER_RUN: Readonly<Record<string, string>> = {
-  'active.implementation.work.takingFiles': 'takes files of another result: build-taken-files.test.ts',
+  'active.implementation.work.takingFiles': 'takes files of another result: build/taken-files.test.ts',
 };
 
 const done = (id: string, output: JsonValue): Event => ({ type: `xstate.done.actor.${id}`, output, actorId: id });
