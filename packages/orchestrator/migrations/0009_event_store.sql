@@ -1,28 +1,7 @@
--- One row a step instead of one an event, runs by number, whole views beside the runs. Only names and times that
--- lists, filters and the start need are columns of a run; no column that changes at every step is in an index.
--- The steps themselves are copied by the program, within the same transaction: their hashes are not SQL's business.
-ALTER TABLE workflow_runs RENAME TO old_runs;
---> statement-breakpoint
-ALTER TABLE workflow_events RENAME TO old_events;
---> statement-breakpoint
-ALTER TABLE clarification_requests RENAME TO old_clarifications;
---> statement-breakpoint
-ALTER TABLE activities RENAME TO old_activities;
---> statement-breakpoint
-ALTER TABLE timers RENAME TO old_timers;
---> statement-breakpoint
-ALTER TABLE snapshots RENAME TO old_snapshots;
---> statement-breakpoint
-DROP INDEX clarification_requests_status_idx;
---> statement-breakpoint
-DROP INDEX timers_due_at_idx;
---> statement-breakpoint
-DROP INDEX workflow_runs_project_id_idx;
---> statement-breakpoint
-DROP INDEX workflow_runs_exploration_id_idx;
---> statement-breakpoint
-DROP INDEX workflow_runs_created_at_idx;
---> statement-breakpoint
+-- One file a schema, numbered on from the one before: the next one is 0010, with a line in meta/_journal.json. A file that a
+-- release has named is never changed. Times are milliseconds since 1970; columns marked JSON hold JSON text.
+-- Only names and times that lists, filters and the start need are columns of a run, and no column that changes at every
+-- step is in an index.
 CREATE TABLE workflow_runs (
   number INTEGER PRIMARY KEY NOT NULL,
   id TEXT NOT NULL UNIQUE,
@@ -30,6 +9,8 @@ CREATE TABLE workflow_runs (
   user_id TEXT NOT NULL,
   workflow TEXT NOT NULL,
   exploration_id TEXT,
+  tree_id TEXT, -- run family of a fork: its runs share budgets
+  parent_id TEXT, -- run that started a child run
   created_at INTEGER NOT NULL,
   status TEXT NOT NULL,
   stage TEXT,
@@ -47,6 +28,10 @@ CREATE INDEX workflow_runs_project_id_idx ON workflow_runs (project_id, created_
 --> statement-breakpoint
 CREATE INDEX workflow_runs_exploration_id_idx ON workflow_runs (exploration_id, created_at) WHERE exploration_id IS NOT NULL;
 --> statement-breakpoint
+CREATE INDEX workflow_runs_tree_id_idx ON workflow_runs (tree_id) WHERE tree_id IS NOT NULL;
+--> statement-breakpoint
+CREATE INDEX workflow_runs_parent_id_idx ON workflow_runs (parent_id) WHERE parent_id IS NOT NULL;
+--> statement-breakpoint
 CREATE INDEX workflow_runs_open_idx ON workflow_runs (created_at) WHERE completed_at IS NULL;
 --> statement-breakpoint
 CREATE INDEX workflow_runs_final_idx ON workflow_runs (status, created_at) WHERE completed_at IS NOT NULL;
@@ -60,7 +45,8 @@ CREATE TABLE workflow_steps (
   at INTEGER NOT NULL,
   events TEXT NOT NULL, -- JSON: [[type, 0 input | 1 emitted, payload, time where it is not `at` or 0, 1 when the payload was erased], ...]
   hashes BLOB NOT NULL, -- SHA-256 of each payload's JSON
-  hash BLOB NOT NULL -- links the step to its predecessor
+  hash BLOB NOT NULL, -- links the step to its predecessor
+  context TEXT -- JSON: { field: hash of what the step changed in it }; NULL where no machine took the step
 ) STRICT;
 --> statement-breakpoint
 CREATE UNIQUE INDEX workflow_steps_sequence_idx ON workflow_steps (run, sequence);
@@ -92,6 +78,16 @@ CREATE TABLE run_views (
   hash BLOB NOT NULL -- SHA-256 of the view
 ) STRICT;
 --> statement-breakpoint
+-- What a run spent and where it waited, folded from its events up to `sequence` when figures are asked for, so that no step
+-- pays for them. A row that is missing or of another version of the fold is made anew.
+CREATE TABLE run_summaries (
+  run INTEGER PRIMARY KEY NOT NULL REFERENCES workflow_runs (number) ON DELETE CASCADE,
+  version INTEGER NOT NULL, -- of the fold
+  sequence INTEGER NOT NULL, -- of the last event that is in it
+  summary TEXT NOT NULL, -- JSON
+  hash BLOB NOT NULL -- SHA-256 of the summary
+) STRICT;
+--> statement-breakpoint
 CREATE TABLE snapshots (
   run INTEGER PRIMARY KEY NOT NULL REFERENCES workflow_runs (number),
   sequence INTEGER NOT NULL,
@@ -113,11 +109,13 @@ CREATE TABLE activities (
   epoch INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
+-- Timers that are due at once fire in the order of their steps, and within a step in the order in which they were armed.
 CREATE TABLE timers (
   key TEXT PRIMARY KEY NOT NULL, -- begins with the run's id and a slash
   run INTEGER NOT NULL,
   event TEXT NOT NULL,
-  due_at INTEGER NOT NULL
+  due_at INTEGER NOT NULL,
+  place INTEGER NOT NULL -- within the step
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
 CREATE INDEX timers_due_at_idx ON timers (due_at);
@@ -140,24 +138,54 @@ CREATE TABLE clarification_requests (
 --> statement-breakpoint
 CREATE INDEX clarification_requests_status_idx ON clarification_requests (status, created_at);
 --> statement-breakpoint
-INSERT INTO workflow_runs
-SELECT
-  rowid, id, project_id, user_id, workflow, exploration_id, created_at, status, current_stage, updated_at,
-  iif(status IN ('completed', 'failed', 'cancelled'), coalesce(completed_at, updated_at), NULL),
-  last_sequence, coalesce(unhex(tip), zeroblob(32)), NULL, iif(json_valid(view), nullif(view -> 'gate', 'null'), NULL)
-FROM old_runs;
+CREATE TABLE projects (
+  id TEXT PRIMARY KEY NOT NULL,
+  name TEXT NOT NULL,
+  repository TEXT NOT NULL,
+  base_branch TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+);
 --> statement-breakpoint
-INSERT INTO activities
-SELECT key, run.number, activity, src, input, started_at, max(attempt, 1), max(attempt - 1, 0), not_before, NULL, 0
-FROM old_activities JOIN workflow_runs AS run ON run.id = run_id;
+CREATE UNIQUE INDEX projects_repository_name_idx ON projects (repository, name);
 --> statement-breakpoint
-INSERT INTO timers
-SELECT key, run.number, event, due_at FROM old_timers JOIN workflow_runs AS run ON run.id = run_id;
+CREATE INDEX projects_created_at_idx ON projects (created_at, id);
 --> statement-breakpoint
-INSERT INTO clarification_requests
-SELECT
-  old.id, run.number, old.stage, question, context, options, response_type, old.status, response, answered_by, answered_at,
-  attempt_number, old.created_at
-FROM old_clarifications AS old JOIN workflow_runs AS run ON run.id = workflow_run_id;
+-- Answers that were sent to requests with an idempotency key.
+CREATE TABLE idempotency_keys (
+  key TEXT PRIMARY KEY NOT NULL,
+  request_hash TEXT NOT NULL,
+  status INTEGER NOT NULL,
+  body TEXT NOT NULL,
+  created_at INTEGER NOT NULL
+);
 --> statement-breakpoint
-PRAGMA user_version = 2;
+CREATE INDEX idempotency_keys_created_at_idx ON idempotency_keys (created_at);
+--> statement-breakpoint
+-- Requests with an idempotency key that made a step: stored with that step, so that a request which is repeated after a
+-- crash finds what it did.
+CREATE TABLE request_steps (
+  key TEXT PRIMARY KEY NOT NULL,
+  request_hash TEXT NOT NULL, -- of the request's address and body
+  run INTEGER NOT NULL,
+  sequence INTEGER NOT NULL, -- of the step's last event
+  gate TEXT, -- id of the gate that it decided
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+--> statement-breakpoint
+CREATE INDEX request_steps_created_at_idx ON request_steps (created_at);
+--> statement-breakpoint
+-- Browsers that are signed in, by the hash of a secret that they alone have, until they expire or somebody ends them.
+CREATE TABLE browser_sessions (
+  hash TEXT PRIMARY KEY NOT NULL,
+  user_id TEXT NOT NULL,
+  expires_at INTEGER NOT NULL
+) STRICT;
+--> statement-breakpoint
+CREATE INDEX browser_sessions_user_id_idx ON browser_sessions (user_id, expires_at);
+--> statement-breakpoint
+CREATE INDEX browser_sessions_expires_at_idx ON browser_sessions (expires_at);
+--> statement-breakpoint
+CREATE TABLE marks (
+  name TEXT PRIMARY KEY NOT NULL,
+  value TEXT NOT NULL
+);
