@@ -16,7 +16,8 @@ import type { OutsideMove } from './outside-moves.ts';
 import type { Scenario } from './scenario.ts';
 import type { ServerSetting } from './server-setting.ts';
 import { describeWait, isPromised, missingInTheEnd, unrecordedCommits, waitsWithout } from './waits.ts';
-import { makeWorld, type World } from './world.ts';
+import { makeWorld } from './make-world.ts';
+import type { World } from './world.ts';
 
 /** One server from its start to its end. */
 export interface Life {
