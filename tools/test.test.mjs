@@ -81,7 +81,7 @@ it('runs other slow test files each day, and each of them within any seven days'
 });
 
 it.each([
-  [['--day', '--no-skips'], "--day needs a day, such as 2026-11-23."],
+  [['--day', '--no-skips'], '--day needs a day, such as 2026-11-23.'],
   [['--day', 'monday'], "'monday' is not a day such as 2026-11-23"],
   [['--since', 'no-such-commit'], '--since no-such-commit: git knows no such commit here.'],
   [['--all', '--since', 'HEAD'], '--all and --since exclude each other.'],
@@ -130,10 +130,14 @@ it('numbers the files, keeps what was found when it is stopped, and ends the pro
 });
 
 function runTests(files, { arguments_ = [], CI = '' } = {}) {
-  const { stdout, stderr, status } = spawnSync(process.execPath, [SCRIPT, ...arguments_, '--root', workspaceOf(files)], {
-    encoding: 'utf8',
-    env: environment(CI),
-  });
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [SCRIPT, ...arguments_, '--root', workspaceOf(files)],
+    {
+      encoding: 'utf8',
+      env: environment(CI),
+    },
+  );
   return { lines: stdout.trimEnd().split('\n'), errors: stderr, exitCode: status };
 }
 

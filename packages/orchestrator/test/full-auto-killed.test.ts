@@ -10,7 +10,6 @@ import { aScriptOf, builds, feature, FOLDER, lists, PROJECT, TOPIC } from './ful
 import { git, makeRemote } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
 
-
 /** The call takes its time, in which the server is killed. */
 const slowly = (call: ScriptCall): ScriptCall => {
   const [first, ...turns] = call.turns;

@@ -16,7 +16,6 @@ import { createGitRepository } from '../src/repository/git-repository.ts';
 import type { Repository } from '../src/repository/repository.ts';
 import { aPlan, aScript, aServer, runs } from './orchestrator.fixture.ts';
 
-
 let folder: ReturnType<typeof temporaryFolder>;
 let repository: Repository;
 let work: string;

@@ -12,7 +12,6 @@ import { type RunView, shownAt, type WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
 
-
 const fixture = (name: string): string => fileURLToPath(new URL(`${name}.fixture.ts`, import.meta.url));
 
 class Place {

@@ -65,9 +65,7 @@ it('goes on after its server was killed while it researches, and again while it 
   await kill();
 
   const second = await start(stalling(script, 'plan-architect'));
-  await expect
-    .poll(async () => (await second.getRun(run.id)).state)
-    .toEqual({ active: { planning: 'drafting' } });
+  await expect.poll(async () => (await second.getRun(run.id)).state).toEqual({ active: { planning: 'drafting' } });
   await kill();
 
   const third = await start(JSON.stringify(script));

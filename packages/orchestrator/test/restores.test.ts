@@ -238,9 +238,7 @@ describe('a record that the remote has no more', () => {
     const before = await recordOf(server, early.id);
     await server.git('update-ref', '-d', 'refs/heads/autonomous/record');
     const again = await restart(server);
-    await expect
-      .poll(() => recordOf(server, early.id).catch(() => []))
-      .toHaveLength(before.length);
+    await expect.poll(() => recordOf(server, early.id).catch(() => [])).toHaveLength(before.length);
     expect((await again.client.getRun(early.id)).gate?.kind).toBe('plan');
   });
 });

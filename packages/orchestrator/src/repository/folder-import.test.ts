@@ -36,7 +36,6 @@ import {
 } from './git-fixture.fixture.ts';
 import type { ImportResult, LeftOut } from './repository.ts';
 
-
 let folder: ReturnType<typeof temporaryFolder>;
 let fixture: Fixture;
 let work: string;

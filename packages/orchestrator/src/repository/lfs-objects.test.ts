@@ -10,7 +10,6 @@ import { GitMirrors } from './git-mirrors.ts';
 import { createGitRepository } from './git-repository.ts';
 import { LfsObjects } from './lfs-objects.ts';
 
-
 const CONTENT = 'picture '.repeat(2_000_000);
 const OID = sha256(CONTENT);
 const POINTER = pointerTo(OID, CONTENT.length);

@@ -19,7 +19,6 @@ import {
   resolveTreeish,
 } from './repository-paths.ts';
 
-
 const HOSTILE = [
   '',
   '-',

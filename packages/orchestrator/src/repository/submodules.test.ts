@@ -15,7 +15,6 @@ import { createGitRepository } from './git-repository.ts';
 import type { RemoteProject, Repository } from './repository.ts';
 import { startSmartHttp } from './smart-http.fixture.ts';
 
-
 let folder: ReturnType<typeof temporaryFolder>;
 let repository: Repository;
 let work: string;
