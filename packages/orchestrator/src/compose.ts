@@ -85,6 +85,7 @@ const DASHBOARD_FOLDER = ['../dashboard', '../../ui/dist/app']
 /** The server while it is put together. */
 interface Parts {
   readonly options: ComposeOptions;
+  readonly dataFolder: DataFolder;
   readonly stops: StopList;
   readonly adapters: Adapters;
   readonly workflows: ServerWorkflows;
@@ -168,7 +169,7 @@ async function createParts(
     serverId: dataFolder.serverId,
     workFolder,
   });
-  return { options, stops, adapters, workflows, tools, crashes, engine, background, workFolder };
+  return { options, dataFolder, stops, adapters, workflows, tools, crashes, engine, background, workFolder };
 }
 
 /** @throws {Unavailable} when a rebuild of the database did not come to its end */
@@ -256,6 +257,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
     orchestrator,
   });
   const server = await startHttp(parts, orchestrator, issues);
+  await parts.dataFolder.listening(server.url);
   // Stops run in reverse order: the recorder stops before the comparison, because its last writes may wait for one.
   stops.add(async () => comparison.stop());
   stops.add(() => recorder.stop());

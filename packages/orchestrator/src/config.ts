@@ -250,7 +250,10 @@ export const SERVER_VARIABLES = {
     'an IP address or host name',
   ),
   ORCHESTRATOR_PORT: whole(0, 65_535),
-  ORCHESTRATOR_PUBLIC_URL: baseUrl(),
+  ORCHESTRATOR_PUBLIC_URL: variable(
+    text.refine((url) => isPlainHttpUrl(url) && new URL(url).pathname === '/'),
+    'an http or https URL of a host name and port alone; the server answers under no sub-path of a proxy',
+  ),
   ORCHESTRATOR_ALLOWED_HOSTS: variable(
     list.pipe(z.array(z.string().regex(/^[A-Za-z0-9.[\]:-]{1,255}$/)).min(1)),
     'host names, each with its port where that is not 80 or 443, with commas between them',

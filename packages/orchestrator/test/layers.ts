@@ -41,6 +41,7 @@ const LAYERS: readonly Layer[] = [
       'server-setup',
       'config.ts',
       'data-folder.ts',
+      'folder-holder.ts',
       'library.ts',
       'workflow-library.ts',
       'custom-workflows.ts',
