@@ -1,13 +1,7 @@
 /**
- * Test files that take long, with the seconds of one worker on a busy machine of two cores: real servers, repositories and
- * sandboxes. `npm test` runs all of them; `npm test -- --sample SEED` (`.ci/run`) all other tests and some of these.
+ * Test files that `npm test` leaves out and `npm test -- --all` runs, by path from the root of the workspace, with the seconds of
+ * one worker: real servers, repositories and sandboxes.
  */
-import { createHash } from 'node:crypto';
-
-/** Seconds of one worker that a sample takes. */
-const SAMPLE_SECONDS = 900;
-
-/** Seconds by path from the root of the workspace. */
 export const SLOW_TESTS = {
   'packages/orchestrator/bench/bench.test.ts': 145,
   'packages/orchestrator/crash/crash-sweep.test.ts': 265,
@@ -116,18 +110,3 @@ export const SLOW_TESTS = {
   'packages/orchestrator/test/record/untrusted-record.test.ts': 90,
   'release/packages.test.ts': 150,
 };
-
-/** @returns the slow test files that a sample leaves out: with another seed, others */
-export function leftOutBy(seed, seconds = SAMPLE_SECONDS) {
-  const order = Object.keys(SLOW_TESTS).sort((a, b) => (placeOf(a, seed) < placeOf(b, seed) ? -1 : 1));
-  let left = seconds;
-  return order.filter((file) => {
-    if (SLOW_TESTS[file] > left) return true;
-    left -= SLOW_TESTS[file];
-    return false;
-  });
-}
-
-function placeOf(file, seed) {
-  return createHash('sha256').update(`${seed}\n${file}`).digest('hex');
-}
