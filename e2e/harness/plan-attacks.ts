@@ -103,7 +103,10 @@ export async function drawTooMuch(shown: Shown, onLate: () => Promise<void>): Pr
   const isBusy = await diagrams.first().getAttribute('aria-busy');
   assert.equal(isBusy, 'true', 'E02 the page did not answer while a diagram was being drawn');
   await diagrams.nth(1).locator('svg').filter({ hasText: 'beside' }).waitFor();
-  await diagrams.first().getByText(/^Still drawing/).waitFor();
+  await diagrams
+    .first()
+    .getByText(/^Still drawing/)
+    .waitFor();
   await onLate();
   await wellAgain(shown);
 }

@@ -230,7 +230,9 @@ export function moneyText(
   const isPriced = costUsd > 0 || unpricedCalls === 0 || maxCostUsd !== undefined;
   return [
     ...(isPriced ? [`${dollars(costUsd)}${budget}`] : []),
-    ...(isPriced && booked !== undefined ? [`at most ${dollars(booked.costUsd)} of it for calls without an answer`] : []),
+    ...(isPriced && booked !== undefined
+      ? [`at most ${dollars(booked.costUsd)} of it for calls without an answer`]
+      : []),
     ...(unpricedCalls === 0 ? [] : [unpricedText(unpricedCalls)]),
   ].join(', ');
 }

@@ -61,7 +61,9 @@ function selectorsOf(css: string): readonly string[] {
 
 /** Classes that have a rule wherever they stand: with neither an element, another class nor an ancestor before them. */
 function classesAlone(css: string): ReadonlySet<string> {
-  return new Set(selectorsOf(css).flatMap((selector) => /^\.([\w-]+)(?::[\w-]+(?:\([^)]*\))?)*$/.exec(selector)?.[1] ?? []));
+  return new Set(
+    selectorsOf(css).flatMap((selector) => /^\.([\w-]+)(?::[\w-]+(?:\([^)]*\))?)*$/.exec(selector)?.[1] ?? []),
+  );
 }
 
 function classesOf(selector: string): readonly string[] {

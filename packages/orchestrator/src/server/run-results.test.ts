@@ -8,7 +8,12 @@ it('the changes of a run have warnings of agents’ files and of owned results, 
   const view = aRun({
     baseCommit: 'a1',
     headCommit: 'b2',
-    ownedFiles: { paths: ['ai/**', 'docs/report.md'], results: ['docs/report.md'], inherited: ['roadmap/*.md'], to: 'base' },
+    ownedFiles: {
+      paths: ['ai/**', 'docs/report.md'],
+      results: ['docs/report.md'],
+      inherited: ['roadmap/*.md'],
+      to: 'base',
+    },
   });
   const options = {
     engine: { view: () => Promise.resolve(view) },
@@ -22,7 +27,5 @@ it('the changes of a run have warnings of agents’ files and of owned results, 
   };
   // As much of the ports as a difference needs.
   await new RunResults(options as unknown as RunResultsOptions).diff(view.id);
-  expect(asked).toEqual([
-    { engineWritten: ['.autonomous/runs', '.autonomous/memory.md', 'ai/**', 'roadmap/*.md'] },
-  ]);
+  expect(asked).toEqual([{ engineWritten: ['.autonomous/runs', '.autonomous/memory.md', 'ai/**', 'roadmap/*.md'] }]);
 });

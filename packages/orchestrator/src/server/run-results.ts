@@ -73,5 +73,9 @@ export class RunResults {
 /** Records, memory and engine-owned files. Where such a file is the run's result, a person decides on it as on an agent's. */
 function engineWrittenOf({ ownedFiles }: RunView): readonly string[] {
   const results = ownedFiles?.results ?? [];
-  return ['.autonomous/runs', '.autonomous/memory.md', ...allOwnedPaths(ownedFiles).filter((path) => !results.includes(path))];
+  return [
+    '.autonomous/runs',
+    '.autonomous/memory.md',
+    ...allOwnedPaths(ownedFiles).filter((path) => !results.includes(path)),
+  ];
 }

@@ -14,6 +14,12 @@ markdown.renderer.rules['link_open'] = (tokens, index, options, _env, self) => {
   tokens[index]?.attrSet('rel', 'noreferrer noopener');
   return self.renderToken(tokens, index, options);
 };
+// What is read from the right begins there.
+for (const rule of ['paragraph_open', 'heading_open', 'list_item_open', 'th_open', 'td_open'])
+  markdown.renderer.rules[rule] = (tokens, index, options, _env, self) => {
+    tokens[index]?.attrSet('dir', 'auto');
+    return self.renderToken(tokens, index, options);
+  };
 // An image would be a request to anywhere: it is words until somebody asks for it. One that the document itself holds is
 // then shown; any other is a link, which says where it leads.
 markdown.renderer.rules['image'] = (tokens, index) => {

@@ -63,14 +63,16 @@ describe('A diagram', () => {
     void drawer.draw('endless', look);
     await begun.promise;
     await drawer.draw('quick', look);
-    await expect.poll(() => turns.map(({ source, ms }) => `${source} ${ms}`)).toEqual([
-      'endless 5000',
-      'endless 15000',
-      'endless 45000',
-      'quick 5000',
-      // The interrupted turn begins again, no longer than it was.
-      'endless 45000',
-    ]);
+    await expect
+      .poll(() => turns.map(({ source, ms }) => `${source} ${ms}`))
+      .toEqual([
+        'endless 5000',
+        'endless 15000',
+        'endless 45000',
+        'quick 5000',
+        // The interrupted turn begins again, no longer than it was.
+        'endless 45000',
+      ]);
   });
 
   it('that takes long is drawn only while somebody looks at it', async () => {

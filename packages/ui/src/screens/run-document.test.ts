@@ -23,7 +23,7 @@ it('shows each diagram of a draft that could not be used by itself, with the num
   const draft = `# Twelve\n\n${diagrams.map((each) => `\`\`\`mermaid\n${each}\n\`\`\`\n`).join('\n')}`;
   const run = aWaitingRun('r', {}, { kind: 'invalid_plan', details: { draft } });
   const html = shownIn({ runs: [run], workflows: [workflow] }, createElement(RunDocument, { run, type: 'plan', info }));
-  expect(html).toContain('<h1>Twelve</h1>');
+  expect(html).toContain('<h1 dir="auto">Twelve</h1>');
   expect(html.match(/<figure class="diagram"/g)).toHaveLength(12);
   expect(html).toContain('aria-label="Plan, diagram 12"');
   expect(html).toContain('Correct it yourself');
