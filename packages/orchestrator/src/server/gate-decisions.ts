@@ -104,7 +104,11 @@ export class GateDecisions {
         `Gate ${gate.id} ('${gate.kind}') does not take '${decision.decision}'; it takes ${gate.decisions.join(', ')}.`,
       );
     }
-    refuseUnseen(gate, decision);
+    // The engine compares what was shown with the gate that it is told; here it is known that nobody named one.
+    if (decision.gateId === undefined && vouches(decision.decision)) {
+      const moved = movedOf(gate, decision);
+      throw moved.length > 0 ? changed(gate, moved) : incomplete(gate.runId, gate.id, missingOf(gate, decision));
+    }
     if (gate.reason === 'budget' && decision.decision === 'extend') {
       return { type: 'BUDGET_CHANGED', payload: { ...this.#budgetsOf(decision), by: caller.userId } };
     }
@@ -170,8 +174,8 @@ export class GateDecisions {
     }
   }
 
-  async #decideAt(caller: Caller, runId: string, gate: Gate, decision: GateDecision): Promise<RunView> {
-    const view = await this.#options.engine.view(runId);
+  async #decideAt(caller: Caller, view: RunView, gate: Gate, decision: GateDecision): Promise<RunView> {
+    const { id: runId } = view;
     const { type, payload } = await this.signalFor(caller, view, gate, decision);
     if (type === 'BUDGET_CHANGED') {
       await this.#refuseSpent(view, payload);
@@ -217,21 +221,24 @@ export class GateDecisions {
         faults: [{ path: 'gateId', message }],
       });
     }
-    const gate = await this.#openGate(await this.#options.engine.view(runId), gateId);
-    return this.#decideAt(caller, runId, gate, { ...decision, gateId });
+    return this.#decideNamed(caller, await this.#options.engine.view(runId), gateId, decision);
+  }
+
+  async #decideNamed(caller: Caller, view: RunView, gateId: string, decision: GateDecision): Promise<RunView> {
+    return this.#decideAt(caller, view, await this.#openGate(view, gateId), { ...decision, gateId });
   }
 
   /** Decides the gate at which a run waits, or changes its budgets or the time of its stage, which need no gate. */
   async decideOpen(caller: Caller, runId: string, decision: GateDecision): Promise<RunView> {
     const view = await this.#options.engine.view(runId);
-    if (decision.gateId !== undefined) return this.decide(caller, gateOf(runId, decision.gateId), decision);
+    if (decision.gateId !== undefined) return this.#decideNamed(caller, view, gateOf(runId, decision.gateId), decision);
     // Budgets can be changed at any time, whatever the run waits for.
     const isBudget = decision.decision === 'extend' && BUDGET_NAMES.some((name) => decision[name] !== undefined);
     if (isBudget && view.gate?.reason !== 'budget') {
       const payload = { ...this.#budgetsOf(decision), by: caller.userId };
       return this.#options.engine.signal(runId, 'BUDGET_CHANGED', payload, undefined, caller.request);
     }
-    if (view.gate) return this.#decideAt(caller, runId, view.gate, decision);
+    if (view.gate) return this.#decideAt(caller, view, view.gate, decision);
     if (decision.decision === 'extend') {
       const payload = { by: caller.userId, minutes: minutesOf(decision) };
       return this.#options.engine.signal(runId, 'STAGE_EXTENDED', payload, undefined, caller.request);
@@ -243,18 +250,6 @@ export class GateDecisions {
       { extra: last ? { winner: last as unknown as JsonObject } : {} },
     );
   }
-}
-
-/**
- * An approval or acceptance names the gate and the hashes that its surface showed. The gate's own id changes with what it shows,
- * so nothing can move between this look and the signal.
- * @throws {Stale} where what it shows is another by now @throws {InvalidRequest} where something is not named
- */
-function refuseUnseen(gate: Gate, decision: GateDecision): void {
-  const moved = movedOf(gate, decision);
-  if (moved.length > 0) throw changed(gate, moved);
-  const missing = vouches(decision.decision) ? missingOf(gate, decision) : [];
-  if (missing.length > 0) throw incomplete(gate.runId, gate.id, missing);
 }
 
 /** The gate with the hash of its concerns, which a view that an earlier program stored does not have. */
