@@ -37,7 +37,7 @@ export function describeRepository(
 
     it('tells the base branch of a remote and refuses one that does not exist by naming those that do', async () => {
       const { repository, project, remote } = fixture;
-      commitOnRemote(remote, 'autonomous/record', { 'a.txt': 'a' });
+      git(remote, 'branch', 'autonomous/record', 'main');
       expect(await repository.inspectRemote(project.repository)).toEqual({ baseBranch: 'main', notices: [] });
       const missing = repository.inspectRemote(project.repository, 'develop');
       await expect(missing).rejects.toThrow(Unprocessable);
