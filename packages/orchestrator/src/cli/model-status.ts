@@ -33,11 +33,11 @@ export function modelStatus({ models, defaultModels }: Pick<ServerSetup, 'models
 
 /** Models of roles in one line: `all roles: toy-1, but planner, reviewer: big-2`. The model of most roles stands first. */
 export function modelsOfRoles(roles: readonly (readonly [role: string, model: string])[]): string {
-  const [most, ...others] = Map.groupBy(roles, ([, model]) => model)
-    .entries()
-    .toArray()
-    .toSorted(([, a], [, b]) => b.length - a.length);
+  const rolesOf = (of: string) => roles.flatMap(([role, model]) => (model === of ? [role] : []));
+  const [most, ...others] = [...new Set(roles.map(([, model]) => model))].toSorted(
+    (a, b) => rolesOf(b).length - rolesOf(a).length,
+  );
   if (most === undefined) return '';
-  const exceptions = others.map(([model, those]) => `${those.map(([role]) => role).join(', ')}: ${model}`);
-  return `all roles: ${most[0]}${exceptions.length > 0 ? `, but ${exceptions.join('; ')}` : ''}`;
+  const exceptions = others.map((model) => `${rolesOf(model).join(', ')}: ${model}`);
+  return `all roles: ${most}${exceptions.length > 0 ? `, but ${exceptions.join('; ')}` : ''}`;
 }
