@@ -1,25 +1,19 @@
 /**
- * Test files that take long, with the seconds of one worker on a busy machine of two cores: real servers, repositories and
- * sandboxes. `npm test` runs all of them; `npm test -- --sample SEED` (`.ci/run`) all other tests and some of these.
+ * Test files that `npm test` leaves out and `npm test -- --all` runs, by path from the root of the workspace, with the seconds of
+ * one worker: real servers, repositories and sandboxes.
  */
-import { createHash } from 'node:crypto';
-
-/** Seconds of one worker that a sample takes. */
-const SAMPLE_SECONDS = 900;
-
-/** Seconds by path from the root of the workspace. */
 export const SLOW_TESTS = {
   'packages/orchestrator/bench/bench.test.ts': 145,
   'packages/orchestrator/crash/crash-sweep.test.ts': 265,
   'packages/orchestrator/real-repositories/real-repositories.test.ts': 29,
   'packages/orchestrator/simulation/planted-bugs.test.ts': 127,
-  'packages/orchestrator/src/activities/commit-owned-files.test.ts': 33,
+  'packages/orchestrator/src/activities/git/commit-owned-files.test.ts': 33,
   'packages/orchestrator/src/activities/compile-latex.test.ts': 90,
   'packages/orchestrator/src/activities/work-folders.test.ts': 45,
   'packages/orchestrator/src/agents/acp/acp.test.ts': 256,
   'packages/orchestrator/src/agents/tool-loop/wire-formats.test.ts': 171,
-  'packages/orchestrator/src/artifacts/mermaid.test.ts': 25,
-  'packages/orchestrator/src/artifacts/python-setup.test.ts': 70,
+  'packages/orchestrator/src/documents/plans/mermaid.test.ts': 25,
+  'packages/orchestrator/src/project-analysis/installation/python-setup.test.ts': 70,
   'packages/orchestrator/src/cli/doctor-project.test.ts': 31,
   'packages/orchestrator/src/cli/doctor.test.ts': 50,
   'packages/orchestrator/src/cli/init.test.ts': 25,
@@ -27,7 +21,7 @@ export const SLOW_TESTS = {
   'packages/orchestrator/src/cli/program.test.ts': 121,
   'packages/orchestrator/src/cli/refused-runs.test.ts': 40,
   'packages/orchestrator/src/cli/serve.test.ts': 53,
-  'packages/orchestrator/src/engine/merge-radar.test.ts': 26,
+  'packages/orchestrator/src/upkeep/merge-radar.test.ts': 26,
   'packages/orchestrator/src/event-store/sqlite/integrity/verify-database.test.ts': 25,
   'packages/orchestrator/src/event-store/sqlite/sqlite-event-store.nearest.test.ts': 33,
   'packages/orchestrator/src/event-store/sqlite/sqlite-event-store.thread.test.ts': 34,
@@ -116,18 +110,3 @@ export const SLOW_TESTS = {
   'packages/orchestrator/test/untrusted-record.test.ts': 90,
   'release/packages.test.ts': 150,
 };
-
-/** @returns the slow test files that a sample leaves out: with another seed, others */
-export function leftOutBy(seed, seconds = SAMPLE_SECONDS) {
-  const order = Object.keys(SLOW_TESTS).sort((a, b) => (placeOf(a, seed) < placeOf(b, seed) ? -1 : 1));
-  let left = seconds;
-  return order.filter((file) => {
-    if (SLOW_TESTS[file] > left) return true;
-    left -= SLOW_TESTS[file];
-    return false;
-  });
-}
-
-function placeOf(file, seed) {
-  return createHash('sha256').update(`${seed}\n${file}`).digest('hex');
-}

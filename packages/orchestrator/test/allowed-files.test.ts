@@ -36,7 +36,7 @@ it('are the only ones that its commits change; the agent is told of them before 
     input: ALLOWED,
   });
   const children = async () => (await client.listRuns({ parentId: id })).items;
-  await expect.poll(async () => (await children()).length, { timeout: 120_000 }).toBe(1);
+  await expect.poll(async () => (await children()).length).toBe(1);
   const [child] = await children();
   const childId = child?.id ?? '';
   expect(child?.allowedFiles).toEqual([ALLOWED]);

@@ -173,7 +173,7 @@ it('goes on with what does not depend on a blocked item, and leaves one that ask
     when('TECH-65: A horn', asks(question)),
   ]);
   const run = await server.begin({ keepGoing: true });
-  await expect.poll(() => rows(server), { timeout: 120_000 }).toMatchObject({ 'TECH-7': 'in_progress' });
+  await expect.poll(() => rows(server)).toMatchObject({ 'TECH-7': 'in_progress' });
   const items = (await server.client.listRuns({ parentId: run.id })).items;
   const horn = items.find(({ originalRequest }) => originalRequest.startsWith('TECH-65'));
   expect(horn?.gate?.kind).toBe('clarification');
@@ -202,7 +202,7 @@ it('blocks an item whose programs the sandbox does not have before an agent is a
   // The line of the specification is the one way out that needs no other server.
   await server.commit({ 'ai/features/TECH-6.md': spec('TECH-6', 'bell.sh') });
   await server.decide(run.id, { decision: 'retry' });
-  await expect.poll(() => rows(server), { timeout: 120_000 }).toMatchObject({ 'TECH-6': 'in_progress' });
+  await expect.poll(() => rows(server)).toMatchObject({ 'TECH-6': 'in_progress' });
 });
 
 it('reads the table again before it publishes: what a person has set meanwhile is kept row by row, or asked about', async () => {
@@ -294,7 +294,7 @@ it('asks for its result once, though its statuses have moved the base', async ()
   const manual = { trustMode: { implementation: 'manual' as const }, git: { autoMerge: true } };
   const run = await server.begin({ item: 'TECH-6' }, manual);
   const childOf = async () => (await server.client.listRuns({ parentId: run.id })).items[0];
-  await expect.poll(async () => (await childOf())?.gate?.kind, { timeout: 120_000 }).toBe('implementation');
+  await expect.poll(async () => (await childOf())?.gate?.kind).toBe('implementation');
   await server.approveResult((await childOf())?.id ?? '');
   const { gate } = await server.until(run, { gate: 'backlog_result' });
   await server.decide(run, {

@@ -446,7 +446,7 @@ describe('a server that cannot start', () => {
     expect(message).toContain('DATABASE_URL');
   });
 
-  it('leaves a database of a newer version as it is', async () => {
+  it('leaves a database with an unknown migration as it is', async () => {
     const folder = await temporaryFolder();
     await (await startServer(folder)).stop();
     const file = path.join(folder, 'data', 'orchestrator.db');
@@ -456,7 +456,7 @@ describe('a server that cannot start', () => {
     const before = await readFile(file);
     const message = await messageOf(() => startServer(folder));
     expect(message).toMatch(
-      /orchestrator\.db is of a newer version \(\d+\) than this program knows \(\d+\)\. Start the newer program, or restore a copy/,
+      /orchestrator\.db has a migration that this program does not know\. Start the version that wrote it\. Otherwise restore a copy/,
     );
     expect((await readFile(file)).equals(before)).toBe(true);
   });

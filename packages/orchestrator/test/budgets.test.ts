@@ -288,7 +288,7 @@ describe('F08: runs of one tree', () => {
       variants: ['One', 'Two'].map((request) => ({ request, config })),
     });
     const [one = '', two = ''] = launched.map((run) => run.id);
-    await expect.poll(() => provider.requestsOf('implementer'), { timeout: 120_000 }).toBeGreaterThanOrEqual(2);
+    await expect.poll(() => provider.requestsOf('implementer')).toBeGreaterThanOrEqual(2);
     await server.client.cancelRun(one, 'the other is better');
     held.resolve();
     await server.until(two, { status: 'completed' });
@@ -377,7 +377,7 @@ describe('the budget of a run with child runs', () => {
       const isAtRest = (child: RunView): boolean => waits(child) || child.completedAt !== undefined;
       return children.filter(waits).length === count && children.every(isAtRest);
     };
-    await expect.poll(rests, { timeout: 120_000 }).toBe(true);
+    await expect.poll(rests).toBe(true);
     return (await childrenOf(server, run)).filter(waits);
   };
   const toolCallsOf = (runs: readonly RunView[]): number =>
@@ -500,7 +500,7 @@ describe('the books of a run', () => {
       request: 'Add the feature',
       config: { ...trusted, ...WITH_MODEL },
     });
-    await expect.poll(() => provider.requestsOf('implementer'), { timeout: 120_000 }).toBe(2);
+    await expect.poll(() => provider.requestsOf('implementer')).toBe(2);
     const before = await client.getRun(id);
     expect(before.cost).toMatchObject({ calls: 3, booked: { calls: 1 } });
     expect(before.cost.booked?.costUsd).toBeGreaterThan(0.3);
@@ -510,7 +510,7 @@ describe('the books of a run', () => {
     const second = await startServerProcess(start);
     onTestFinished(async () => void (await second.end('SIGKILL')));
     const again = createClient({ baseUrl: second.url, token: second.token });
-    await expect.poll(async () => (await again.getRun(id)).status, { timeout: 120_000 }).toBe('completed');
+    await expect.poll(async () => (await again.getRun(id)).status).toBe('completed');
     const { cost } = await again.getRun(id);
     // The agent began anew with three requests; of the two before, the second stays as it was booked.
     expect(provider.requestsOf('implementer')).toBe(5);

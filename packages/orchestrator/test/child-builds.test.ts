@@ -11,7 +11,7 @@ it('begins at its parent, is pushed nowhere, and is merged into the branch of it
   const parent = await client.launchRun({ projectId: project.id, workflow: 'phases', request: 'Add the feature' });
   const waiting = await server.event(parent.id, 'RUN_CONFIGURED');
   const children = async () => (await client.listRuns({ parentId: parent.id })).items;
-  await expect.poll(async () => (await children()).length, { timeout: 120_000 }).toBe(1);
+  await expect.poll(async () => (await children()).length).toBe(1);
   const [child] = await children();
   const childId = child?.id ?? '';
   expect(child).toMatchObject({
@@ -53,7 +53,7 @@ it("has the project's settings where the workflow of its parent lacks them", asy
   const { client, project } = server;
   const parent = await client.launchRun({ projectId: project.id, workflow: 'phases', request: 'Add the feature' });
   const children = async () => (await client.listRuns({ parentId: parent.id })).items;
-  await expect.poll(async () => (await children()).length, { timeout: 120_000 }).toBe(1);
+  await expect.poll(async () => (await children()).length).toBe(1);
   const [child] = await children();
   const rested = await server.rests(child?.id ?? '');
   expect(rested.config).toMatchObject({

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
 import { runCli } from '../src/cli/program.ts';
-import { BranchCleaner } from '../src/engine/branch-cleaner.ts';
-import { RecordMover } from '../src/engine/record-mover.ts';
+import { BranchCleaner } from '../src/upkeep/branch-cleaner.ts';
+import { RecordMover } from '../src/record/record-mover.ts';
 import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
 import { createGitRepository } from '../src/repository/git-repository.ts';
 import { aServer, type Fixture, startServer } from './orchestrator.fixture.ts';
@@ -79,7 +79,7 @@ it('a finished run loses its branch after its time, and nothing else', async () 
     expect(await again.client.getDiff(run.id)).toEqual(diff);
     const planned = (await again.client.listEvents(run.id, 0, 1_000)).find(({ type }) => type === 'STAGE_COMPLETED');
     const fork = await again.client.forkRun(run.id, { at: planned?.sequence ?? 0 });
-    await expect.poll(async () => (await again.client.getRun(fork.id)).status, { timeout: 120_000 }).toBe('completed');
+    await expect.poll(async () => (await again.client.getRun(fork.id)).status).toBe('completed');
   } finally {
     await again.stop();
   }

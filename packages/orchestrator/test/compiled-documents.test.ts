@@ -39,7 +39,7 @@ it(
       exitCode: 1,
       stderr: expect.stringContaining('has no report yet: it is written at the end of each round'),
     });
-    await expect.poll(async () => (await server.client.getRun(id)).artifacts.length, { timeout: 120_000 }).toBe(2);
+    await expect.poll(async () => (await server.client.getRun(id)).artifacts.length).toBe(2);
     const before = await server.client.listEvents(id, 0);
     const file = path.join(server.folder, 'bells-report.pdf');
     expect(await cli(server, 'compile', id)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(file) });
@@ -63,7 +63,7 @@ it(
   },
 );
 
-it('says which PDFs there are, and that a workflow writes none', { timeout: 120_000 }, async () => {
+it('says which PDFs there are, and that a workflow writes none', async () => {
   const server = await aResearchServer(() => ({ synthesiser: [synthesis()] }));
   const { id } = await server.begin();
   expect(await cli(server, 'compile', id, '--document', 'plan')).toMatchObject({

@@ -22,7 +22,7 @@ const available = await createBubblewrapProvider().availability();
 // The runs check their code in sandboxes: only a machine that cannot run any skips this file, and says why.
 if (!available.ok) process.stderr.write(`crash tests are skipped: ${available.reason}. ${available.remedy}\n`);
 
-vi.setConfig({ maxConcurrency: 2, testTimeout: 300_000, hookTimeout: 180_000 });
+vi.setConfig({ maxConcurrency: 2 });
 
 let compileCache: string;
 const it = test.extend<{ launch: (options?: Omit<LaunchOptions, 'compileCache'>) => Promise<RunUnderTest> }>({

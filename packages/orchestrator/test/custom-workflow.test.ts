@@ -7,12 +7,11 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import { ApiError, type Client, createClient } from '@autonomous/shared/client';
-import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
 
 const execute = promisify(execFile);
 // Each command and each start of a server is a process of its own.
-vi.setConfig({ testTimeout: 300_000 });
 const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const ROOT = path.join(import.meta.dirname, '..', '..', '..');
 const EXAMPLE = path.join(ROOT, 'examples', 'own-workflow', 'workflow.ts');
@@ -300,7 +299,7 @@ it('stops a run that names what its workflow does not declare, before anything o
   const launch = (what: string): Promise<RunView> => client.launchRun({ workflow: 'computed', input: { what } });
   const rests = async (what: string): Promise<RunView> => {
     const { id } = await launch(what);
-    await expect.poll(async () => (await client.getRun(id)).status, { timeout: 120_000 }).not.toBe('running');
+    await expect.poll(async () => (await client.getRun(id)).status).not.toBe('running');
     return client.getRun(id);
   };
 

@@ -17,7 +17,6 @@ import { type GitHubGround, openGitHubGround, PEOPLE, SERVER_TOKEN } from '../sr
 import type { RepositoryOptions, StandInRepository } from '../src/forges/github/github-server-state.fixture.ts';
 import { aScript, FILES, passes, startServer, type StartedServer } from './orchestrator.fixture.ts';
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 180_000 });
 const PATIENCE = { timeout: 120_000, interval: 200 };
 /** Contents of a new repository. */
 export const TEXTS = Object.fromEntries(

@@ -41,19 +41,19 @@ it('G06: a run that paused for an expired token goes on by itself when the file 
   const { id: projectId } = await client.createProject({ name: 'shop', repository: server.addressOf(shop) });
   const config = { trustMode: { planning: 'manual' }, git: { autoMerge: true } } as const;
   const { id } = await client.launchRun({ projectId, request: 'Add a feature', config });
-  await expect.poll(async () => (await client.getRun(id)).gate?.kind, { timeout: 120_000 }).toBe('plan');
+  await expect.poll(async () => (await client.getRun(id)).gate?.kind).toBe('plan');
 
   server.tokens.delete(SERVER_TOKEN);
   const [gate] = await client.listGates(id);
   if (gate === undefined) throw new Error('the plan has no gate');
   await client.decideOpenGate(id, { decision: 'approve', ...bindingOf('approve', gate) });
-  await expect.poll(async () => (await client.getRun(id)).gate?.reason, { timeout: 120_000 }).toBe('auth_expired');
+  await expect.poll(async () => (await client.getRun(id)).gate?.reason).toBe('auth_expired');
   expect((await client.getRun(id)).gate?.summary).toMatch(/set a valid GITHUB_TOKEN_FILE, then retry/);
 
   const fresh = 'ghp_fresh0123456789';
   server.tokens.set(fresh, { login: 'octo-server' });
   writeFileSync(file, `${fresh}\n`);
-  await expect.poll(async () => (await client.getRun(id)).status, { timeout: 120_000 }).toBe('completed');
+  await expect.poll(async () => (await client.getRun(id)).status).toBe('completed');
   const events = await client.listEvents(id, 0, 1_000);
   const retries = events.filter(({ type }) => type === 'RETRY_REQUESTED').map(({ payload }) => payload);
   expect(retries).toMatchObject([{ by: 'server' }]);
@@ -112,7 +112,7 @@ it('G06: a token of another owner makes no project, and pushes nothing where it 
   const { id: projectId } = await client.createProject({ name: 'shop', repository: server.addressOf(shop) });
   const config = { trustMode: { planning: 'auto' } } as const;
   const { id } = await client.launchRun({ projectId, request: 'Add a feature', config });
-  await expect.poll(async () => (await client.getRun(id)).gate?.kind, { timeout: 120_000 }).toBe('pause');
+  await expect.poll(async () => (await client.getRun(id)).gate?.kind).toBe('pause');
   expect((await client.getRun(id)).gate?.summary).toMatch(/may read .* and not write to it: give GITHUB_TOKEN write/);
   expect(shop.git('for-each-ref', '--format=%(refname)')).toBe('refs/heads/main');
 });

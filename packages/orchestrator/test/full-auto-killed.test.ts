@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { bindingOf } from '@autonomous/shared';
 import { createClient } from '@autonomous/shared/client';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { ScriptCall } from '../src/models/script.ts';
 import { aScriptOf, builds, feature, FOLDER, lists, PROJECT, TOPIC } from './full-auto.fixture.ts';
 import { git, makeRemote } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 /** The call takes its time, in which the server is killed. */
 const slowly = (call: ScriptCall): ScriptCall => {

@@ -18,8 +18,6 @@ import {
 } from './full-auto.fixture.ts';
 import { asks, aServer, runs, when, writes } from './orchestrator.fixture.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
-
 const all = (...numbers: readonly number[]) => numbers.map((number) => builds(number));
 
 it('given a list with a cycle, it is sent back once; a feature that fails three times is skipped, and its dependant is not reached', async () => {

@@ -113,7 +113,7 @@ it(
     expect(['taken', 507]).toContain(approval);
 
     await rm(path.join(disk, 'filler'));
-    await expect.poll(async () => (await client.readiness()).ready, { timeout: 120_000 }).toBe(true);
+    await expect.poll(async () => (await client.readiness()).ready).toBe(true);
     if (approval === 507) await client.decideOpenGate(waiting.id, approved);
     // Sandboxes keep a reserve that is larger than this disk.
     await until(client, waiting.id, ({ gate }) => gate?.reason === 'storage_full');

@@ -7,11 +7,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@autonomous/shared/client';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { aScript, FILES, type Files, makeRemote, projectConfig, runs, tool } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
 /** The hostile files froze the server for minutes. The limit leaves room for a machine that is slow otherwise. */
 const LONGEST_ANSWER_MS = 15_000;
 const POLL_MS = 50;

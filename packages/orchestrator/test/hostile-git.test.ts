@@ -16,8 +16,6 @@ import { createGitRepository } from '../src/repository/git-repository.ts';
 import type { Repository } from '../src/repository/repository.ts';
 import { aPlan, aScript, aServer, runs } from './orchestrator.fixture.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
-
 let folder: ReturnType<typeof temporaryFolder>;
 let repository: Repository;
 let work: string;

@@ -9,8 +9,6 @@ import { expect, it, onTestFinished, vi } from 'vitest';
 import { aScript, makeRemote, FILES } from './orchestrator.fixture.ts';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
-
 const CANARIES = {
   ANTHROPIC_API_KEY: `canary-model-${randomUUID()}`,
   GITHUB_TOKEN: `canary-github-${randomUUID()}`,

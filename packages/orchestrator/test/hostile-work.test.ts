@@ -6,7 +6,6 @@ import { type Client, createClient } from '@autonomous/shared/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
 const WORKFLOW = path.join(import.meta.dirname, 'hostile-work.fixture.ts');
 
 /** Starts the server on one data folder, again and again. */
@@ -101,4 +100,4 @@ it('a run that takes its server down is found among others, which are not quaran
   for (const { id } of others)
     await vi.waitFor(async () => expect((await client.getRun(id)).status).toBe('completed'), 120_000);
   await server.end('SIGTERM');
-}, 300_000);
+});

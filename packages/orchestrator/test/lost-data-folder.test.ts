@@ -50,16 +50,16 @@ it('whose write-ahead log alone is removed is refused too, since the newest comm
   expect((await fetch(`${server.url}/readyz`)).status).toBe(503);
 });
 
-it('that is replaced by another one is noticed without a command', { timeout: 240_000 }, async () => {
+it('that is replaced by another one is noticed without a command', async () => {
   const { folder, data, server, client } = await aServerProcess();
   await rename(data, path.join(folder, 'moved'));
   await mkdir(data);
-  await expect.poll(async () => (await client.readiness()).ready, { timeout: 120_000 }).toBe(false);
-  await expect.poll(() => server.log(), { timeout: 120_000 }).toMatch(/was (?:removed|replaced)/);
+  await expect.poll(async () => (await client.readiness()).ready).toBe(false);
+  await expect.poll(() => server.log()).toMatch(/was (?:removed|replaced)/);
   expect(await readdir(path.join(folder, 'moved'))).toContain('orchestrator.db');
 });
 
-it('is noticed where the database lies elsewhere', { timeout: 240_000 }, async () => {
+it('is noticed where the database lies elsewhere', async () => {
   const elsewhere = await mkdtemp(path.join(tmpdir(), 'elsewhere-'));
   onTestFinished(() => rm(elsewhere, { recursive: true, force: true }));
   const { folder, data, server, client } = await aServerProcess({
@@ -67,6 +67,6 @@ it('is noticed where the database lies elsewhere', { timeout: 240_000 }, async (
   });
   const repository = makeBareRemote(path.join(folder, 'remote.git'));
   await rename(data, path.join(folder, 'moved'));
-  await expect.poll(() => server.log(), { timeout: 120_000 }).toContain('data folder');
+  await expect.poll(() => server.log()).toContain('data folder');
   await expect(client.createProject({ name: 'after', repository })).rejects.toThrow(/The data folder .* was removed/);
 });

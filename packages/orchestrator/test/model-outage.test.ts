@@ -85,17 +85,17 @@ it(
     }
     // Three tries a run, as before, and then the list alone.
     expect(door.calls).toBe(6);
-    await expect.poll(() => door.lists, { timeout: 120_000 }).toBeGreaterThan(1);
+    await expect.poll(() => door.lists).toBeGreaterThan(1);
     expect(door.calls).toBe(6);
 
     await server.close();
     door.lists = 0;
     const again = await startServer(server.folder, { env });
     onTestFinished(() => again.stop());
-    await expect.poll(() => door.lists, { timeout: 120_000 }).toBeGreaterThan(0);
+    await expect.poll(() => door.lists).toBeGreaterThan(0);
     door.mode = 'up';
     for (const { id } of runs) {
-      await expect.poll(() => hasPlan(again.client, id), { timeout: 120_000 }).toBe(true);
+      await expect.poll(() => hasPlan(again.client, id)).toBe(true);
       const events = await again.client.listEvents(id, 0, 1_000);
       expect(events.filter(({ type }) => type === 'RETRY_REQUESTED').map(({ payload }) => payload)).toMatchObject([
         { by: 'server' },
@@ -114,11 +114,11 @@ it('that only lists its models is asked by one run at a time, ever more rarely',
     const events = await Promise.all(runs.map(({ id }) => server.events(id)));
     return events.flat().filter(({ type }) => type === 'RETRY_REQUESTED').length;
   };
-  await expect.poll(retried, { timeout: 120_000 }).toBe(2);
+  await expect.poll(retried).toBe(2);
   // The one after the first came alone: the next waits for twice as long each time.
   expect(door.lists).toBeLessThanOrEqual(3);
   door.mode = 'up';
-  for (const run of runs) await expect.poll(() => hasPlan(server.client, run.id), { timeout: 120_000 }).toBe(true);
+  for (const run of runs) await expect.poll(() => hasPlan(server.client, run.id)).toBe(true);
 });
 
 it('that refuses the key is not asked again: a person has to correct the key', async () => {

@@ -21,7 +21,7 @@ import {
 } from '@autonomous/shared';
 import { type Client, createClient } from '@autonomous/shared/client';
 import { pino } from 'pino';
-import { onTestFinished, vi } from 'vitest';
+import { onTestFinished } from 'vitest';
 import { type RunningOrchestrator, startOrchestrator } from '../src/compose.ts';
 import { readServerConfig } from '../src/config.ts';
 import type { Script, ScriptCall } from '../src/models/script.ts';
@@ -31,9 +31,7 @@ import { countedTest } from './counted-test.fixture.ts';
 const run = promisify(execFile);
 
 /** Longest wait for a run to get somewhere; the test has long failed by then. */
-const PATIENCE_MS = 120_000;
-// A whole run takes about three seconds on a machine that does nothing else, and many times as long on one that does.
-vi.setConfig({ testTimeout: 300_000 });
+const PATIENCE_MS = 120_000 * Number(process.env['AUTONOMOUS_TEST_DELAY'] ?? 1);
 
 type File = string | { readonly content: string; readonly executable: true } | { readonly symlink: string };
 export type Files = Readonly<Record<string, File>>;

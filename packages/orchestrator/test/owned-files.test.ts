@@ -23,7 +23,7 @@ const launch = ({ client, project }: Fixture, request: string, input?: { readonl
 /** Approves what the child shows until the run has ended. */
 async function ends(server: Fixture, run: RunView): Promise<{ readonly run: RunView; readonly child: RunView }> {
   const children = async () => (await server.client.listRuns({ parentId: run.id })).items;
-  await expect.poll(async () => (await children()).length, { timeout: 120_000 }).toBe(1);
+  await expect.poll(async () => (await children()).length).toBe(1);
   const [child] = await children();
   const childId = child?.id ?? '';
   for (let rested = await server.rests(childId); rested.gate !== null; rested = await server.rests(childId))

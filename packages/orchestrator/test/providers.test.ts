@@ -19,7 +19,7 @@ import {
 } from './scripted-provider.fixture.ts';
 
 // Sandboxed checks take most of a run; more at a time are no faster on two cores.
-vi.setConfig({ maxConcurrency: 2, testTimeout: 300_000, hookTimeout: 180_000 });
+vi.setConfig({ maxConcurrency: 2 });
 
 const FORMATS = {
   anthropic: 'messages',

@@ -301,7 +301,7 @@ it('asks before it merges what others pushed to its branch, and takes it in', as
   const forge = await anOpenPullRequest();
   const { branch } = forge.opened;
   await forge.push({ 'more.txt': 'more\n' }, { from: branch, name: branch });
-  await expect.poll(async () => (await forge.notices()).join('\n'), { timeout: 120_000 }).toContain('Somebody pushed');
+  await expect.poll(async () => (await forge.notices()).join('\n')).toContain('Somebody pushed');
   await forge.decide({ decision: 'approve' });
   const paused = await forge.until(({ gate }) => gate?.kind === 'pause');
   expect(forge.shop.headOf('main')).not.toBe(forge.shop.headOf(branch));
@@ -381,7 +381,7 @@ it('waits while the forge is down, and goes on by itself once a refused token wo
   forge.server.fail({ kind: 'status', status: 503 }, { method: 'GET', path: pull, times: 8 });
   const failed = () =>
     forge.server.requests.filter(({ path: asked, status }) => asked.endsWith(pull) && status === 503);
-  await expect.poll(() => failed().length, { timeout: 120_000 }).toBe(8);
+  await expect.poll(() => failed().length).toBe(8);
   expect((await forge.until(({ gate }) => gate !== null)).gate?.kind).toBe('pull_request');
   const token = forge.server.tokens.get(SERVER_TOKEN);
   forge.server.tokens.delete(SERVER_TOKEN);

@@ -36,7 +36,7 @@ async function aForge(files: Files = {}) {
   const project = await client.createProject({ name: 'shop', repository: ground.server.addressOf(ground.shop) });
   const launch = () => client.launchRun({ projectId: project.id, request: 'Closes #7, thanks @ada', config: CONFIG });
   const until = async (id: string, isThere: (view: RunView) => boolean): Promise<RunView> => {
-    await expect.poll(async () => isThere(await client.getRun(id)), { timeout: 120_000 }).toBe(true);
+    await expect.poll(async () => isThere(await client.getRun(id))).toBe(true);
     return client.getRun(id);
   };
   const pulls = async (): Promise<readonly Pull[]> =>

@@ -135,7 +135,7 @@ async function aFamily({
 }: Fixture): Promise<{ readonly parent: string; readonly child: string }> {
   const { id: parent } = await client.launchRun({ projectId: project.id, workflow: 'phases', request: 'In phases' });
   const children = async (): Promise<readonly RunView[]> => (await client.listRuns({ parentId: parent })).items;
-  await expect.poll(async () => (await children()).length, { timeout: 120_000 }).toBe(1);
+  await expect.poll(async () => (await children()).length).toBe(1);
   const [child] = await children();
   return { parent, child: (await rests(child?.id ?? '')).id };
 }
@@ -277,7 +277,7 @@ const lines = (change: (all: readonly string[]) => readonly string[]) => (text: 
   `${change(text.trimEnd().split('\n')).join('\n')}\n`;
 const inContext = (change: object) => (text: string) => JSON.stringify({ ...JSON.parse(text), ...change });
 
-describe('a record that cannot be trusted', { timeout: 240_000 }, () => {
+describe('a record that cannot be trusted', () => {
   it('leaves out the run that it damages by name, and brings back the others', async () => {
     const { server, one, two } = await twoLostRuns();
     const damages: readonly (readonly [Record<string, (text: string) => string>, RegExp])[] = [

@@ -9,10 +9,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type RunView, shownAt, type WorkflowEvent } from '@autonomous/shared';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { type ServerProcess, startServerProcess } from './server-process.fixture.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const fixture = (name: string): string => fileURLToPath(new URL(`${name}.fixture.ts`, import.meta.url));
 

@@ -224,7 +224,7 @@ it('cites only what it read and what stands there, has every contradiction, and 
   expect(tex).not.toMatch(/\\(?:write18|input|include|csname)\b/);
   const [compiled] = (await server.payloads(run.id, 'REPORT_COMPILED' as never)) as unknown as { note: string }[];
   expect(compiled?.note).not.toContain('LaTeX does not compile it');
-}, 300_000);
+});
 
 interface Agent {
   readonly round: number;

@@ -132,7 +132,7 @@ describe('an older copy', () => {
       /cannot resume: events? .*in the record in git.*restore the newest copy.*or cancel the run/,
     );
     const notices = async () => (await restored.client.listProjects({})).items[0]?.notices?.join() ?? '';
-    await expect.poll(notices, { timeout: 120_000 }).toContain(early.id);
+    await expect.poll(notices).toContain(early.id);
     const { ready, checks } = await restored.client.readiness();
     expect(ready).toBe(true);
     const check = checks.find(({ name }) => name === 'record in git');
@@ -238,9 +238,7 @@ describe('a record that the remote has no more', () => {
     const before = await recordOf(server, early.id);
     await server.git('update-ref', '-d', 'refs/heads/autonomous/record');
     const again = await restart(server);
-    await expect
-      .poll(() => recordOf(server, early.id).catch(() => []), { timeout: 120_000 })
-      .toHaveLength(before.length);
+    await expect.poll(() => recordOf(server, early.id).catch(() => [])).toHaveLength(before.length);
     expect((await again.client.getRun(early.id)).gate?.kind).toBe('plan');
   });
 });

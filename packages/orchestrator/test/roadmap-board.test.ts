@@ -24,14 +24,14 @@ it('follows the base branch of the remote: no roadmap, faults, items', async () 
 
   await server.commit({ [PATH]: JSON.stringify({ items: [{ ...ITEM, moscow: 'urgent' }] }, null, 2) });
   await expect
-    .poll(() => client.getRoadmap(project.id), { timeout: 120_000 })
+    .poll(() => client.getRoadmap(project.id))
     .toMatchObject({
       content: { kind: 'faulty', faults: [{ line: 7, message: expect.stringContaining('"urgent"') }] },
     });
 
   const commit = await server.commit({ [PATH]: JSON.stringify({ items: [ITEM] }) });
   await expect
-    .poll(() => client.getRoadmap(project.id), { timeout: 120_000 })
+    .poll(() => client.getRoadmap(project.id))
     .toMatchObject({
       commit,
       notFetched: null,

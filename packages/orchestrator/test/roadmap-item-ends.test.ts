@@ -230,14 +230,14 @@ it('leaves a release that was cut off to a person, who finishes without running 
   const later = await startServer(server.folder);
   onTestFinished(later.stop);
   const gateOf = async () => (await later.client.getRun(run.id)).gate;
-  await expect.poll(async () => (await gateOf())?.kind, { timeout: 120_000 }).toBe('item_release_cut_off');
+  await expect.poll(async () => (await gateOf())?.kind).toBe('item_release_cut_off');
   expect(await gateOf()).toMatchObject({
     decisions: ['retry', 'accept'],
     summary: expect.stringMatching(/was cut off while it ran.*Look what it has done, then run it again or finish/),
   });
   const gateId = (await gateOf())?.id ?? '';
   await later.client.decideGate(gateId, { decision: 'accept', reason: 'It was released.', gateId });
-  await expect.poll(async () => (await later.client.getRun(run.id)).status, { timeout: 120_000 }).toBe('completed');
+  await expect.poll(async () => (await later.client.getRun(run.id)).status).toBe('completed');
   expect(await stateOf(server)).toMatchObject({ phase: 'completed' });
 });
 

@@ -7,11 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import { ApiError, type Client, createClient } from '@autonomous/shared/client';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { aPlan, aScript, FILES, finish, git, makeRemote, passes, when, writes } from './orchestrator.fixture.ts';
 import { startServerProcess } from './server-process.fixture.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
 const EXAMPLE = path.resolve(import.meta.dirname, '../../../examples/two-changes/workflow.ts');
 const PROGRAM = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 const PATIENCE = { timeout: 120_000, interval: 100 };

@@ -49,7 +49,7 @@ const line = (runId: string, payload: string): string =>
   `{"sequence":1,"type":"RUN_STARTED","origin":"input","timestamp":"2026-01-01T00:00:00.000Z","id":"x","workflowRunId":"${runId}","payload":${payload}}\n`;
 const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
-describe('a rebuild from a record with forged contents', { timeout: 240_000 }, () => {
+describe('a rebuild from a record with forged contents', () => {
   it('shows what applies before a run goes on, opens the gate that was open, and lets the run be cancelled', async () => {
     const { server, run } = await aLostRun();
     const evil = `\u202e${'x'.repeat(1_000)}`;
@@ -109,7 +109,7 @@ describe('a rebuild from a record with forged contents', { timeout: 240_000 }, (
     // The record of another server's run becomes that of this one.
     const log = (): Promise<string | null> =>
       server.file('autonomous/record', `.autonomous/runs/${run.id}/events.jsonl`);
-    await expect.poll(log, { timeout: 120_000 }).toContain('"reason":"rebuilt"');
+    await expect.poll(log).toContain('"reason":"rebuilt"');
     expect((await whole.client.cancelRun(run.id)).status).toBe('cancelled');
   });
 
@@ -152,7 +152,7 @@ describe('a rebuild from a record with forged contents', { timeout: 240_000 }, (
   });
 });
 
-describe('a rebuild from several records', { timeout: 240_000 }, () => {
+describe('a rebuild from several records', () => {
   it('gives two projects of one name different names, and says so', async () => {
     const { server, run } = await aLostRun();
     const elsewhere = await aFolder(server);
@@ -237,7 +237,7 @@ describe('a rebuild from several records', { timeout: 240_000 }, () => {
   });
 });
 
-describe('families in a record that others have written to', { timeout: 240_000 }, () => {
+describe('families in a record that others have written to', () => {
   it('leave out runs that are their own parents or of other projects, and name those whose parent is not there', async () => {
     const { server, run } = await aLostRun();
     const below = (runId: string) => ({ runId, key: `${runId}/1/x`, depth: 1 });
@@ -281,7 +281,7 @@ describe('families in a record that others have written to', { timeout: 240_000 
   });
 });
 
-describe('a file of the record that is not what it says', { timeout: 240_000 }, () => {
+describe('a file of the record that is not what it says', () => {
   it('leaves out its run alone, with a message that names the run and shows no error of the store', async () => {
     const { server, run } = await aLostRun();
     const start = {
@@ -337,7 +337,7 @@ describe('a file of the record that is not what it says', { timeout: 240_000 }, 
   });
 });
 
-describe('a rebuild that is killed', { timeout: 240_000 }, () => {
+describe('a rebuild that is killed', () => {
   it('is carried on to the same database, without a run of which a part is there', async () => {
     const { server, run } = await aLostRun();
     const copies = Array.from({ length: 80 }, (_, index) => `r-copy-${String(index).padStart(2, '0')}`);

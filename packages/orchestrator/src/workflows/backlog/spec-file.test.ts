@@ -1,6 +1,6 @@
 /** Specs in Markdown: header, allowed files, environment, and the log. */
 import { describe, expect, it } from 'vitest';
-import { allowedPaths } from '../../artifacts/allowed-files.ts';
+import { allowedPaths } from '../../path-rules/allowed-files.ts';
 import { choices } from './random.fixture.ts';
 import { limitsOf, MAX_SPEC_CHARACTERS, readSpec, withLogEntry, withSpecStatus } from './spec-file.ts';
 
@@ -222,7 +222,7 @@ describe('readSpec', () => {
     ]);
   });
 
-  it('answers to any text', { timeout: 60_000 }, () => {
+  it('answers to any text', () => {
     const parts = [
       '## Allowed Files',
       '## Environment',
@@ -267,7 +267,7 @@ describe('readSpec', () => {
     }
   });
 
-  it('takes linear time of a text that a stranger wrote', { timeout: 60_000 }, () => {
+  it('takes linear time of a text that a stranger wrote', () => {
     const parts = [
       '`',
       '- `a` ',
