@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { InvalidRequest } from '@autonomous/shared';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { growthOf, LINEAR } from '../../test/fixtures/growth.fixture.ts';
 import {
   assertBranchName,
   assertFilePath,
