@@ -85,7 +85,7 @@ it('makes a backup of all that is kept, for its owner alone, by the commands of 
     'uploads/u',
     'baselines/b',
   ];
-  for (const name of [...kept, 'work/r/file', 'orchestrator.db.lock']) {
+  for (const name of [...kept, 'work/r/file', 'orchestrator.db.lock', 'server.json']) {
     mkdirSync(path.join(data, path.dirname(name)), { recursive: true });
     writeFileSync(path.join(data, name), name, { mode: 0o600 });
   }
