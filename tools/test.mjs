@@ -15,7 +15,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { shareOfDay } from './day-share.mjs';
+import { shareOfDay } from './day-share.ts';
 import { SLOW_TESTS } from './slow-tests.mjs';
 import { testsSince } from './tests-since.mjs';
 
