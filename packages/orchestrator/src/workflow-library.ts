@@ -44,6 +44,7 @@ export {
   resultPart,
   skillsPart,
 } from './roles/prompt-parts.ts';
+export { rolePrompt, type RolePrompt } from './roles/role-prompt.ts';
 
 // ---- parts of machines
 export { type ApprovalGate, approvalGate, approves, type Shown } from './workflows/parts/gate.ts';
