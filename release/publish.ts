@@ -81,9 +81,12 @@ export async function countChangesets(): Promise<number> {
   return files.filter((file) => file.endsWith('.md') && file !== 'README.md').length;
 }
 
-/** Turns changesets into versions and changelogs, and commits them. */
+/** Turns changesets into versions and changelogs, names the versions of workflows that users get from now on, and commits both. */
 export async function prepareVersion(): Promise<void> {
   await execute('changeset', ['version'], { cwd: ROOT });
+  // The workflows are loaded by a release alone.
+  const { pinRelease } = await import('../packages/orchestrator/golden/pins.ts');
+  pinRelease();
   await execute('git', ['commit', '--all', '--quiet', '--message=chore(release): version'], { cwd: ROOT });
 }
 

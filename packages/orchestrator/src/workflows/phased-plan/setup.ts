@@ -22,7 +22,7 @@ import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from 
 import { clockActions } from '../parts/stage-clock.ts';
 import { FOR_REVIEWERS, TO_THE_RESULT } from './added-phases.ts';
 import type { PhaseStatus, PlanFact } from './orchestrator-state.ts';
-import type { PhaseOutput } from './phase/types.ts';
+import type { PhaseOutput } from './plan-phase/types.ts';
 import { MAX_PHASE_NUMBER, type PlanPhase } from './plan-file.ts';
 import type { PlanActivities, PlanConfig, PlanContext, PlanRunInput } from './types.ts';
 
