@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import { findSecrets } from '../packages/orchestrator/src/artifacts/secrets.ts';
+import { findSecrets } from '../packages/orchestrator/src/secrets/secrets.ts';
 import { ROOT } from './facts.ts';
 
 const TEXT = /\.(?:[cm]?js|json|css|html|md|svg|txt|ts|sql|ya?ml|py|sh|webmanifest)$/;

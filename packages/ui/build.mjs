@@ -30,6 +30,7 @@ const carried = carriedPackages();
 const stamp = path.join(out, '.stamp');
 const wanted = hashOfSources();
 if (process.argv.includes('--if-stale') && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) process.exit(0);
+process.stderr.write('[setup] building the dashboard; this takes about half a minute\n');
 
 const NO_ELK = `export default class {
   constructor() {

@@ -16,7 +16,7 @@ import path from 'node:path';
 import { jsonSchema, type ModelMessage, streamText, type ToolSet, tool } from 'ai';
 import { setup } from 'xstate';
 import { z } from 'zod';
-import { createCallMeter } from '../src/activities/call-meter.ts';
+import { createCallMeter } from '../src/activities/agents/call-meter.ts';
 import type { AgentRequest, CallMeter } from '../src/agents/agent.ts';
 import { createToolLoopAgent } from '../src/agents/tool-loop/tool-loop.ts';
 import { createEngine } from '../src/engine/create-engine.ts';

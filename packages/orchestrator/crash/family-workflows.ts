@@ -8,12 +8,16 @@ import { setTimeout as rest } from 'node:timers/promises';
 import type { JsonValue, RunConfig } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import { z } from 'zod';
-import { commitOwnedFiles, type CommitOwnedInput, type OwnedCommitted } from '../src/activities/commit-owned-files.ts';
-import { commitOnBranch } from '../src/activities/commits.ts';
-import { integrateChild, mergeChild, type MergeChildInput } from '../src/activities/merge-child.ts';
+import {
+  commitOwnedFiles,
+  type CommitOwnedInput,
+  type OwnedCommitted,
+} from '../src/activities/git/commit-owned-files.ts';
+import { commitOnBranch } from '../src/activities/git/commits.ts';
+import { integrateChild, mergeChild, type MergeChildInput } from '../src/activities/git/merge-child.ts';
 import type { ActivityTools } from '../src/activities/tools.ts';
 import type { RunHeader } from '../src/activities/types.ts';
-import { MEMORY_PATH } from '../src/artifacts/memory.ts';
+import { MEMORY_PATH } from '../src/documents/memory/memory.ts';
 import type { ActivityEvent } from '../src/core/definition.ts';
 import {
   type Activity,

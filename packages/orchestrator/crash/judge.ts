@@ -1,9 +1,9 @@
 /** Finds faults of a playback by comparing it with the undisturbed one of the same scenario. */
 import path from 'node:path';
-import { renderEventLog, withChain } from '../src/artifacts/event-log.ts';
-import { tipOfContext } from '../src/artifacts/run-context.ts';
-import { recordFolder } from '../src/engine/record-check.ts';
-import { readRecordedRun } from '../src/engine/recorded-run.ts';
+import { renderEventLog, withChain } from '../src/documents/event-log.ts';
+import { tipOfContext } from '../src/documents/run-context.ts';
+import { recordFolder } from '../src/record/record-check.ts';
+import { readRecordedRun } from '../src/record/recorded-run.ts';
 import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
 import type { LedgerLine } from './ledger.ts';
 import { type Playback, Unplayable } from './play.ts';

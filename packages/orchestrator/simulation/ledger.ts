@@ -7,7 +7,7 @@ import type { EventStore, RunCommit, StoredRun } from '../src/event-store/event-
 import { dehydrate, newRun } from '../src/core/advance.ts';
 import { childrenOf } from '../src/core/child-runs.ts';
 import { runIdOf } from '../src/core/run-id.ts';
-import { CHILD_LIMITS } from '../src/engine/child-runs.ts';
+import { CHILD_LIMITS } from '../src/engine/families/child-runs.ts';
 import type { WorkflowRegistry } from '../src/core/registry.ts';
 import { replay } from '../src/core/replay.ts';
 import type { Fault } from './faults.ts';

@@ -24,8 +24,8 @@ export interface PlantedBug {
 const ENGINE = 'engine/engine.ts';
 const STEPS = 'engine/run-steps.ts';
 const COMMITS = 'engine/run-commit.ts';
-const RUNNER = 'engine/activity-runner.ts';
-const CHILDREN = 'engine/child-runs.ts';
+const RUNNER = 'engine/runner/activity-runner.ts';
+const CHILDREN = 'engine/families/child-runs.ts';
 
 export const plantedBugs: readonly PlantedBug[] = [
   // ---- around the ports
@@ -182,7 +182,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['places', 'alive'],
     source: [
       {
-        file: 'engine/run-admission.ts',
+        file: 'engine/admission/run-admission.ts',
         find: '    else {\n      slots.release(userId, runId);\n      void this.admit(userId);\n    }\n',
         replace: '',
       },
@@ -193,7 +193,11 @@ export const plantedBugs: readonly PlantedBug[] = [
     what: 'There is always room for one more run.',
     caughtBy: ['places'],
     source: [
-      { file: 'engine/run-slots.ts', find: 'return this.#of(userId).size < this.#limit;', replace: 'return true;' },
+      {
+        file: 'engine/admission/run-slots.ts',
+        find: 'return this.#of(userId).size < this.#limit;',
+        replace: 'return true;',
+      },
     ],
   },
   {
@@ -202,7 +206,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['alive'],
     source: [
       {
-        file: 'engine/run-admission.ts',
+        file: 'engine/admission/run-admission.ts',
         find: 'this.#options.slots.release(userId, state.runId);\n    void this.admit(userId);',
         replace: 'this.#options.slots.release(userId, state.runId);',
       },
@@ -248,7 +252,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['refusals', 'unique', 'gate'],
     source: [
       {
-        file: 'engine/request-deduplication.ts',
+        file: 'engine/admission/request-deduplication.ts',
         find: '      if (done === null) return await work();',
         replace: '      if (done === null || done.runId !== key) return await work();',
       },
@@ -260,7 +264,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['acknowledged'],
     source: [
       {
-        file: 'engine/request-deduplication.ts',
+        file: 'engine/admission/request-deduplication.ts',
         find: 'if (done.requestHash === hash) return await this.#viewAfter(done);',
         replace: 'if (done.requestHash === hash) return await this.#options.view(done.runId);',
       },
@@ -303,7 +307,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     caughtBy: ['gate'],
     source: [
       {
-        file: 'engine/shown-gate.ts',
+        file: 'engine/admission/shown-gate.ts',
         find: 'if (gateId === undefined || view.gate?.id === gateId) return null;',
         replace: 'if (gateId !== "") return null;',
       },
@@ -505,7 +509,7 @@ export const plantedStoreBugs: readonly {
     seenBy: 'olderDatabase',
     source: [
       {
-        file: 'engine/record-check.ts',
+        file: 'record/record-check.ts',
         find: '  if (own?.hash === recorded.hash) return null;',
         replace: '  return null;',
       },
@@ -562,13 +566,13 @@ export const plantedGitBugs: readonly {
     seenBy: 'killed',
     source: [
       {
-        file: 'activities/commits.ts',
+        file: 'activities/git/commits.ts',
         find: '        parent: head,\n        ...(leftOver === null ? {} : { replaces: leftOver }),',
         replace: '        parent: leftOver ?? head,',
       },
       {
         // As it was, nothing else would notice.
-        file: 'activities/merge-into-base.ts',
+        file: 'activities/git/merge-into-base.ts',
         find: '      await assertOwnChanges(tools, { ...input, project });\n',
         replace: '',
       },
@@ -580,7 +584,7 @@ export const plantedGitBugs: readonly {
     seenBy: 'killed',
     source: [
       {
-        file: 'activities/commits.ts',
+        file: 'activities/git/commits.ts',
         find: '        ...(leftOver === null ? {} : { replaces: leftOver }),\n',
         replace: '',
       },
@@ -592,7 +596,7 @@ export const plantedGitBugs: readonly {
     seenBy: 'killed',
     source: [
       {
-        file: 'activities/integrate-base.ts',
+        file: 'activities/git/integrate-base.ts',
         find: '      if (base === input.baseCommit) return { moved: false };\n',
         replace: "      if (base !== '') return { moved: false };\n",
       },
@@ -604,7 +608,7 @@ export const plantedGitBugs: readonly {
     seenBy: 'asserted',
     source: [
       {
-        file: 'activities/merge-into-base.ts',
+        file: 'activities/git/merge-into-base.ts',
         find: '      await assertOwnChanges(tools, { ...input, project });\n',
         replace: '',
       },

@@ -8,7 +8,7 @@ import type { ActivityTools } from './activities/tools.ts';
 import { removeAbandonedFolders } from './activities/work-folders.ts';
 import { createActivityTools } from './composition/activity-tools.ts';
 import { compileWith } from './composition/document-compiler.ts';
-import type { LearningScrubber } from './artifacts/secrets.ts';
+import type { LearningScrubber } from './secrets/secrets.ts';
 import { type Adapters, openAdapters } from './composition/adapters.ts';
 import { type BackgroundWork, createBackgroundWork } from './composition/background-work.ts';
 import { UNFINISHED_REBUILD } from './composition/rebuild.ts';
@@ -24,15 +24,15 @@ import type { ActivityRegistry } from './core/activity.ts';
 import { activitiesOf } from './custom-workflows.ts';
 import { type DataFolder, findLostProjects, openDataFolder } from './data-folder.ts';
 import { systemClock } from './engine/clock.ts';
-import { type CrashLedger, openCrashLedger } from './engine/crash-ledger.ts';
+import { type CrashLedger, openCrashLedger } from './engine/crashes/crash-ledger.ts';
 import { Engine } from './engine/engine.ts';
-import type { IssueWatcher } from './engine/issue-watcher.ts';
-import { bringBackCommits, findLostCommits } from './engine/lost-commits.ts';
-import { findDivergedRuns } from './engine/record-check.ts';
-import { importNewerRuns } from './engine/record-import.ts';
-import type { RecordComparison } from './engine/record-comparison.ts';
+import type { IssueWatcher } from './upkeep/issue-watcher.ts';
+import { bringBackCommits, findLostCommits } from './record/lost-commits.ts';
+import { findDivergedRuns } from './record/record-check.ts';
+import { importNewerRuns } from './record/record-import.ts';
+import type { RecordComparison } from './record/record-comparison.ts';
 import { writeExport } from './engine/run-export.ts';
-import type { RunRecordWriter } from './engine/run-record-writer.ts';
+import type { RunRecordWriter } from './record/run-record-writer.ts';
 import type { EventStore } from './event-store/event-store.ts';
 import { quickCheck } from './event-store/sqlite/integrity/quick-check.ts';
 import { isSameRepository } from './forges/forge.ts';
@@ -85,6 +85,7 @@ const DASHBOARD_FOLDER = ['../dashboard', '../../ui/dist/app']
 /** The server while it is put together. */
 interface Parts {
   readonly options: ComposeOptions;
+  readonly dataFolder: DataFolder;
   readonly stops: StopList;
   readonly adapters: Adapters;
   readonly workflows: ServerWorkflows;
@@ -168,7 +169,7 @@ async function createParts(
     serverId: dataFolder.serverId,
     workFolder,
   });
-  return { options, stops, adapters, workflows, tools, crashes, engine, background, workFolder };
+  return { options, dataFolder, stops, adapters, workflows, tools, crashes, engine, background, workFolder };
 }
 
 /** @throws {Unavailable} when a rebuild of the database did not come to its end */
@@ -256,6 +257,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
     orchestrator,
   });
   const server = await startHttp(parts, orchestrator, issues);
+  await parts.dataFolder.listening(server.url);
   // Stops run in reverse order: the recorder stops before the comparison, because its last writes may wait for one.
   stops.add(async () => comparison.stop());
   stops.add(() => recorder.stop());

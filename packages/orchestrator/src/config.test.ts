@@ -444,6 +444,7 @@ describe('faults', () => {
   it.each([
     ['ORCHESTRATOR_PORT', ['-1', '1.5', '0x50', 'abc', '99999999999']],
     ['ORCHESTRATOR_HOST', ['a b', 'http://localhost', '-x']],
+    ['ORCHESTRATOR_PUBLIC_URL', ['https://proxy.acme.test/agents', 'https://proxy.acme.test/agents/', 'acme.test']],
     ['AUTONOMOUS_TOKEN', ['short']],
     ['DATABASE_URL', ['./x.db', 'sqlite:', 'sqlite::memory:', 'sqlite://host/x.db', 'sqlite:x.db?mode=ro']],
     ['GITHUB_REPO_NAME', ['a/b', '..', 'a b']],

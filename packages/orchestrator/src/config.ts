@@ -17,7 +17,7 @@ import { z } from 'zod';
 import { type AcpAgentSettings, type AgentsFileContext, parseAcpAgents } from './agents/acp/acp-agents.ts';
 import { type McpServers, parseMcpServers } from './agents/mcp/mcp-servers.ts';
 import { STEP_TIMEOUTS, type StepTimeouts } from './agents/tool-loop/model-step.ts';
-import { createScrubber } from './artifacts/secrets.ts';
+import { createScrubber } from './secrets/secrets.ts';
 import { GITHUB_API_URL } from './forges/github/github-address.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassettes/cassette.ts';
 import type { CustomPrice } from './models/model.ts';
@@ -25,7 +25,7 @@ import { KEYED_PROVIDERS, PROVIDERS } from './models/provider-catalog.ts';
 import { type ModelSettings, PROVIDER_NAMES } from './models/registry.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
-import { EGRESS_ENTRY_FORM, parseEgressEntry } from './sandboxes/egress/egress-rules.ts';
+import { EGRESS_ENTRY_FORM, parseEgressEntry } from './network/egress-rules.ts';
 import type { SandboxSettings } from './sandboxes/provider-choice.ts';
 import { type PageHosts, parsePageHosts } from './web-pages/page-address.ts';
 import type { SearchSettings } from './web-pages/search/create-search.ts';
@@ -250,7 +250,10 @@ export const SERVER_VARIABLES = {
     'an IP address or host name',
   ),
   ORCHESTRATOR_PORT: whole(0, 65_535),
-  ORCHESTRATOR_PUBLIC_URL: baseUrl(),
+  ORCHESTRATOR_PUBLIC_URL: variable(
+    text.refine((url) => isPlainHttpUrl(url) && new URL(url).pathname === '/'),
+    'an http or https URL of a host name and port alone; the server answers under no sub-path of a proxy',
+  ),
   ORCHESTRATOR_ALLOWED_HOSTS: variable(
     list.pipe(z.array(z.string().regex(/^[A-Za-z0-9.[\]:-]{1,255}$/)).min(1)),
     'host names, each with its port where that is not 80 or 443, with commas between them',

@@ -8,7 +8,8 @@ import { access, constants, mkdir, readdir, readFile, realpath, statfs, writeFil
 import { dirname, join } from 'node:path';
 import { Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import { lockFile } from './event-store/sqlite/database-lock.ts';
+import { type FileLock, lockFile } from './event-store/sqlite/database-lock.ts';
+import { findHolder, noteHolder, removeHolder } from './folder-holder.ts';
 import { RECORD_BRANCH, type Repository } from './repository/repository.ts';
 
 export interface DataFolder {
@@ -16,6 +17,8 @@ export interface DataFolder {
   readonly serverId: string;
   /** @returns why the folder is not the one that was opened any more; `null` while it is */
   lost(): Unavailable | null;
+  /** Notes the address of the server in the folder, where commands find it until `release`. */
+  listening(url: string): Promise<void>;
   release(): void;
 }
 
@@ -28,10 +31,8 @@ const NAMED = 5;
  */
 export async function openDataFolder(folder: string): Promise<DataFolder> {
   await makeDataFolder(folder);
-  const lock = lockFile(join(await realpath(folder), 'data-folder.lock'), {
-    what: `the data folder ${folder}`,
-    way: 'name another folder with AUTONOMOUS_DATA',
-  });
+  const lock = await lockFolder(folder);
+  await noteHolder(folder, null);
   const opened = identityOf(folder);
   return {
     serverId: await readServerId(folder),
@@ -43,8 +44,26 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
         `The data folder ${folder} ${what} while the server was using it. Nothing is stored any more: put it back, or restore a copy, and restart the server.`,
       );
     },
-    release: () => lock.release(),
+    listening: (url) => noteHolder(folder, url),
+    release() {
+      if (identityOf(folder) === opened) removeHolder(folder);
+      lock.release();
+    },
   };
+}
+
+/** The refusal names the address of the server that has the folder: most often it is the one that was meant. */
+async function lockFolder(folder: string): Promise<FileLock> {
+  try {
+    return lockFile(join(await realpath(folder), 'data-folder.lock'), {
+      what: `the data folder ${folder}`,
+      way: 'name another folder with AUTONOMOUS_DATA',
+    });
+  } catch (error) {
+    const url = (await findHolder(folder))?.url ?? null;
+    if (!(error instanceof Unavailable) || url === null) throw error;
+    throw new Unavailable(`${error.message} It answers at ${url}.`, { cause: error });
+  }
 }
 
 /**

@@ -120,46 +120,52 @@ export type {
   Published,
   RunHeader,
 } from './activities/types.ts';
-export { type AgentCall, callAgent, type ProjectFacts, projectFacts, promptNotes } from './activities/agent-call.ts';
-export { withReadOnlyCheckout } from './activities/read-only-checkout.ts';
-export { answerReviewers, type Answering, type AnswerInput } from './activities/answer-reviewers.ts';
-export { type Asked, askedText } from './activities/review-remarks.ts';
-export { baseline } from './activities/baseline.ts';
-export { check } from './activities/check.ts';
+export {
+  type AgentCall,
+  callAgent,
+  type ProjectFacts,
+  projectFacts,
+  promptNotes,
+} from './activities/agents/agent-call.ts';
+export { withReadOnlyCheckout } from './activities/agents/read-only-checkout.ts';
+export { answerReviewers, type Answering, type AnswerInput } from './activities/pull-request/answer-reviewers.ts';
+export { type Asked, askedText } from './activities/pull-request/review-remarks.ts';
+export { baseline } from './activities/evidence/baseline.ts';
+export { check } from './activities/evidence/check.ts';
 export {
   type ClosedPullRequest,
   closePullRequest,
   type ClosePullRequestInput,
-} from './activities/close-pull-request.ts';
-export { type Followed, type FollowInput, followPullRequest } from './activities/follow-pull-request.ts';
+} from './activities/pull-request/close-pull-request.ts';
+export { type Followed, type FollowInput, followPullRequest } from './activities/pull-request/follow-pull-request.ts';
 export {
   type MergedPullRequest,
   mergePullRequest,
   type MergePullRequestInput,
-} from './activities/merge-pull-request.ts';
-export { checkpoint, commitCode, committed, setUp } from './activities/code-commits.ts';
+} from './activities/pull-request/merge-pull-request.ts';
+export { checkpoint, commitCode, committed, setUp } from './activities/git/code-commits.ts';
 export {
   commitOwnedFiles,
   type CommitOwnedInput,
   type OwnedCommitted,
   type OwnedUpdate,
-} from './activities/commit-owned-files.ts';
-export { commitOnBranch, type NewCommit } from './activities/commits.ts';
+} from './activities/git/commit-owned-files.ts';
+export { commitOnBranch, type NewCommit } from './activities/git/commits.ts';
 export {
   type ChildIntegrated,
   type ChildMerged,
   integrateChild,
   mergeChild,
   type MergeChildInput,
-} from './activities/merge-child.ts';
-export { integrate, type IntegratedBase, type IntegrateInput } from './activities/integrate-base.ts';
-export { merge, type Merged, type MergeInput } from './activities/merge-into-base.ts';
+} from './activities/git/merge-child.ts';
+export { integrate, type IntegratedBase, type IntegrateInput } from './activities/git/integrate-base.ts';
+export { merge, type Merged, type MergeInput } from './activities/git/merge-into-base.ts';
 export { type Prepared, prepare, type PrepareInput } from './activities/prepare.ts';
-export { pushBranch } from './activities/push-branch.ts';
-export { fetchRemote } from './activities/remote.ts';
+export { pushBranch } from './activities/git/push-branch.ts';
+export { fetchRemote } from './activities/git/remote.ts';
 export { tidiedAll } from './activities/tidied.ts';
 export { type WorkFolder, closeFolder, openFolder } from './activities/work-folders.ts';
-export { hashOf } from './artifacts/content-hash.ts';
+export { hashOf } from './documents/content-hash.ts';
 
 // ---- errors and data of runs
 export {

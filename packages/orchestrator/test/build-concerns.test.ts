@@ -230,8 +230,8 @@ describe('a run whose gates are all trusted', () => {
       functions.filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0).map(({ functionName }) => `${url}#${functionName}`),
     );
     expect(run.acceptedConcerns ?? []).toEqual([]);
-    expect(called.filter((each) => each.includes('/activities/concerns.ts#'))).not.toEqual([]);
-    expect(called.filter((each) => each.includes('/artifacts/self-running'))).toEqual([]);
+    expect(called.filter((each) => each.includes('/activities/evidence/concerns.ts#'))).not.toEqual([]);
+    expect(called.filter((each) => each.includes('/src/self-running/'))).toEqual([]);
   });
 
   it.each([

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import type { RunView } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { concernsOfTests } from '../src/activities/test-concerns.ts';
+import { concernsOfTests } from '../src/activities/evidence/test-concerns.ts';
 import { aScript, aServer, type Files, projectConfig, runs, when, writes } from './orchestrator.fixture.ts';
 
 const NODE: Files = {

@@ -13,6 +13,7 @@ describe('the layers of the workspace', () => {
 describe('the reader of imports', () => {
   it.each([
     ['a row below', 'orchestrator/src/engine/engine.ts', `import { a } from '../core/advance.ts';`],
+    ['the engine, for the record', 'orchestrator/src/record/a.ts', `import { a } from '../engine/engine.ts';`],
     ['the own folder', 'orchestrator/src/server/http.ts', `import { a } from './guard.ts';`],
     ['another port of row 2', 'orchestrator/src/agents/tools.ts', `import type { S } from '../sandboxes/sandbox.ts';`],
     [
@@ -41,6 +42,18 @@ describe('the reader of imports', () => {
       'row 3 apart',
       'orchestrator/src/engine/engine.ts',
       `import { a } from '../activities/git.ts';`,
+      'do not import each other',
+    ],
+    [
+      'the record, for the engine',
+      'orchestrator/src/engine/engine.ts',
+      `import { a } from '../record/record-import.ts';`,
+      'imports go down only',
+    ],
+    [
+      'upkeep and record',
+      'orchestrator/src/upkeep/archiver.ts',
+      `import { a } from '../record/record-import.ts';`,
       'do not import each other',
     ],
     [

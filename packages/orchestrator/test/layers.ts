@@ -41,6 +41,7 @@ const LAYERS: readonly Layer[] = [
       'server-setup',
       'config.ts',
       'data-folder.ts',
+      'folder-holder.ts',
       'library.ts',
       'workflow-library.ts',
       'custom-workflows.ts',
@@ -48,14 +49,28 @@ const LAYERS: readonly Layer[] = [
     ],
   },
   { row: 5, apart: 'never', members: ['server'] },
-  { row: 4, apart: 'freely', members: ['workflows'] },
+  { row: 4, apart: 'never', members: ['workflows', 'record', 'upkeep'] },
   { row: 3, apart: 'never', members: ['engine', 'activities'] },
   {
     row: 2,
     apart: 'ports only',
-    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository', 'forges', 'web-pages'],
+    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository', 'forges', 'web-pages', 'network'],
   },
-  { row: 1, apart: 'freely', members: ['core', 'run-config', 'roles', 'artifacts'] },
+  {
+    row: 1,
+    apart: 'freely',
+    members: [
+      'core',
+      'run-config',
+      'roles',
+      'project-analysis',
+      'documents',
+      'self-running',
+      'secrets',
+      'path-rules',
+      'foreign-text',
+    ],
+  },
 ];
 
 /** Folders of `workflows` that belong to no workflow. */
@@ -80,15 +95,15 @@ const MAY_IMPORT_WORKFLOWS = new Set([
  */
 const BUILT_ON: ReadonlyMap<string, string> = new Map([['research-and-plan', 'research']]);
 
-/** What the folders of row 2 may import of each other: the port files, and what egress shares with agents and web pages. */
+/** What the folders of row 2 may import of each other: the port files, and what egress, agents and web pages share. */
 const PORTS = new Set([
   'event-store/event-store.ts',
   'agents/agent.ts',
   'models/model.ts',
   'sandboxes/sandbox.ts',
   'sandboxes/sandbox-files.ts',
-  'sandboxes/egress/checked-connection.ts',
-  'sandboxes/egress/egress-rules.ts',
+  'network/checked-connection.ts',
+  'network/egress-rules.ts',
   'repository/repository.ts',
   'web-pages/web-page.ts',
 ]);
@@ -102,7 +117,7 @@ const IMPURE_MODULES = /^node:(?!crypto$|path(\/|$)|url$|util$|assert(\/|$))/;
 const IMPURE_CALLS =
   /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandomUUID\(|\brandomBytes\(|\bfetch\(|\bset(?:Timeout|Interval|Immediate)\(/;
 /** Both work in a worker thread that has to be started, timed and replaced. */
-const MAY_BE_IMPURE = /^artifacts\/(mermaid|foreign-text)/;
+const MAY_BE_IMPURE = /^(documents\/plans\/mermaid|foreign-text\/foreign-text)/;
 
 /** All TypeScript files of all packages. */
 export function readPackages(packagesFolder: string): readonly SourceFile[] {

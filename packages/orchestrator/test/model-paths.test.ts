@@ -14,7 +14,7 @@ import {
 import { onTestFinished, describe, expect, it } from 'vitest';
 import type { AnyMachineSnapshot, AnyStateNode, EventObject } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
-import { WAYS } from '../src/activities/ways.ts';
+import { WAYS } from '../src/activities/git/ways.ts';
 import type { ActivityContext } from '../src/core/activity.ts';
 import { aConfig, buildDefinition as build, outputs } from '../src/workflows/build/build.fixture.ts';
 import type { BuildContext } from '../src/workflows/build/types.ts';

@@ -2,8 +2,12 @@
 import type { RunConfig, RunConfigRequest } from '@autonomous/shared';
 import { assign, emit, setup } from 'xstate';
 import { z } from 'zod';
-import { commitOwnedFiles, type CommitOwnedInput, type OwnedCommitted } from '../src/activities/commit-owned-files.ts';
-import { integrateChild, mergeChild } from '../src/activities/merge-child.ts';
+import {
+  commitOwnedFiles,
+  type CommitOwnedInput,
+  type OwnedCommitted,
+} from '../src/activities/git/commit-owned-files.ts';
+import { integrateChild, mergeChild } from '../src/activities/git/merge-child.ts';
 import type { ActivityTools } from '../src/activities/tools.ts';
 import type { RunHeader } from '../src/activities/types.ts';
 import { type ActivityContext, type ActivityRegistry, ONE_TRY } from '../src/core/activity.ts';

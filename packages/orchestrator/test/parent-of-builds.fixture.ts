@@ -2,7 +2,7 @@
 import type { RunConfig, RunConfigRequest } from '@autonomous/shared';
 import { assign, emit, setup } from 'xstate';
 import { z } from 'zod';
-import { integrateChild, mergeChild } from '../src/activities/merge-child.ts';
+import { integrateChild, mergeChild } from '../src/activities/git/merge-child.ts';
 import type { ActivityTools } from '../src/activities/tools.ts';
 import { type ActivityContext, type ActivityRegistry, ONE_TRY } from '../src/core/activity.ts';
 import { childRun, type ChildRequest } from '../src/core/child-runs.ts';

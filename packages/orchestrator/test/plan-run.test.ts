@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { JsonObject, RunView } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { extendMemory } from '../src/artifacts/memory.ts';
+import { extendMemory } from '../src/documents/memory/memory.ts';
 import { runCli } from '../src/cli/program.ts';
 import type { ScriptCall } from '../src/models/script.ts';
 import { COMMANDS_QUESTION } from '../src/workflows/phased-plan/commands-question.ts';

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it, type TestContext } from 'vitest';
 import { installRunners } from '../bench/honesty/runners.ts';
-import { startReporting } from '../src/activities/test-reporting.ts';
-import { readTestReport } from '../src/artifacts/test-report.ts';
+import { startReporting } from '../src/activities/evidence/test-reporting.ts';
+import { readTestReport } from '../src/project-analysis/test-report.ts';
 
 const ROOT = path.join(import.meta.dirname, '../../..');
 /** Jest is in no install of the workspace; without the registry its tests are skipped. */

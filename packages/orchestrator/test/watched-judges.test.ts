@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, it, type TestContext } from 'vitest';
-import { readTestReport } from '../src/artifacts/test-report.ts';
+import { readTestReport } from '../src/project-analysis/test-report.ts';
 
 const REPORTERS = path.join(import.meta.dirname, '..', 'reporters');
 const PYTHON = '/usr/bin/python3';

@@ -85,7 +85,7 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: "a phase of an item's state and a type of items in the file of a roadmap",
   },
   {
-    path: 'orchestrator/src/engine/activity-runner.ts',
+    path: 'orchestrator/src/engine/runner/activity-runner.ts',
     names: ['reporting'],
     reason: 'an activity whose outcome is being stored, and not the stage of a run',
   },
@@ -120,7 +120,7 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'stage of questions without a stage, in stored views of histories',
   },
   {
-    path: 'orchestrator/src/activities/code-commits.ts',
+    path: 'orchestrator/src/activities/git/code-commits.ts',
     names: ['implementation'],
     reason: 'name of the work folder in data folders of open runs, for any workflow that writes code',
   },
@@ -130,7 +130,7 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'part of a prompt with an approved document, for roles of any workflow',
   },
   {
-    path: 'orchestrator/src/artifacts/project-commands.ts',
+    path: 'orchestrator/src/project-analysis/project-commands.ts',
     names: ['spec'],
     reason: 'folder name by which test files of a project are recognised',
   },
@@ -273,7 +273,7 @@ describe('the reader of names', () => {
 });
 
 it('the engine and the core import no workflow', () => {
-  for (const file of ['engine/engine.ts', 'core/advance.ts', 'activities/commits.ts']) {
+  for (const file of ['engine/engine.ts', 'core/advance.ts', 'activities/prepare.ts']) {
     const source = `import { workflows } from '../workflows/index.ts';`;
     expect(findViolations([{ path: `orchestrator/src/${file}`, source }])).toEqual([
       expect.stringContaining('imports go down only'),

@@ -14,7 +14,7 @@ import { createRegistry } from '../../src/core/registry.ts';
 import { systemClock } from '../../src/engine/clock.ts';
 import { unbegunRun } from '../../src/engine/live-run.ts';
 import { commitOf } from '../../src/engine/run-commit.ts';
-import { RunRecordWriter } from '../../src/engine/run-record-writer.ts';
+import { RunRecordWriter } from '../../src/record/run-record-writer.ts';
 import { Transcripts } from '../../src/engine/transcripts.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import { createGitRepository } from '../../src/repository/git-repository.ts';

@@ -2,11 +2,11 @@
 import { constants, existsSync } from 'node:fs';
 import { mkdir, open, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { readLatexLog, type LatexError, MISSING_FORMAT } from '../artifacts/latex/latex-log.ts';
-import { scrubbedEnd } from '../artifacts/secrets.ts';
+import { readLatexLog, type LatexError, MISSING_FORMAT } from '../documents/latex/latex-log.ts';
+import { scrubbedEnd } from '../secrets/secrets.ts';
 import type { ActivityContext } from '../core/activity.ts';
 import type { Sandbox, SandboxLimits } from '../sandboxes/sandbox.ts';
-import { removeTree } from './dependency-cache.ts';
+import { removeTree } from './install/dependency-cache.ts';
 import type { ActivityTools } from './tools.ts';
 import { runFolder } from './work-folders.ts';
 

@@ -13,11 +13,11 @@ import {
 import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
-import { type ConfiguredRole, readOverrides } from './project-guidance.ts';
+import { type ConfiguredRole, readOverrides } from './agents/project-guidance.ts';
 import { networkOf } from './egress.ts';
-import { type InstallRequest, withInstalled } from './install-step.ts';
-import { type Examination, examineProject, whatStops } from './project-examination.ts';
-import { fetchRemote } from './remote.ts';
+import { type InstallRequest, withInstalled } from './install/install-step.ts';
+import { type Examination, examineProject, whatStops } from './install/project-examination.ts';
+import { fetchRemote } from './git/remote.ts';
 import { askSandbox } from './sandbox-question.ts';
 import type { ActivityTools } from './tools.ts';
 import type { ProjectCommand, RunHeader } from './types.ts';

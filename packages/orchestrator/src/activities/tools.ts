@@ -1,8 +1,8 @@
 /** Ports and server settings that activities of any workflow use. */
 import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Agent } from '../agents/agent.ts';
-import type { ChainedStep } from '../artifacts/event-log.ts';
-import type { MermaidParser } from '../artifacts/mermaid.ts';
+import type { ChainedStep } from '../documents/event-log.ts';
+import type { MermaidParser } from '../documents/plans/mermaid.ts';
 import type { Forge } from '../forges/forge.ts';
 import type { ForgeNews } from '../forges/forge-news.ts';
 import type { Prices } from '../models/model.ts';
@@ -10,9 +10,9 @@ import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { WebPages } from '../web-pages/web-page.ts';
-import type { BaselineCache } from './baseline-cache.ts';
-import type { CheckedTrees } from './checked-trees.ts';
-import type { DependencyCache } from './dependency-cache.ts';
+import type { BaselineCache } from './evidence/baseline-cache.ts';
+import type { CheckedTrees } from './evidence/checked-trees.ts';
+import type { DependencyCache } from './install/dependency-cache.ts';
 
 export interface ActivityTools {
   /** Names of the roles of all workflows of this server: a project's files may change each of them. */

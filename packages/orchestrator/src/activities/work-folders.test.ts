@@ -9,7 +9,7 @@ import { createBubblewrapProvider } from '../sandboxes/bubblewrap/bubblewrap.ts'
 import { TEST_LIMITS } from '../sandboxes/sandbox.contract.ts';
 import type { ActivityTools } from './tools.ts';
 import { longNames, nestDeeply } from './deep-folders.fixture.ts';
-import { DependencyCache } from './dependency-cache.ts';
+import { DependencyCache } from './install/dependency-cache.ts';
 import { closeFolder, installedInto, openFolder, removeAbandonedFolders, runFolder } from './work-folders.ts';
 
 const provider = createBubblewrapProvider();

@@ -8,9 +8,9 @@ import type { Logger } from 'pino';
 import type { ProjectCommand } from './types.ts';
 import type { ActivityTools } from './tools.ts';
 import { indexOf, submodulesFileOf } from '../repository/known-stats.ts';
-import { removeTree } from './dependency-cache.ts';
-import { type InstallRequest, withInstalled } from './install-step.ts';
-import { withSizes } from './step-progress.ts';
+import { removeTree } from './install/dependency-cache.ts';
+import { type InstallRequest, withInstalled } from './install/install-step.ts';
+import { withSizes } from './install/step-progress.ts';
 
 export interface WorkFolder {
   /** Absolute; becomes `/workspace`. */

@@ -3,7 +3,7 @@
  * same call with another result; a changed file shows as one or the other. Pure: it is told of each step and says what to do.
  */
 import { createHash } from 'node:crypto';
-import { withoutVolatile } from '../artifacts/normalize-output.ts';
+import { withoutVolatile } from '../project-analysis/normalize-output.ts';
 
 export interface WatchedCall {
   readonly name: string;

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Client, createClient } from '@autonomous/shared/client';
 import { readServerConfig, type ServerConfig } from '../config.ts';
+import { findHolder, type FolderHolder } from '../folder-holder.ts';
 import { CommandFailure, UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
 import { startCommand } from '../server/start-command.ts';
@@ -10,26 +11,87 @@ import { startCommand } from '../server/start-command.ts';
 /** The variables that say where a server of this machine is. Faults in the others are the server's own matter. */
 const VARIABLES = ['ORCHESTRATOR_PORT', 'AUTONOMOUS_DATA', 'AUTONOMOUS_TOKEN', 'XDG_DATA_HOME'] as const;
 
+/** Where a command asks, and how the address was found. */
+export interface ServerPlace {
+  readonly baseUrl: string;
+  /** `data folder`: the server that runs noted its address there. `configuration`: none did, and this is where the next one listens. */
+  readonly from: '--server' | 'AUTONOMOUS_SERVER' | 'data folder' | 'configuration';
+  /** Data folder of this machine's server. */
+  readonly dataFolder: string;
+  /** The process that holds the data folder; `null`: none does. */
+  readonly holder: FolderHolder | null;
+}
+
 /**
- * A client of the server that `--server`, AUTONOMOUS_SERVER or this machine's configuration names.
+ * A client of the server that `--server`, AUTONOMOUS_SERVER, the data folder or this machine's configuration names.
  * @throws {UsageError} when that is no address
  * @throws {CommandFailure} when there is no token
  */
 export async function connect(io: CliIo, server: string | undefined): Promise<Client> {
-  const config = localConfig(io);
-  const baseUrl = serverAddress(io, server, config);
-  const token = config.token ?? (await localToken(baseUrl, config.dataFolder));
-  return createClient({ baseUrl, token, backoff: { minMs: 200, maxMs: 5_000 } });
+  const place = await findServer(io, server);
+  const token = await tokenFor(io, place);
+  return createClient({ baseUrl: place.baseUrl, token, backoff: { minMs: 200, maxMs: 5_000 } });
+}
+
+/** @throws {UsageError} when what names the server is no address */
+export async function findServer(io: CliIo, server: string | undefined): Promise<ServerPlace> {
+  const { dataFolder, port } = localConfig(io);
+  const holder = await findHolder(dataFolder);
+  const fromVariable = io.env['AUTONOMOUS_SERVER']?.trim() || undefined;
+  const named = server ?? fromVariable;
+  if (named !== undefined) {
+    const from = server === undefined ? 'AUTONOMOUS_SERVER' : '--server';
+    return { baseUrl: checked(named, from), from, dataFolder, holder };
+  }
+  if (typeof holder?.url === 'string') return { baseUrl: holder.url, from: 'data folder', dataFolder, holder };
+  return { baseUrl: `http://127.0.0.1:${port}`, from: 'configuration', dataFolder, holder };
 }
 
 /** The data folder of the server; `null`: it is on another machine. */
-export function localDataFolder(io: CliIo, server: string | undefined): string | null {
-  const config = localConfig(io);
-  return isLocal(serverAddress(io, server, config)) ? config.dataFolder : null;
+export async function localDataFolder(io: CliIo, server: string | undefined): Promise<string | null> {
+  const place = await findServer(io, server);
+  return isHere(place) ? place.dataFolder : null;
 }
 
-function isLocal(baseUrl: string): boolean {
-  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(new URL(baseUrl).hostname);
+/** What to do where no server answers at an address: nobody is told to start a server that runs. */
+export async function wayToServer(io: CliIo, baseUrl: string): Promise<string> {
+  const { dataFolder } = localConfig(io);
+  const holder = await findHolder(dataFolder);
+  const start = startCommand().serve;
+  if (holder === null) return `Start it with: ${start}`;
+  const { pid, url } = holder;
+  if (url === null)
+    return `Process ${pid} is using the data folder ${dataFolder} and takes no requests yet: a server that is starting, or a command. Try again when it is ready.`;
+  if (URL.parse(baseUrl)?.host !== new URL(url).host)
+    return `The server of the data folder ${dataFolder} is at ${url}: name that address, or leave --server and AUTONOMOUS_SERVER out.`;
+  return `Process ${pid} noted in the data folder ${dataFolder} that it serves there. If it is no server any more, start one with: ${start}`;
+}
+
+/** The token file opens the server of this machine, and is shown to no other one. @throws {CommandFailure} when there is none */
+export async function tokenFor(io: CliIo, place: ServerPlace): Promise<string> {
+  const { token } = localConfig(io);
+  if (token !== null) return token;
+  const { baseUrl, dataFolder, holder } = place;
+  if (!isHere(place))
+    throw new CommandFailure(`AUTONOMOUS_TOKEN is not set; ${baseUrl} needs the token of the server there.`);
+  const file = join(dataFolder, 'token');
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    const why =
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'is not there' : `cannot be read (${String(error)})`;
+    const way =
+      holder === null
+        ? `The server makes one when it first starts (${startCommand().serve}); AUTONOMOUS_DATA names another data folder.`
+        : 'The server that runs was given its token: set AUTONOMOUS_TOKEN to the same.';
+    throw new CommandFailure(`There is no token: AUTONOMOUS_TOKEN is not set and ${file} ${why}.\n${way}`, {
+      cause: error,
+    });
+  }
+}
+
+function isHere({ baseUrl, from }: ServerPlace): boolean {
+  return from === 'data folder' || /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(new URL(baseUrl).hostname);
 }
 
 function localConfig(io: CliIo): ServerConfig {
@@ -40,29 +102,8 @@ function localConfig(io: CliIo): ServerConfig {
   }
 }
 
-function serverAddress(io: CliIo, server: string | undefined, { port }: ServerConfig): string {
-  const fromVariable = io.env['AUTONOMOUS_SERVER']?.trim() || undefined;
-  const address = server ?? fromVariable ?? `http://127.0.0.1:${port}`;
+function checked(address: string, source: string): string {
   const url = URL.parse(address);
   if (url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '') return address;
-  const source = server === undefined ? 'AUTONOMOUS_SERVER' : '--server';
   throw new UsageError(`${source} is '${address}'; an address such as http://127.0.0.1:3001 is needed.`);
-}
-
-/** The token file opens the server of this machine, and is shown to no other one. */
-async function localToken(baseUrl: string, dataFolder: string): Promise<string> {
-  if (!isLocal(baseUrl)) {
-    throw new CommandFailure(`AUTONOMOUS_TOKEN is not set; ${baseUrl} needs the token of the server there.`);
-  }
-  const file = join(dataFolder, 'token');
-  try {
-    return (await readFile(file, 'utf8')).trim();
-  } catch (error) {
-    const why =
-      (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'is not there' : `cannot be read (${String(error)})`;
-    throw new CommandFailure(
-      `There is no token: AUTONOMOUS_TOKEN is not set and ${file} ${why}.\nThe server makes one when it first starts (${startCommand().serve}); AUTONOMOUS_DATA names another data folder.`,
-      { cause: error },
-    );
-  }
 }

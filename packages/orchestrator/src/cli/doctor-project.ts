@@ -14,7 +14,7 @@ import {
 } from '@autonomous/shared';
 import { networkOf } from '../activities/egress.ts';
 import { CONFIG_PATH } from '../activities/prepare.ts';
-import { examineProject, type Finding } from '../activities/project-examination.ts';
+import { examineProject, type Finding } from '../activities/install/project-examination.ts';
 import { openForge } from '../composition/forge.ts';
 import type { ServerConfig } from '../config.ts';
 import type { Forge } from '../forges/forge.ts';

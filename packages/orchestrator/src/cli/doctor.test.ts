@@ -176,7 +176,10 @@ describe('doctor', () => {
 
     const stranger = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
     await new Promise((resolve) => stranger.once('listening', resolve));
-    const other = await examine({ ORCHESTRATOR_PORT: String((stranger.address() as AddressInfo).port) });
+    const other = await examine({
+      ORCHESTRATOR_PORT: String((stranger.address() as AddressInfo).port),
+      AUTONOMOUS_DATA: join(place.folder, 'other'),
+    });
     stranger.close();
     expect(other.check('address')).toMatchObject({
       status: 'missing',

@@ -1,7 +1,7 @@
 /** The command `doctor`: whether this machine has all that the server and its runs need, and how to get what is missing. */
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, readFile, statfs } from 'node:fs/promises';
+import { access, statfs } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { promisify, styleText } from 'node:util';
@@ -9,7 +9,8 @@ import { InvalidRequest, type Page, type Project, type Setup, Unavailable } from
 import type { Check } from './doctor-check.ts';
 import { checkForge } from './doctor-forge.ts';
 import { examineRepository } from './doctor-project.ts';
-import { EXIT } from './exit.ts';
+import { findServer, type ServerPlace, tokenFor } from './connection.ts';
+import { EXIT, UsageError } from './exit.ts';
 import { type CliIo, hasColor, sayJson } from './io.ts';
 import { modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../config.ts';
@@ -36,50 +37,76 @@ export interface DoctorOptions {
 
 /** @returns exit code 0 when everything needed is there */
 export async function doctor({ json = false, project, branch }: DoctorOptions, io: CliIo): Promise<number> {
-  const { config, checks: ofMachine } = await examine(io);
+  const { config, server, checks: ofMachine } = await examine(io);
   const checks =
-    project === undefined ? ofMachine : [...ofMachine, ...(await checkProject(config, io, project, branch))];
+    project === undefined
+      ? ofMachine
+      : [...ofMachine, ...(await checkProject({ config, server, io }, project, branch))];
   const ok = checks.every(({ status }) => status !== 'missing');
   if (json) sayJson(io, { ok, checks });
   else io.stdout.write(`${checks.map((check) => lineOf(check, hasColor(io.stdout, io.env))).join('\n')}\n`);
   return ok ? EXIT.done : EXIT.notDone;
 }
 
-async function examine(io: CliIo): Promise<{ readonly config: ServerConfig; readonly checks: readonly Check[] }> {
+interface Examined {
+  readonly config: ServerConfig;
+  /** The server that would answer. */
+  readonly server: AskedServer;
+  readonly checks: readonly Check[];
+}
+
+interface AskedServer extends ServerPlace {
+  /** Empty: there is none. */
+  readonly token: string;
+}
+
+async function examine(io: CliIo): Promise<Examined> {
   const { config, faults } = readConfig(io);
+  const server = await serverOf(config, io);
   const [git, sandbox, dataFolder, disk, address] = await Promise.all([
     checkGit(),
     checkSandbox(config),
     checkDataFolder(config),
     checkDisk(config),
-    checkAddress(config),
+    checkAddress(config, server),
   ]);
   const here = [checkNode(), git, sandbox, ...faults, dataFolder, disk, checkDatabase(config), address];
-  const record = await checkRecord(config);
+  const record = await checkRecord(config, server);
   return {
     config,
-    checks: [...here, ...record, await checkModels(config), ...(await checkForge(config)), checkSearch(config)],
+    server,
+    checks: [...here, ...record, await checkModels(config, server), ...(await checkForge(config)), checkSearch(config)],
   };
 }
 
 /** The repository of a project of the running server, else what was given. */
 async function checkProject(
-  config: ServerConfig,
-  io: CliIo,
+  { config, server, io }: Pick<Examined, 'config' | 'server'> & { readonly io: CliIo },
   given: string,
   branch: string | undefined,
 ): Promise<readonly Check[]> {
-  const known = await projectsOf(config);
+  const known = await projectsOf(server);
   const named = known?.find(({ id, name }) => id === given || name === given);
   const isAddress = /^[\w.+-]+:\/\/|^[\w.-]+@[\w.-]+:/.test(given);
   const repository = named?.repository ?? (isAddress ? given : resolve(io.cwd, given));
   return examineRepository({ config, repository, branch: branch ?? named?.baseBranch });
 }
 
-async function projectsOf(config: ServerConfig): Promise<readonly Project[] | null> {
-  const answer = await ask(`${addressOf(config.host, config.port)}/api/projects?limit=200`, {
-    Authorization: `Bearer ${await tokenOf(config)}`,
-  });
+/** As the client commands find it; faults of what names it are among those of the configuration. */
+async function serverOf(config: ServerConfig, io: CliIo): Promise<AskedServer> {
+  try {
+    const place = await findServer(io, undefined);
+    const baseUrl = place.from === 'configuration' ? addressOf(config.host, config.port) : place.baseUrl;
+    return { ...place, baseUrl, token: await tokenFor(io, place).catch(() => '') };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const { dataFolder } = config;
+    return { baseUrl: addressOf(config.host, config.port), from: 'configuration', dataFolder, holder: null, token: '' };
+  }
+}
+
+async function projectsOf(server: AskedServer): Promise<readonly Project[] | null> {
+  const answer = await ask(server, '/api/projects?limit=200');
   const page = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Page<Project>> | null;
   return page?.items ?? null;
 }
@@ -159,7 +186,7 @@ function checkDatabase({ databasePath }: ServerConfig): Check {
 }
 
 /** Mirrors that the database does not know, and what the running server says of its projects. */
-async function checkRecord(config: ServerConfig): Promise<readonly Check[]> {
+async function checkRecord(config: ServerConfig, server: AskedServer): Promise<readonly Check[]> {
   const { dataFolder, databasePath } = config;
   const way = 'stop the server and restore the newest copy of the data folder';
   const notices: string[] = [];
@@ -170,36 +197,48 @@ async function checkRecord(config: ServerConfig): Promise<readonly Check[]> {
   } catch {
     // `checkDatabase` reports faults of the database itself.
   }
-  for (const { notices: said = [] } of (await projectsOf(config)) ?? []) notices.push(...said);
+  for (const { notices: said = [] } of (await projectsOf(server)) ?? []) notices.push(...said);
   return notices.map((detail) => missing('record', detail, way));
-}
-
-async function tokenOf({ token, dataFolder }: ServerConfig): Promise<string> {
-  return token ?? (await readFile(join(dataFolder, 'token'), 'utf8').catch(() => '')).trim();
 }
 
 function addressOf(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
 }
 
-/** Free, or answered by a server that takes this machine's token. */
-async function checkAddress(config: ServerConfig): Promise<Check> {
-  const { host, port } = config;
-  const url = addressOf(host, port);
-  if (port === 0) return present('address', `a free port of ${host} is chosen when the server starts`);
-  const fault = await whyNotFree(host, port);
-  if (fault === null) return present('address', `${url} is free; start the server with: ${startCommand().serve}`);
-  const other = 'choose another with ORCHESTRATOR_PORT, or stop what listens there';
-  if (fault !== 'EADDRINUSE') return missing('address', `nothing can listen at ${url} (${fault})`, other);
-  if (!(await answersHealth(url))) return missing('address', `another program listens at ${url}`, other);
-  const token = await tokenOf(config);
-  const me = await ask(`${url}/api/me`, { Authorization: `Bearer ${token}` });
-  if (me?.ok) return present('address', `a server answers at ${url} and takes the token`);
+/** Answered by a server that takes the token, or free for the next one. */
+async function checkAddress(config: ServerConfig, server: AskedServer): Promise<Check> {
+  const without = await whyNoServer(config, server);
+  if (without !== null) return without;
+  const me = await ask(server, '/api/me');
+  if (me?.ok) return present('address', `a server answers at ${server.baseUrl} and takes the token`);
   return missing(
     'address',
-    `a server answers at ${url} and refuses the token`,
+    `a server answers at ${server.baseUrl} and refuses the token`,
     'set AUTONOMOUS_TOKEN, or AUTONOMOUS_DATA to its data folder',
   );
+}
+
+/** `null`: a server answers. */
+async function whyNoServer({ host, port }: ServerConfig, server: AskedServer): Promise<Check | null> {
+  const { from, holder, baseUrl: url } = server;
+  const { serve } = startCommand();
+  if (from === 'configuration' && holder !== null)
+    return missing('address', `process ${holder.pid} has the data folder and takes no requests yet`, 'try again');
+  if (from === 'configuration' && port === 0)
+    return present('address', `a free port of ${host} is chosen when the server starts`);
+  const fault = from === 'configuration' ? await whyNotFree(host, port) : 'EADDRINUSE';
+  if (fault === null) return present('address', `${url} is free; start the server with: ${serve}`);
+  const other = 'choose another with ORCHESTRATOR_PORT, or stop what listens there';
+  if (fault !== 'EADDRINUSE') return missing('address', `nothing can listen at ${url} (${fault})`, other);
+  if (await answersHealth(server)) return null;
+  if (from === 'configuration') return missing('address', `another program listens at ${url}`, other);
+  return from === 'AUTONOMOUS_SERVER'
+    ? missing('address', `no server answers at ${url}, which AUTONOMOUS_SERVER names`, 'correct or unset it')
+    : missing(
+        'address',
+        `no server answers at ${url}, where process ${holder?.pid} noted that it serves`,
+        `end that process if it is a server that hangs, and start one with: ${serve}`,
+      );
 }
 
 function whyNotFree(host: string, port: number): Promise<string | null> {
@@ -210,25 +249,25 @@ function whyNotFree(host: string, port: number): Promise<string | null> {
   });
 }
 
-async function answersHealth(url: string): Promise<boolean> {
-  const answer = await ask(`${url}/healthz`);
+async function answersHealth(server: AskedServer): Promise<boolean> {
+  const answer = await ask(server, '/healthz');
   const body: unknown = answer?.ok ? await answer.json().catch(() => null) : null;
   return typeof body === 'object' && body !== null && 'status' in body && body.status === 'ok';
 }
 
-async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<Response | null> {
+async function ask({ baseUrl, token }: AskedServer, path: string): Promise<Response | null> {
+  const headers: Record<string, string> = path.startsWith('/api/') ? { Authorization: `Bearer ${token}` } : {};
+  const url = `${baseUrl.replace(/\/$/, '')}${path}`;
   return fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(PROBE_MS) }).catch(() => null);
 }
 
 /** As the server that runs says, which may have keys in its memory; else what its next start finds. */
-async function checkModels(config: ServerConfig): Promise<Check> {
+async function checkModels(config: ServerConfig, server: AskedServer): Promise<Check> {
   try {
     const setup = await openServerSetup({ config, learn: () => {} });
     const { ok, detail, way } = modelStatus({ models: setup.models, defaultModels: () => setup.defaultModels() });
     if (ok) return present('models', detail);
-    const answer = await ask(`${addressOf(config.host, config.port)}/api/setup`, {
-      Authorization: `Bearer ${await tokenOf(config)}`,
-    });
+    const answer = await ask(server, '/api/setup');
     const told = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Setup> | null;
     if (told?.isReady !== true) return missing('models', detail, way);
     const roles = Object.entries(told.defaultModels ?? {}).map(([role, model]) => `${role} ${model}`);

@@ -34,12 +34,18 @@ export function exitCodeOf(run: RunView, gates: readonly Gate[] = run.gate === n
   return isAtLimit ? EXIT.limit : EXIT.notDone;
 }
 
-/** Returns the message and exit code of an error. Only an unexpected error is called one of the program. */
-export function explainError(error: unknown): { readonly message: string; readonly exitCode: number } {
+/**
+ * Returns the message and exit code of an error. Only an unexpected error is called one of the program.
+ * @param start what to do where no server answers
+ */
+export function explainError(
+  error: unknown,
+  start = `Start it with: ${startCommand().serve}`,
+): { readonly message: string; readonly exitCode: number } {
   if (error instanceof UsageError) return { message: error.message, exitCode: EXIT.usage };
   if (error instanceof CommandFailure) return { message: error.message, exitCode: EXIT.notDone };
   if (error instanceof ServerUnreachable) {
-    return { message: `${error.message}\nStart it with: ${startCommand().serve}`, exitCode: EXIT.notDone };
+    return { message: `${error.message}\n${start}`, exitCode: EXIT.notDone };
   }
   if (error instanceof ApiError) return explainRefusal(error);
   const { code, detail } = toProblem(error);

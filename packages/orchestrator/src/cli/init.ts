@@ -2,7 +2,7 @@
 import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { CONFIG_PATH } from '../activities/prepare.ts';
-import { type Examination, examineProject } from '../activities/project-examination.ts';
+import { type Examination, examineProject } from '../activities/install/project-examination.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import { linkIn, MAX_FILE, textOf } from './clone-files.ts';
 import { CommandFailure, EXIT, UsageError } from './exit.ts';

@@ -6,6 +6,7 @@ import { InvalidRequest, type ProviderSetup, type Setup } from '@autonomous/shar
 import { type Client, ServerUnreachable } from '@autonomous/shared/client';
 import { readServerConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
+import { findHolder } from '../folder-holder.ts';
 import { keysFile } from '../server-setup/keys-file.ts';
 import { openServerSetup, type SetupApi } from '../server-setup/server-setup.ts';
 import type { JsonOptions } from './command-line.ts';
@@ -103,6 +104,7 @@ async function withSetup(
   work: (setup: KeysApi, isHere: boolean) => Promise<number>,
 ): Promise<number> {
   const isNamed = server !== undefined || (io.env['AUTONOMOUS_SERVER'] ?? '').trim() !== '';
+  let away: unknown;
   try {
     const client = await connect(io, server);
     if (!isNamed) await client.me();
@@ -110,9 +112,13 @@ async function withSetup(
   } catch (error) {
     const isAway = error instanceof ServerUnreachable || error instanceof CommandFailure;
     if (isNamed || !isAway) throw error;
+    away = error;
   }
   const config = readServerConfig(io.env);
-  const folder = await openDataFolder(config.dataFolder);
+  const folder = await openDataFolder(config.dataFolder).catch(async (refusal: unknown) => {
+    // A process has the folder: what keeps it from being asked is the matter, and not that it runs.
+    throw (await findHolder(config.dataFolder)) === null ? refusal : away;
+  });
   try {
     const setup = await openServerSetup({ config, learn: () => {} });
     return await work(setup, true);

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { slugOf } from '../artifacts/slug.ts';
+import { slugOf } from '../documents/slug.ts';
 import { CommandFailure, UsageError } from './exit.ts';
 
 const run = promisify(execFile);

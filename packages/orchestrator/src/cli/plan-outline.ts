@@ -3,7 +3,7 @@ import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { RunConfigRequest } from '@autonomous/shared';
 import { CONFIG_PATH } from '../activities/prepare.ts';
-import type { findCheckCommands } from '../artifacts/check-commands.ts';
+import type { findCheckCommands } from '../project-analysis/check-commands.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import { EXIT } from './exit.ts';
 import { type CliIo, note, say, sayJson } from './io.ts';

@@ -84,7 +84,10 @@ describe('the command line', () => {
   });
 
   it('says how to start a server where none answers', async () => {
-    const { exitCode, stderr } = await place.command(['list', '--server', 'http://127.0.0.1:1']);
+    const { exitCode, stderr } = await place.command(['list', '--server', 'http://127.0.0.1:1'], {
+      AUTONOMOUS_DATA: '/nowhere',
+      AUTONOMOUS_TOKEN: 'a-token-of-another-one',
+    });
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
       stderr: 'No Autonomous server answers at http://127.0.0.1:1.\nStart it with: npm start\n',

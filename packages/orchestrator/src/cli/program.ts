@@ -1,5 +1,6 @@
 /** The program `autonomous`: puts its commands together, carries out one, and turns its end into an exit code. */
 import { readFileSync } from 'node:fs';
+import { ServerUnreachable } from '@autonomous/shared/client';
 import { Command, CommanderError } from 'commander';
 import { type CommandLine, createCommandLine } from './command-line.ts';
 import { addAccept } from './commands/accept.ts';
@@ -43,6 +44,7 @@ import { addSignal } from './commands/signal.ts';
 import { addTake } from './commands/take.ts';
 import { addVerify } from './commands/verify.ts';
 import { addWatch } from './commands/watch.ts';
+import { wayToServer } from './connection.ts';
 import { EXIT, explainError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
 
@@ -109,7 +111,10 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   } catch (error) {
     // commander has written what it has to say.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-    const explained = explainError(error);
+    const explained = explainError(
+      error,
+      error instanceof ServerUnreachable ? await wayToServer(io, error.baseUrl) : undefined,
+    );
     note(io, explained.message);
     if (/^(?:debug|trace)$/.test(io.env['LOG_LEVEL'] ?? '') && error instanceof Error) note(io, error.stack ?? '');
     return explained.exitCode;

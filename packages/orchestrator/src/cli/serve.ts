@@ -7,9 +7,9 @@ import { EXIT, UsageError } from './exit.ts';
 import { type CliIo, say } from './io.ts';
 import { modelStatus } from './model-status.ts';
 import { type RunningOrchestrator, startOrchestrator } from '../compose.ts';
-import { createLearningScrubber, type Scrubber } from '../artifacts/secrets.ts';
+import { createLearningScrubber, type Scrubber } from '../secrets/secrets.ts';
 import { readServerConfig, type ServerConfig } from '../config.ts';
-import { watchEventLoop } from '../engine/event-loop-watch.ts';
+import { watchEventLoop } from '../engine/crashes/event-loop-watch.ts';
 import { printable } from './timeline.ts';
 
 export interface ServeOptions {

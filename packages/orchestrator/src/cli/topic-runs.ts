@@ -97,7 +97,7 @@ async function ownOf(
 ): Promise<OwnRepository | null> {
   if (project !== undefined) return null;
   if (out === undefined && (await askGit(io.cwd, 'rev-parse', '--git-dir')).ok) return null;
-  const dataFolder = localDataFolder(io, server);
+  const dataFolder = await localDataFolder(io, server);
   if (dataFolder === null)
     throw new UsageError(
       out === undefined

@@ -2,9 +2,9 @@
 import path from 'node:path';
 import { allOwnedPaths, type RunView, SETUP_ROLE } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import { BaselineCache } from '../activities/baseline-cache.ts';
-import { CheckedTrees } from '../activities/checked-trees.ts';
-import { DependencyCache } from '../activities/dependency-cache.ts';
+import { BaselineCache } from '../activities/evidence/baseline-cache.ts';
+import { CheckedTrees } from '../activities/evidence/checked-trees.ts';
+import { DependencyCache } from '../activities/install/dependency-cache.ts';
 import type { ActivityTools } from '../activities/tools.ts';
 import type { ServerConfig } from '../config.ts';
 import { packageRegistries } from '../sandboxes/package-registries.ts';

@@ -9,10 +9,10 @@ import {
   Unprocessable,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import { requestOfIssue } from '../artifacts/labelled-issue.ts';
+import { requestOfIssue } from '../documents/labelled-issue.ts';
 import type { ServerConfig } from '../config.ts';
 import { systemClock } from '../engine/clock.ts';
-import { type IssueLaunch, type IssueLaunchOutcome, IssueWatcher } from '../engine/issue-watcher.ts';
+import { type IssueLaunch, type IssueLaunchOutcome, IssueWatcher } from '../upkeep/issue-watcher.ts';
 import type { Repository } from '../repository/repository.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import type { Adapters } from './adapters.ts';

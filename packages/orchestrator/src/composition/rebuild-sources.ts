@@ -2,7 +2,7 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { Unprocessable } from '@autonomous/shared';
-import { listRecord, type RecordedFiles } from '../engine/recorded-projects.ts';
+import { listRecord, type RecordedFiles } from '../record/recorded-projects.ts';
 import { parseRemoteAddress } from '../repository/remote-url.ts';
 import type { Repository } from '../repository/repository.ts';
 

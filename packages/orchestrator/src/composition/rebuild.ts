@@ -15,13 +15,13 @@ import {
   Unprocessable,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import type { RecordedProject } from '../artifacts/record-schemas.ts';
+import type { RecordedProject } from '../documents/record-schemas.ts';
 import type { ServerConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
 import { systemClock } from '../engine/clock.ts';
-import { importRun, viewOfRecord } from '../engine/import-run.ts';
-import { readRun, type ReadRun, type RunFiles } from '../engine/recorded-projects.ts';
-import { rebuiltPause } from '../engine/rebuilt-pause.ts';
+import { importRun, viewOfRecord } from '../record/import-run.ts';
+import { readRun, type ReadRun, type RunFiles } from '../record/recorded-projects.ts';
+import { rebuiltPause } from '../record/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
 import { isBranchName } from '../repository/repository-paths.ts';

@@ -16,7 +16,7 @@ import {
 import { eventTextFault } from '@autonomous/shared/presentation';
 import { type AnyStateMachine, fromPromise } from 'xstate';
 import { z } from 'zod';
-import { ownedPathFaults } from '../artifacts/owned-files.ts';
+import { ownedPathFaults } from '../documents/owned-files.ts';
 import { childWorkflowOf, childrenOf } from './child-runs.ts';
 import { durabilityFaults } from './durability.ts';
 

@@ -1,7 +1,7 @@
 import type { JsonValue, WorkflowEvent } from '@autonomous/shared';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AnyStateMachine, createMachine } from 'xstate';
-import { createMermaidParser, type MermaidParser } from '../artifacts/mermaid.ts';
+import { createMermaidParser, type MermaidParser } from '../documents/plans/mermaid.ts';
 import type { ParsedDiagram } from '@autonomous/shared/diagram';
 import { aConfig, buildDefinition as build, BuildRun, outputs } from '../workflows/build/build.fixture.ts';
 import { activitiesOf, diagramOf, diagramOfRun, pathOf, possibleEvents } from './diagram.ts';

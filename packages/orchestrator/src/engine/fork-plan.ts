@@ -4,7 +4,7 @@ import { continueFork, type ForkedRun, forkRun, type ForkRequest } from '../core
 import type { WorkflowRegistry } from '../core/registry.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { foldAll } from './run-commit.ts';
-import { parseSignal, refusalOf } from './signal-admission.ts';
+import { parseSignal, refusalOf } from './admission/signal-admission.ts';
 
 /** A decision of the gate that is open where a run is forked. */
 export type ForkSignal = { readonly type: string; readonly payload: JsonObject } & ShownGate;

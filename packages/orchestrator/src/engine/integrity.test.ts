@@ -14,8 +14,8 @@ import { systemClock } from './clock.ts';
 import { createRegistry } from '../core/registry.ts';
 import { EngineUnderTest, small } from './engine.fixture.ts';
 import { Engine } from './engine.ts';
-import { findDivergedRuns } from './record-check.ts';
-import { RunRecordWriter } from './run-record-writer.ts';
+import { findDivergedRuns } from '../record/record-check.ts';
+import { RunRecordWriter } from '../record/run-record-writer.ts';
 import { writeExport } from './run-export.ts';
 import { Transcripts } from './transcripts.ts';
 

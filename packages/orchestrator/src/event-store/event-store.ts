@@ -16,7 +16,7 @@ import type {
   WorkflowEvent,
   Clarification,
 } from '@autonomous/shared';
-import type { ChainedStep } from '../artifacts/event-log.ts';
+import type { ChainedStep } from '../documents/event-log.ts';
 import type { ContextHashes } from '../core/context-hash.ts';
 import type { RunSummary } from './run-summary.ts';
 

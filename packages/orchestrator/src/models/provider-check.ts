@@ -3,7 +3,7 @@
  * on: some of them quote the key.
  */
 import { type ProviderStatus, showHidden } from '@autonomous/shared';
-import { createScrubber } from '../artifacts/secrets.ts';
+import { createScrubber } from '../secrets/secrets.ts';
 import { isKeyedProvider, PROVIDERS } from './provider-catalog.ts';
 import { modelListOf } from './provider-probe.ts';
 import type { ModelSettings } from './registry.ts';

@@ -9,8 +9,8 @@ import { type FileHandle, lstat, mkdir, open, readFile, readlink, realpath, writ
 import { basename, dirname, join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { NeedsHuman, NotFound, showHidden } from '@autonomous/shared';
-import type { AllowedPaths } from '../artifacts/allowed-files.ts';
-import type { OwnedPaths } from '../artifacts/owned-files.ts';
+import type { AllowedPaths } from '../path-rules/allowed-files.ts';
+import type { OwnedPaths } from '../documents/owned-files.ts';
 import { type GitPlace, gitText } from './git.ts';
 import {
   diffFiles,

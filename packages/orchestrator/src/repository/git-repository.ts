@@ -4,8 +4,8 @@
  * `git-refs`, `git-commits`, `git-files`, `git-outgoing` or `git-trees`.
  */
 import { rm } from 'node:fs/promises';
-import { allowedPaths } from '../artifacts/allowed-files.ts';
-import { ownedPaths } from '../artifacts/owned-files.ts';
+import { allowedPaths } from '../path-rules/allowed-files.ts';
+import { ownedPaths } from '../documents/owned-files.ts';
 import { checkoutTree, type LfsFile, linksLeftOut } from './folder-checkout.ts';
 import { importFolderTree } from './folder-import.ts';
 import { type Author, checkCommit, commitOnBranch, commitsAfter, commitsBetween } from './git-commits.ts';

@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type FileChange, NeedsHuman } from '@autonomous/shared';
-import type { OwnedPaths } from '../artifacts/owned-files.ts';
+import type { OwnedPaths } from '../documents/owned-files.ts';
 import { type GitAnswer, type GitCall, GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
 import type { MergeResult } from './repository.ts';
 import { EMPTY_TREE, isAtOrUnder, OWN_FOLDER } from './repository-paths.ts';

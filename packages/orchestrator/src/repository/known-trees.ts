@@ -1,6 +1,6 @@
 /** Trees of commits and their entries, cached by object id: an id always names the same content. */
 import { NotFound } from '@autonomous/shared';
-import { ownedPaths } from '../artifacts/owned-files.ts';
+import { ownedPaths } from '../documents/owned-files.ts';
 import { type GitPlace, runGit } from './git.ts';
 import { listTree, makeCodeTree, type TreeEntry } from './git-trees.ts';
 import { RecentAnswers } from './recent-answers.ts';

@@ -1,7 +1,7 @@
 /** Parts that the prompts of several roles share: common input, rules, and fences around foreign text. Pure. */
 import type { AllowedFiles, JsonValue } from '@autonomous/shared';
 import { z } from 'zod';
-import { parseFrontMatter } from '../artifacts/front-matter.ts';
+import { parseFrontMatter } from '../documents/front-matter.ts';
 import type { PromptPart } from './prompt-budget.ts';
 
 export const NOTE_KINDS = ['answer', 'feedback', 'message', 'parser', 'checks', 'review'] as const;

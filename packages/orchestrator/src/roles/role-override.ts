@@ -3,7 +3,7 @@
  * add instructions and restrict the role: its body is appended to the instructions, its tools are a subset of the
  * role's tools, and its model is one that the server allows. Pure.
  */
-import { parseFrontMatter } from '../artifacts/front-matter.ts';
+import { parseFrontMatter } from '../documents/front-matter.ts';
 import { COMMON_RULES } from './prompt-parts.ts';
 import type { ToolName } from './role.ts';
 

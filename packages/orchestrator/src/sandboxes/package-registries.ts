@@ -1,6 +1,6 @@
 /** Package registries of install steps, as entries of an allow-list. */
 import { isIP } from 'node:net';
-import { parseEgressEntry } from './egress/egress-rules.ts';
+import { parseEgressEntry } from '../network/egress-rules.ts';
 import { readNpmSettings } from './npm-settings.ts';
 import { readPackageSettings } from './package-settings.ts';
 

@@ -26,7 +26,7 @@ import {
 } from '@autonomous/shared';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import type { Engine } from '../engine/engine.ts';
-import { changed, incomplete, otherGate } from '../engine/shown-gate.ts';
+import { changed, incomplete, otherGate } from '../engine/admission/shown-gate.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';

@@ -157,8 +157,10 @@ describe('the guard', () => {
       ['another name', () => 'Host: evil.example'],
       ['another name with our port', () => `Host: evil.example:${server.port}`],
       ['a name that begins like ours', () => `Host: 127.0.0.1.evil.example:${server.port}`],
-      ['a wrong port', () => `Host: 127.0.0.1:${server.port + 1}`],
-      ['no port', () => 'Host: 127.0.0.1'],
+      ['a wrong port of another name', () => `Host: autonomous.example:${server.port}`],
+      ['another loopback address', () => `Host: 127.0.0.2:${server.port}`],
+      ['a loopback name that goes on', () => `Host: localhost.evil.example:${server.port}`],
+      ['a loopback name with something for a port', () => 'Host: localhost:evil.example'],
       ['an empty value', () => 'Host: '],
       ['a user before the name', () => `Host: x@127.0.0.1:${server.port}`],
       ['two values', () => `Host: 127.0.0.1:${server.port}\r\nHost: evil.example`],
@@ -180,13 +182,27 @@ describe('the guard', () => {
       expect(await request(`GET /api/runs HTTP/1.1\r\nHost: ${name}:${server.port}`)).toMatch(/^HTTP\/1.1 200 /);
     });
 
+    it.each(['127.0.0.1', 'localhost', 'LocalHost', '[::1]'])(
+      'takes %s with any port, and without one',
+      async (name) => {
+        for (const host of [name, `${name}:3121`])
+          expect(await request(`GET /api/runs HTTP/1.1\r\nHost: ${host}`)).toMatch(/^HTTP\/1.1 200 /);
+      },
+    );
+
+    it('lets anybody ask under any name whether it is up, and nothing else', async () => {
+      const ask = (path: string) => request(`GET ${path} HTTP/1.1\r\nHost: evil.example`);
+      expect(await ask('/healthz')).toMatch(/^HTTP\/1.1 200 /);
+      for (const path of ['/readyz', '/', '/healthz/', '/api/me']) expect(await ask(path)).toMatch(/^HTTP\/1.1 421 /);
+    });
+
     it('takes the public address that was configured, and a name beside it', async () => {
       const other = await startTestServer({
         publicUrl: 'https://autonomous.example/',
         allowedHosts: ['health.example'],
       });
       const ask = (host: string) =>
-        sendRaw(other.port, `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+        sendRaw(other.port, `GET /readyz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
       expect(await ask('autonomous.example')).toMatch(/^HTTP\/1.1 200 /);
       expect(await ask('autonomous.example:443')).toMatch(/^HTTP\/1.1 200 /);
       expect(await ask('health.example')).toMatch(/^HTTP\/1.1 200 /);
@@ -239,8 +255,16 @@ describe('the guard', () => {
       }
     });
 
-    it('takes its own pages', async () => {
+    it('takes its own pages, also where a loopback port leads to it', async () => {
       expect((await server.fetch('/api/runs', { headers: { Origin: server.url } })).status).toBe(200);
+      const ask = (host: string, origin: string) =>
+        sendRaw(
+          server.port,
+          `GET /api/runs HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${origin}\r\nAuthorization: Bearer ${TOKEN}\r\nConnection: close\r\n\r\n`,
+        );
+      expect(await ask('localhost:3121', 'http://localhost:3121')).toMatch(/^HTTP\/1.1 200 /);
+      expect(await ask('localhost:3121', 'http://localhost:3122')).toMatch(/^HTTP\/1.1 403 /);
+      expect(await ask('localhost:3121', 'http://127.0.0.1:3121')).toMatch(/^HTTP\/1.1 403 /);
     });
   });
 

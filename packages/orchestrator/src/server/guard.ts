@@ -1,7 +1,8 @@
 /**
  * Stands before every handler, WebSocket upgrades included: the Host must be ours (a page cannot rebind its name to this
  * machine), an Origin must be allowed (no other site's page may call), and all but a few paths need a credential. Deliveries of
- * webhooks are let through to a handler that checks their signature.
+ * webhooks are let through to a handler that checks their signature. Loopback names are ours at any port, since a container's may be
+ * published at another one: no page can rebind them.
  */
 import type { IncomingMessage } from 'node:http';
 import type { ErrorCode, ProblemDetails } from '@autonomous/shared';
@@ -37,16 +38,21 @@ export type Guard = (request: IncomingMessage) => Promise<Verdict>;
 
 /** Paths that anyone may read. They are compared with the raw request line, so that no encoding or dot segment gets past. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/', '/auth', '/healthz', '/readyz']);
-const HEALTH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+/** Tells only that the server is up, under whatever name it is asked. */
+const LIVENESS_PATH = '/healthz';
+const HEALTH_PATHS: ReadonlySet<string> = new Set([LIVENESS_PATH, '/readyz']);
 export const FEED_PATH = '/ws';
 /** Paths of POST requests that show a signature of their own in place of a token or session. Their handlers check it. */
 export const SIGNED_PATHS: ReadonlySet<string> = new Set([WEBHOOK_PATH]);
 
 export function createGuard(options: GuardOptions): Guard {
   return async (request) => {
-    const fault = checkTarget(request) ?? checkHost(request, options.hosts) ?? checkOrigin(request, options.origins);
-    if (fault) return { admitted: false, problem: fault };
     const path = pathOf(request);
+    const fault =
+      checkTarget(request) ??
+      (path === LIVENESS_PATH ? null : checkHost(request, options.hosts)) ??
+      checkOrigin(request, options.origins);
+    if (fault) return { admitted: false, problem: fault };
     // Files of the dashboard are public and may be cached: no session is looked up, and no cookie is sent. Health checks do
     // not depend on the store of sessions either.
     const isNobodys = isDashboardFile(path) || HEALTH_PATHS.has(path);
@@ -102,19 +108,27 @@ function checkTarget(request: IncomingMessage): ProblemDetails | null {
 function checkHost(request: IncomingMessage, hosts: ReadonlySet<string>): ProblemDetails | null {
   const given = valuesOf(request, 'host');
   const host = given[0]?.toLowerCase();
-  if (given.length === 1 && host !== undefined && hosts.has(host)) return null;
+  if (given.length === 1 && host !== undefined && (hosts.has(host) || isLoopbackHost(host))) return null;
   const named = given.length === 1 ? `'${given[0]?.slice(0, 100)}'` : `${given.length} Host headers`;
   return refusal(
     421,
     'misdirected',
     'Misdirected',
-    `This server does not answer to ${named}. If people reach it under that name, configure it as the public URL.`,
+    `This server does not answer to ${named}. If people reach it under that name, set ORCHESTRATOR_PUBLIC_URL to the address that they use.`,
   );
+}
+
+/** @param host value of a Host header, in lower case */
+function isLoopbackHost(host: string): boolean {
+  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/.test(host);
 }
 
 function checkOrigin(request: IncomingMessage, origins: ReadonlySet<string>): ProblemDetails | null {
   const given = valuesOf(request, 'origin');
-  if (given.every((origin) => origins.has(origin))) return null;
+  // A page of this server under a loopback name: its port is the one that the browser asked.
+  const host = valuesOf(request, 'host')[0]?.toLowerCase() ?? '';
+  const own = isLoopbackHost(host) ? `http://${host}` : null;
+  if (given.every((origin) => origins.has(origin) || origin === own)) return null;
   const named = given.map((origin) => `'${origin.slice(0, 100)}'`).join(', ');
   return refusal(403, 'forbidden', 'Forbidden', `Pages of ${named} may not call this server.`);
 }

@@ -13,7 +13,7 @@ import {
 import type { WorkflowRegistry } from '../core/registry.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Transcripts } from '../engine/transcripts.ts';
-import type { BranchCleaner } from '../engine/branch-cleaner.ts';
+import type { BranchCleaner } from '../upkeep/branch-cleaner.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Forge } from '../forges/forge.ts';
 import type { Models, Prices } from '../models/model.ts';

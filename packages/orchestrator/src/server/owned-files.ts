@@ -1,6 +1,6 @@
 /** Decides at a launch where a run commits its engine-owned files, from what is known beforehand: nothing is pushed to find out. */
 import type { OwnedFiles, ProjectConfig, RunView } from '@autonomous/shared';
-import { OWNED_BY_CONFIGURATION } from '../activities/commit-owned-files.ts';
+import { OWNED_BY_CONFIGURATION } from '../activities/git/commit-owned-files.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 

@@ -1,6 +1,6 @@
 /** The projects of this server, with what the record in git says of each. */
 import { Conflict, type NewProject, NotFound, type Page, type Project } from '@autonomous/shared';
-import { slugOf } from '../artifacts/slug.ts';
+import { slugOf } from '../documents/slug.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Repository } from '../repository/repository.ts';
 import { randomName } from './run-ids.ts';

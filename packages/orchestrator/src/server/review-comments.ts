@@ -15,7 +15,7 @@ import {
 } from '@autonomous/shared';
 import { takesComments } from '@autonomous/shared/presentation';
 import type { Engine } from '../engine/engine.ts';
-import { otherGate } from '../engine/shown-gate.ts';
+import { otherGate } from '../engine/admission/shown-gate.ts';
 
 /** The field in which each decision that sends comments carries words. */
 const WORDS = { reject: 'feedback', retry: 'notes', accept: 'reason' } as const;

@@ -18,7 +18,7 @@ import {
   type WorkflowSummary,
 } from '@autonomous/shared';
 import { filledText } from '@autonomous/shared/presentation';
-import { slugOf } from '../artifacts/slug.ts';
+import { slugOf } from '../documents/slug.ts';
 import { ownedFilesOf, type WorkflowDefinition } from '../core/definition.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { runIdOf } from '../core/run-id.ts';

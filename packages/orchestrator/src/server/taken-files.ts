@@ -14,7 +14,7 @@ import {
   type RunView,
   Stale,
 } from '@autonomous/shared';
-import { ownedPaths } from '../artifacts/owned-files.ts';
+import { ownedPaths } from '../documents/owned-files.ts';
 import type { Repository } from '../repository/repository.ts';
 
 export interface TakenFilesOptions {

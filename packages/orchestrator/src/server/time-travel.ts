@@ -19,7 +19,7 @@ import {
   type TreeBudgets,
   type WorkflowEvent,
 } from '@autonomous/shared';
-import { slugOf } from '../artifacts/slug.ts';
+import { slugOf } from '../documents/slug.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Repository } from '../repository/repository.ts';

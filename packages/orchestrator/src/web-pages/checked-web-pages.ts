@@ -3,7 +3,7 @@
  * itself, which serves sandboxes. A page is fetched by the server's own process; what it says is read in workers.
  */
 import { setTimeout as wait } from 'node:timers/promises';
-import { PrivateAddress, type Resolve, systemAddresses } from '../sandboxes/egress/checked-connection.ts';
+import { PrivateAddress, type Resolve, systemAddresses } from '../network/checked-connection.ts';
 import { cleanLine, cleanText, parseMediaType } from './decoded-text.ts';
 import { HostPauses, retryAfterMs } from './host-pauses.ts';
 import { checkAddress, type PageHosts, type PageTarget, shown } from './page-address.ts';

@@ -1,6 +1,6 @@
 /** Decides whether an address may be fetched, before anything is asked of the network. Pure. */
 import { isIPv6 } from 'node:net';
-import { checkTarget, type EgressEntry, parseEgressEntry, printable } from '../sandboxes/egress/egress-rules.ts';
+import { checkTarget, type EgressEntry, parseEgressEntry, printable } from '../network/egress-rules.ts';
 
 /** Hosts that may be fetched. */
 export interface PageHosts {

@@ -3,7 +3,7 @@
  * Each starts when it is needed and ends when there was nothing to read for a while.
  */
 import { Worker } from 'node:worker_threads';
-import { ForeignTextReader } from '../artifacts/foreign-text-reader.ts';
+import { ForeignTextReader } from '../foreign-text/foreign-text-reader.ts';
 import type { PageTasks } from './page-tasks.ts';
 import type { PageReading } from './read-page.ts';
 import { USER_AGENT } from './web-request.ts';

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { connectChecked, type Resolve } from '../sandboxes/egress/checked-connection.ts';
+import { connectChecked, type Resolve } from '../network/checked-connection.ts';
 import type { PageTarget } from './page-address.ts';
 import { untilAborted } from './until-aborted.ts';
 

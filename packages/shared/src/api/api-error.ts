@@ -22,8 +22,10 @@ export class ApiError extends Error {
 
 /** No server answered at the address. */
 export class ServerUnreachable extends Error {
+  readonly baseUrl: string;
   constructor(baseUrl: string, cause: unknown) {
     super(`No Autonomous server answers at ${baseUrl}.`, { cause });
     this.name = 'ServerUnreachable';
+    this.baseUrl = baseUrl;
   }
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Fault } from '@autonomous/shared';
 import { z } from 'zod';
-import { EGRESS_ENTRY_FORM, parseEgressEntry } from '../../sandboxes/egress/egress-rules.ts';
+import { EGRESS_ENTRY_FORM, parseEgressEntry } from '../../network/egress-rules.ts';
 import type { SandboxSpec } from '../../sandboxes/sandbox.ts';
 import { PERMISSION_POLICIES, type PermissionRules, TOOL_KINDS } from './acp-permissions.ts';
 

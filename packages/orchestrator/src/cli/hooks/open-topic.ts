@@ -1,7 +1,7 @@
 /** Finds the topic that is worked on in a repository: the folder `docs/research-<topic>/` whose state file says `in_progress`. */
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { parseFrontMatter } from '../../artifacts/front-matter.ts';
+import { parseFrontMatter } from '../../documents/front-matter.ts';
 import { linkIn, textOf } from '../clone-files.ts';
 import { plainLine } from './plain-line.ts';
 import { repositoryOf } from './repository-of.ts';

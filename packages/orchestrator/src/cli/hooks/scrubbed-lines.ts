@@ -1,5 +1,5 @@
 /** Takes secrets out of a transcript: what looks like a token, and the secrets among the variables of this process. */
-import { createScrubber } from '../../artifacts/secrets.ts';
+import { createScrubber } from '../../secrets/secrets.ts';
 
 /** Names of variables whose values are secrets. */
 const SECRET_NAME = /key|token|secret|passw|credential/i;

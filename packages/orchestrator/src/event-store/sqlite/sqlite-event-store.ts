@@ -32,7 +32,7 @@ import type {
   SummarizedRun,
   SummaryFilter,
 } from '../event-store.ts';
-import type { ChainedStep } from '../../artifacts/event-log.ts';
+import type { ChainedStep } from '../../documents/event-log.ts';
 import { exportRun } from './integrity/export-run.ts';
 import { lostFile } from './file-identity.ts';
 import { CHAIN_START } from '../hash-chain.ts';

@@ -7,7 +7,7 @@ import { LLMock } from '@copilotkit/aimock';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { anAgentAt, answerInTurn, aRequest, aWorkplace, calls, finish } from '../../agents/agent.fixture.ts';
 import { createToolLoopAgent } from '../../agents/tool-loop/tool-loop.ts';
-import { createScrubber } from '../../artifacts/secrets.ts';
+import { createScrubber } from '../../secrets/secrets.ts';
 import { callLine } from '../../roles/role.ts';
 import { cassetteHeader, isCassette, parseCassette } from './cassette.ts';
 import { createCassetteRecorder } from './cassette-recorder.ts';

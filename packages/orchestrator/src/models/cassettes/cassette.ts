@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import { InvalidRequest } from '@autonomous/shared';
 import type { LanguageModel } from 'ai';
 import { z } from 'zod';
-import { createScrubber } from '../../artifacts/secrets.ts';
-import { withoutVolatile } from '../../artifacts/normalize-output.ts';
+import { createScrubber } from '../../secrets/secrets.ts';
+import { withoutVolatile } from '../../project-analysis/normalize-output.ts';
 import { parseCallLine, type RoleCall } from '../../roles/role.ts';
 
 type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: 'v4' }>;

@@ -6,7 +6,7 @@
 import { isIP } from 'node:net';
 import { NeedsHuman } from '@autonomous/shared';
 import type { SandboxOpts } from 'e2b';
-import { parseEgressEntry } from '../egress/egress-rules.ts';
+import { parseEgressEntry } from '../../network/egress-rules.ts';
 import type { SandboxSpec } from '../sandbox.ts';
 
 export interface E2bNetwork {

@@ -19,9 +19,15 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { connectChecked, PrivateAddress, type Resolve, systemAddresses } from './checked-connection.ts';
+import { connectChecked, PrivateAddress, type Resolve, systemAddresses } from '../../network/checked-connection.ts';
 import { drainAndClose, RequestSerializer } from './http-request-serializer.ts';
-import { checkTarget, EGRESS_ENTRY_FORM, type EgressEntry, parseEgressEntry, printable } from './egress-rules.ts';
+import {
+  checkTarget,
+  EGRESS_ENTRY_FORM,
+  type EgressEntry,
+  parseEgressEntry,
+  printable,
+} from '../../network/egress-rules.ts';
 import { readTunnelStart } from './egress-tunnel.ts';
 import type { EgressRefusal } from '../sandbox.ts';
 

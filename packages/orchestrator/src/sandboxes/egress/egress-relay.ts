@@ -7,7 +7,7 @@
  * nearly every Linux, Perl listens instead and is replaced by the relay at the first connection.
  */
 import { spawnSync } from 'node:child_process';
-import { parseEgressEntry } from './egress-rules.ts';
+import { parseEgressEntry } from '../../network/egress-rules.ts';
 
 const PORT = 3128;
 const LOOPBACK = ['localhost', '127.0.0.1', '::1'];

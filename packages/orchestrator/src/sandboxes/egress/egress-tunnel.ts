@@ -5,7 +5,7 @@
  * name (SNI) of TLS. Each must be the host of the tunnel.
  */
 import { METHODS } from 'node:http';
-import { printable } from './egress-rules.ts';
+import { printable } from '../../network/egress-rules.ts';
 
 export type TunnelStart =
   /** More bytes have to come; none may be passed on before. */

@@ -1,15 +1,15 @@
 /** The activities of a backlog's run, by the names that its machine gives them. */
 import { NeedsHuman, type ProjectConfig } from '@autonomous/shared';
-import { check } from '../../activities/check.ts';
-import { commitOwnedFiles } from '../../activities/commit-owned-files.ts';
-import { findConcerns } from '../../activities/find-concerns.ts';
-import { integrate, takeIn } from '../../activities/integrate-base.ts';
-import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
-import { merge } from '../../activities/merge-into-base.ts';
+import { check } from '../../activities/evidence/check.ts';
+import { commitOwnedFiles } from '../../activities/git/commit-owned-files.ts';
+import { findConcerns } from '../../activities/evidence/find-concerns.ts';
+import { integrate, takeIn } from '../../activities/git/integrate-base.ts';
+import { integrateChild, mergeChild } from '../../activities/git/merge-child.ts';
+import { merge } from '../../activities/git/merge-into-base.ts';
 import { CONFIG_PATH, prepare } from '../../activities/prepare.ts';
-import { pushBranch } from '../../activities/push-branch.ts';
-import { recordRun } from '../../activities/record-run.ts';
-import { fetchRemote } from '../../activities/remote.ts';
+import { pushBranch } from '../../activities/git/push-branch.ts';
+import { recordRun } from '../../activities/git/record-run.ts';
+import { fetchRemote } from '../../activities/git/remote.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { watchChildren } from '../parts/watch-children.ts';

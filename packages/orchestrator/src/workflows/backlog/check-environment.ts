@@ -1,6 +1,6 @@
 /** Looks in the sandbox for the programs that the specification of an item asks for, before anything is begun. */
 import { RetryableFailure } from '@autonomous/shared';
-import { setupOf } from '../../activities/install-step.ts';
+import { setupOf } from '../../activities/install/install-step.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { closeFolder, openFolder } from '../../activities/work-folders.ts';
 import { type Activity, THREE_TRIES } from '../../core/activity.ts';

@@ -1,6 +1,6 @@
 /** What a backlog's run reads of the project's files, and how it changes them. Pure. */
 import { NeedsHuman, type OwnedFiles, showHidden, showHiddenInLine } from '@autonomous/shared';
-import type { OwnedUpdate } from '../../activities/commit-owned-files.ts';
+import type { OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
 import {
   BACKLOG_COLUMNS,
   type BacklogColumns,

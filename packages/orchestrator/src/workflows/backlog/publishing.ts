@@ -1,6 +1,6 @@
 /** Publishes the result: the base is taken in, the record written, the branch pushed and merged. Then the items are done. */
 import { assign, enqueueActions } from 'xstate';
-import type { OwnedCommitted } from '../../activities/commit-owned-files.ts';
+import type { OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
 import {
   askingAgain,
   askingState,

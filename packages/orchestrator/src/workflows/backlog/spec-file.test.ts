@@ -1,6 +1,6 @@
 /** Specs in Markdown: header, allowed files, environment, and the log. */
 import { describe, expect, it } from 'vitest';
-import { allowedPaths } from '../../artifacts/allowed-files.ts';
+import { allowedPaths } from '../../path-rules/allowed-files.ts';
 import { choices } from './random.fixture.ts';
 import { limitsOf, MAX_SPEC_CHARACTERS, readSpec, withLogEntry, withSpecStatus } from './spec-file.ts';
 

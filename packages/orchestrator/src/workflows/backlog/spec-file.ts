@@ -3,7 +3,7 @@
  * header's status and its log, and keeps every other byte. Pure; takes linear time in the length of the text, for any text.
  */
 import type { AllowedFiles } from '@autonomous/shared';
-import { inline } from '../../artifacts/quoted-markdown.ts';
+import { inline } from '../../documents/quoted-markdown.ts';
 import { pathFault } from '../../repository/repository-paths.ts';
 import { type ItemStatus, priorityOf, statusOf } from './backlog-table.ts';
 import {

@@ -1,6 +1,6 @@
 /** The pause: where failed work, a stage that is out of time and an unsupported result lead, and the ways back. */
 import { enqueueActions } from 'xstate';
-import { WAYS } from '../../activities/ways.ts';
+import { WAYS } from '../../activities/git/ways.ts';
 import { notTaken } from '../parts/costs.ts';
 import { noteFeedback } from '../parts/notes.ts';
 import { choosingCommit, leaving, pausedState, pausesAt } from '../parts/pausing.ts';

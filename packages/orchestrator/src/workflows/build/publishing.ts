@@ -1,6 +1,6 @@
 /** Publishing: the base comes in, the record is committed, the branch is pushed, and merged where the configuration says so. */
 import { not } from 'xstate';
-import { TAKING_IN } from '../../activities/ways.ts';
+import { TAKING_IN } from '../../activities/git/ways.ts';
 import { choosingToFollow, followingStates } from '../parts/following.ts';
 import { noteFeedback } from '../parts/notes.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';

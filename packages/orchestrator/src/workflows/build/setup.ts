@@ -1,7 +1,7 @@
 /** Types, activities, guards and actions of the build machine, which its fragments name. */
 import type { Baseline, FilesTaken } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { Asked } from '../../activities/review-remarks.ts';
+import type { Asked } from '../../activities/pull-request/review-remarks.ts';
 import type { Checked, Cost, Note } from '../../activities/types.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { clarifyingActions, clarifyingGuards } from '../parts/clarification.ts';

@@ -12,17 +12,17 @@ import type {
   Recorded,
   RunHeader,
 } from '../../activities/types.ts';
-import type { AnswerInput } from '../../activities/answer-reviewers.ts';
-import type { CommitCodeInput } from '../../activities/code-commits.ts';
-import type { Followed, FollowInput } from '../../activities/follow-pull-request.ts';
-import type { Integrated, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
-import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
-import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/close-pull-request.ts';
-import type { MergedPullRequest, MergePullRequestInput } from '../../activities/merge-pull-request.ts';
-import type { PushInput } from '../../activities/push-branch.ts';
+import type { AnswerInput } from '../../activities/pull-request/answer-reviewers.ts';
+import type { CommitCodeInput } from '../../activities/git/code-commits.ts';
+import type { Followed, FollowInput } from '../../activities/pull-request/follow-pull-request.ts';
+import type { Integrated, IntegrateInput, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
+import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
+import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/pull-request/close-pull-request.ts';
+import type { MergedPullRequest, MergePullRequestInput } from '../../activities/pull-request/merge-pull-request.ts';
+import type { PushInput } from '../../activities/git/push-branch.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { MemoryAddition } from '../../artifacts/memory-concern.ts';
-import type { Solution } from '../../artifacts/solution-memory.ts';
+import type { MemoryAddition } from '../../documents/memory/memory-concern.ts';
+import type { Solution } from '../../documents/memory/solution-memory.ts';
 import type { ClarifyingContext } from '../parts/clarification.ts';
 import type { PausableContext } from '../parts/pausing.ts';
 import type { FollowingContext } from '../parts/pull-request.ts';

@@ -1,17 +1,17 @@
 /** The activities of a full-auto run, by the names that its machine gives them. */
 import { NeedsHuman } from '@autonomous/shared';
-import { callAgent, projectFacts, promptNotes } from '../../activities/agent-call.ts';
-import { check } from '../../activities/check.ts';
-import { commitOwnedFiles, type OwnedUpdate } from '../../activities/commit-owned-files.ts';
-import { findConcerns } from '../../activities/find-concerns.ts';
-import { setupOf } from '../../activities/install-step.ts';
-import { integrate, takeIn } from '../../activities/integrate-base.ts';
-import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
-import { merge } from '../../activities/merge-into-base.ts';
+import { callAgent, projectFacts, promptNotes } from '../../activities/agents/agent-call.ts';
+import { check } from '../../activities/evidence/check.ts';
+import { commitOwnedFiles, type OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
+import { findConcerns } from '../../activities/evidence/find-concerns.ts';
+import { setupOf } from '../../activities/install/install-step.ts';
+import { integrate, takeIn } from '../../activities/git/integrate-base.ts';
+import { integrateChild, mergeChild } from '../../activities/git/merge-child.ts';
+import { merge } from '../../activities/git/merge-into-base.ts';
 import { prepare } from '../../activities/prepare.ts';
-import { pushBranch } from '../../activities/push-branch.ts';
-import { withReadOnlyCheckout } from '../../activities/read-only-checkout.ts';
-import { recordRun } from '../../activities/record-run.ts';
+import { pushBranch } from '../../activities/git/push-branch.ts';
+import { withReadOnlyCheckout } from '../../activities/agents/read-only-checkout.ts';
+import { recordRun } from '../../activities/git/record-run.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../core/activity.ts';

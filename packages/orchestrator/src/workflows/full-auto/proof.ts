@@ -1,10 +1,10 @@
 /** The proof that a feature has been built: a test of its own, which fails without the feature. */
 import { isEvent } from '@autonomous/shared';
 import { childHead, type MergedChild } from '../../activities/child-heads.ts';
-import { runChecks } from '../../activities/checks.ts';
+import { runChecks } from '../../activities/evidence/checks.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import type { CheckInput } from '../../activities/types.ts';
-import { isTestPath } from '../../artifacts/project-commands.ts';
+import { isTestPath } from '../../project-analysis/project-commands.ts';
 import { type Activity, THREE_TRIES } from '../../core/activity.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 

@@ -1,6 +1,6 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { OwnedCommitted } from '../../activities/commit-owned-files.ts';
+import type { OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
 import type { CheckInput } from '../../activities/types.ts';
 import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';

@@ -4,9 +4,9 @@
  */
 import type { Concern } from '@autonomous/shared';
 import { assign, type EventObject, type MachineContext } from 'xstate';
-import type { IntegratedBase } from '../../activities/integrate-base.ts';
+import type { IntegratedBase } from '../../activities/git/integrate-base.ts';
 import type { Recorded } from '../../activities/types.ts';
-import { WAYS } from '../../activities/ways.ts';
+import { WAYS } from '../../activities/git/ways.ts';
 import { changeOf } from './change.ts';
 import { leaving } from './pausing.ts';
 import { choosingState, mergingState, type PublishingContext, pushingState } from './publishing.ts';

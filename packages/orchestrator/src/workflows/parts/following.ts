@@ -3,11 +3,11 @@
  * and answers to reviewers.
  */
 import type { JsonObject } from '@autonomous/shared';
-import type { Answering } from '../../activities/answer-reviewers.ts';
-import type { ClosedPullRequest } from '../../activities/close-pull-request.ts';
-import type { Followed, MergedThere } from '../../activities/follow-pull-request.ts';
-import type { MergedPullRequest } from '../../activities/merge-pull-request.ts';
-import type { Asked, SeenAtForge } from '../../activities/review-remarks.ts';
+import type { Answering } from '../../activities/pull-request/answer-reviewers.ts';
+import type { ClosedPullRequest } from '../../activities/pull-request/close-pull-request.ts';
+import type { Followed, MergedThere } from '../../activities/pull-request/follow-pull-request.ts';
+import type { MergedPullRequest } from '../../activities/pull-request/merge-pull-request.ts';
+import type { Asked, SeenAtForge } from '../../activities/pull-request/review-remarks.ts';
 import { approvalGate, type Shown } from './gate.ts';
 import { type FollowingContext, followingOf, heldOf, mayReview, numberOf, whyHeld } from './pull-request.ts';
 import { headerOf } from './run-context.ts';

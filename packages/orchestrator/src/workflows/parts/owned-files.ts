@@ -1,7 +1,7 @@
 /** Engine-owned files in a machine: the input of the activity that commits them, and what follows from its outcome. */
 import type { RunConfig } from '@autonomous/shared';
 import { enqueueActions, type EventObject, type MachineContext } from 'xstate';
-import type { CommitOwnedInput, OwnedCommitted } from '../../activities/commit-owned-files.ts';
+import type { CommitOwnedInput, OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
 import type { RunHeader } from '../../activities/types.ts';
 import { changeOf } from './change.ts';
 import { headerOf } from './run-context.ts';

@@ -4,10 +4,10 @@
  */
 import type { ActivityError, RunConfig } from '@autonomous/shared';
 import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
-import type { IntegratedBase, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
-import type { Merged } from '../../activities/merge-into-base.ts';
+import type { IntegratedBase, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
+import type { Merged } from '../../activities/git/merge-into-base.ts';
 import type { Published, Recorded, RunHeader } from '../../activities/types.ts';
-import { TAKING_IN, WAYS } from '../../activities/ways.ts';
+import { TAKING_IN, WAYS } from '../../activities/git/ways.ts';
 import { changeOf } from './change.ts';
 import { choosingCommit, leaving, type PausableContext } from './pausing.ts';
 import { headerOf } from './run-context.ts';

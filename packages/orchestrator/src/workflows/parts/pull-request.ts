@@ -4,8 +4,8 @@
  */
 import { MAX_REVIEW_ROUNDS } from '@autonomous/shared';
 import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
-import type { Answering } from '../../activities/answer-reviewers.ts';
-import type { MergedThere } from '../../activities/follow-pull-request.ts';
+import type { Answering } from '../../activities/pull-request/answer-reviewers.ts';
+import type { MergedThere } from '../../activities/pull-request/follow-pull-request.ts';
 import {
   type Asked,
   askedInShort,
@@ -14,7 +14,7 @@ import {
   keyOfCheck,
   NOTHING_SEEN,
   type SeenAtForge,
-} from '../../activities/review-remarks.ts';
+} from '../../activities/pull-request/review-remarks.ts';
 import { changeOf } from './change.ts';
 import type { PublishingContext } from './publishing.ts';
 import type { RunFact } from './signals.ts';

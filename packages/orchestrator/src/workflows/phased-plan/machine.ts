@@ -2,7 +2,7 @@
  * The run of a plan: each phase is a child run, independent ones at the same time. Their results are merged in order, each merged
  * tree is verified, and the whole is published as any other change.
  */
-import { WAYS } from '../../activities/ways.ts';
+import { WAYS } from '../../activities/git/ways.ts';
 import { takenEverywhere } from '../parts/notes.ts';
 import { choosingCommit, leaving, pausedState } from '../parts/pausing.ts';
 import { outcomeOf } from '../parts/pull-request.ts';

@@ -1,7 +1,7 @@
 /** The commands that verify a project, from its files and from what a person said of them in an earlier run. */
-import { type CheckCommands, findCheckCommands } from '../../artifacts/check-commands.ts';
-import { MEMORY_PATH, parseMemory } from '../../artifacts/memory.ts';
-import type { ReadFile } from '../../artifacts/project-commands.ts';
+import { type CheckCommands, findCheckCommands } from '../../project-analysis/check-commands.ts';
+import { MEMORY_PATH, parseMemory } from '../../documents/memory/memory.ts';
+import type { ReadFile } from '../../project-analysis/project-commands.ts';
 import { COMMANDS_QUESTION, commandsIn } from './commands-question.ts';
 
 /** Characters of a memory file that is read and extended. */

@@ -1,8 +1,8 @@
 /** Publishes the result: the base is taken in, the record written, the branch pushed and merged, or its pull request followed. */
-import { TAKING_IN } from '../../activities/ways.ts';
+import { TAKING_IN } from '../../activities/git/ways.ts';
 import { choosingToFollow, followingStates } from '../parts/following.ts';
 import { mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
-import type { TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
+import type { TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
 import { heldText } from '../parts/pull-request.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
 import { failedAt, planSetup, shownResult } from './setup.ts';

@@ -1,8 +1,8 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { TakenIn } from '../../activities/integrate-base.ts';
-import { type Asked, askedText } from '../../activities/review-remarks.ts';
+import type { TakenIn } from '../../activities/git/integrate-base.ts';
+import { type Asked, askedText } from '../../activities/pull-request/review-remarks.ts';
 import type { Checked, CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';

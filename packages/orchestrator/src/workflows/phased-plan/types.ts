@@ -1,16 +1,16 @@
 /** The data of a plan's run: its input, its context, and what its activities take and give. All plain JSON. */
 import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
 import { z } from 'zod';
-import type { AnswerInput } from '../../activities/answer-reviewers.ts';
-import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/close-pull-request.ts';
-import type { Followed, FollowInput } from '../../activities/follow-pull-request.ts';
-import type { MergedPullRequest, MergePullRequestInput } from '../../activities/merge-pull-request.ts';
-import type { FindConcernsInput } from '../../activities/find-concerns.ts';
-import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
-import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/merge-child.ts';
-import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
+import type { AnswerInput } from '../../activities/pull-request/answer-reviewers.ts';
+import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/pull-request/close-pull-request.ts';
+import type { Followed, FollowInput } from '../../activities/pull-request/follow-pull-request.ts';
+import type { MergedPullRequest, MergePullRequestInput } from '../../activities/pull-request/merge-pull-request.ts';
+import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
+import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
+import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
+import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { RecordRunInput } from '../../activities/record-run.ts';
+import type { RecordRunInput } from '../../activities/git/record-run.ts';
 import type {
   Checked,
   CheckInput,
@@ -20,7 +20,7 @@ import type {
   Recorded,
   RunHeader,
 } from '../../activities/types.ts';
-import type { CheckCommands } from '../../artifacts/check-commands.ts';
+import type { CheckCommands } from '../../project-analysis/check-commands.ts';
 import type { FanOut } from '../parts/fan-out.ts';
 import type { Pause } from '../parts/pausing.ts';
 import type { FollowingContext } from '../parts/pull-request.ts';

@@ -1,5 +1,5 @@
 /** The activities in which architects and critics work. */
-import { callReadingAgent } from '../../activities/reading-agent.ts';
+import { callReadingAgent } from '../../activities/agents/reading-agent.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { type Activity, ONE_TRY_A_SANDBOX } from '../../core/activity.ts';
 import { topicFiles } from '../parts/topic-files.ts';

@@ -1,6 +1,6 @@
 /** The plan as text: for the agents who work on it, and as Markdown for people. Pure. */
-import { markdownProse, markdownText } from '../../artifacts/latex/markdown-text.ts';
-import type { PlanModel } from '../../artifacts/latex/plan-model.ts';
+import { markdownProse, markdownText } from '../../documents/latex/markdown-text.ts';
+import type { PlanModel } from '../../documents/latex/plan-model.ts';
 import type { Finding } from '../research/types.ts';
 import type { PlanData } from './output.ts';
 import type { Issue, Plan, Refused } from './types.ts';

@@ -1,6 +1,6 @@
 /** The typed plan: who works on which section, what of a proposal is taken, its order and its hash. Pure. */
-import { hashOf } from '../../artifacts/content-hash.ts';
-import { findingsCitedIn } from '../../artifacts/latex/prose.ts';
+import { hashOf } from '../../documents/content-hash.ts';
+import { findingsCitedIn } from '../../documents/latex/prose.ts';
 import { estimatesIn } from './estimates.ts';
 import type { Draft, Fault, Plan, PlanSection } from './types.ts';
 

@@ -1,12 +1,12 @@
 /** The data of a run that researches and plans: its input, its context, and what its activities take and give. All plain JSON. */
 import type { Concern, RunConfigRequest, RunStart } from '@autonomous/shared';
 import { z } from 'zod';
-import type { FindConcernsInput } from '../../activities/find-concerns.ts';
-import type { IntegratedBase, IntegrateInput } from '../../activities/integrate-base.ts';
-import type { ChildMerged, MergeChildInput } from '../../activities/merge-child.ts';
-import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
+import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
+import type { IntegratedBase, IntegrateInput } from '../../activities/git/integrate-base.ts';
+import type { ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
+import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { RecordRunInput } from '../../activities/record-run.ts';
+import type { RecordRunInput } from '../../activities/git/record-run.ts';
 import type { Cost, Note, Published, Recorded, RunHeader } from '../../activities/types.ts';
 import type { CallingContext } from '../parts/costs.ts';
 import type { FanOut } from '../parts/fan-out.ts';

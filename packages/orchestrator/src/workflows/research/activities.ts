@@ -1,18 +1,18 @@
 /** The activities of a research run, by the names that its machine gives them. */
 import { TerminalFailure, type WorkflowEvent } from '@autonomous/shared';
-import { commitOwnedFiles, type OwnedUpdate } from '../../activities/commit-owned-files.ts';
+import { commitOwnedFiles, type OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
 import { compileLatex } from '../../activities/compile-latex.ts';
-import { findConcerns } from '../../activities/find-concerns.ts';
-import { integrate } from '../../activities/integrate-base.ts';
-import { merge } from '../../activities/merge-into-base.ts';
+import { findConcerns } from '../../activities/evidence/find-concerns.ts';
+import { integrate } from '../../activities/git/integrate-base.ts';
+import { merge } from '../../activities/git/merge-into-base.ts';
 import { prepare } from '../../activities/prepare.ts';
-import { pushBranch } from '../../activities/push-branch.ts';
-import { recordRun } from '../../activities/record-run.ts';
+import { pushBranch } from '../../activities/git/push-branch.ts';
+import { recordRun } from '../../activities/git/record-run.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
-import { hashOf, hashOfBytes } from '../../artifacts/content-hash.ts';
-import { renderMarkdownReport } from '../../artifacts/latex/render-markdown-report.ts';
-import { renderReport } from '../../artifacts/latex/render-report.ts';
+import { hashOf, hashOfBytes } from '../../documents/content-hash.ts';
+import { renderMarkdownReport } from '../../documents/latex/render-markdown-report.ts';
+import { renderReport } from '../../documents/latex/render-report.ts';
 import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import { judge, repair, research, synthesise } from './agents.ts';
 import { normalisedAddress } from './addresses.ts';

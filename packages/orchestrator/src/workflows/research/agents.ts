@@ -1,9 +1,9 @@
 /** The activities in which agents of a research run work. */
 import { NeedsHuman } from '@autonomous/shared';
-import { callReadingAgent } from '../../activities/reading-agent.ts';
+import { callReadingAgent } from '../../activities/agents/reading-agent.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
-import { commitOwnedFiles, type OwnedUpdate } from '../../activities/commit-owned-files.ts';
-import { webTools } from '../../activities/web-tools.ts';
+import { commitOwnedFiles, type OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
+import { webTools } from '../../activities/agents/web-tools.ts';
 import { type Activity, ONE_TRY_A_SANDBOX } from '../../core/activity.ts';
 import { shownContradictions } from './contradictions.ts';
 import { supported } from './prose.ts';

@@ -6,7 +6,7 @@ import { standsIn } from './passages.ts';
 import { overstatedIn } from './reservations.ts';
 import { isForeignTo } from './unsaid-words.ts';
 import { citedIn, withoutCitations } from './report-texts.ts';
-import { addressesIn } from '../../artifacts/latex/prose.ts';
+import { addressesIn } from '../../documents/latex/prose.ts';
 import { normalisedAddress } from './addresses.ts';
 import type { Finding, ReportUpdate } from './types.ts';
 

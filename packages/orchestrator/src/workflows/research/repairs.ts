@@ -1,5 +1,5 @@
 /** Repairs of a report in LaTeX: which lines an agent is shown, and whether its replacements leave the report what it is. Pure. */
-import { citationsOf } from '../../artifacts/latex/citation-faults.ts';
+import { citationsOf } from '../../documents/latex/citation-faults.ts';
 
 /** Lines around an error that are shown. */
 const AROUND = 3;

@@ -1,6 +1,6 @@
 /** The report of a run as a model of its texts, findings and sources. Pure. */
 import type { WorkflowEvent } from '@autonomous/shared';
-import type { ReportModel, ReportSource } from '../../artifacts/latex/report-model.ts';
+import type { ReportModel, ReportSource } from '../../documents/latex/report-model.ts';
 import { type Contradiction, unnamedContradictions } from './contradictions.ts';
 import { findingsOf, leftOutOf, sourcesOf } from './kept-findings.ts';
 import { OWN_WORDS, withOwnWordsMarked } from './prose.ts';

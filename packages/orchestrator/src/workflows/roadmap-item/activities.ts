@@ -1,21 +1,21 @@
 /** The activities of the run of a roadmap's item, by the names that its machine gives them. */
 import { NeedsHuman } from '@autonomous/shared';
-import { check } from '../../activities/check.ts';
-import { assertAccepted } from '../../activities/concerns.ts';
-import { commitOwnedFiles } from '../../activities/commit-owned-files.ts';
-import { findConcerns } from '../../activities/find-concerns.ts';
-import { integrate, takeIn } from '../../activities/integrate-base.ts';
-import { integrateChild, mergeChild } from '../../activities/merge-child.ts';
-import { merge } from '../../activities/merge-into-base.ts';
+import { check } from '../../activities/evidence/check.ts';
+import { assertAccepted } from '../../activities/evidence/concerns.ts';
+import { commitOwnedFiles } from '../../activities/git/commit-owned-files.ts';
+import { findConcerns } from '../../activities/evidence/find-concerns.ts';
+import { integrate, takeIn } from '../../activities/git/integrate-base.ts';
+import { integrateChild, mergeChild } from '../../activities/git/merge-child.ts';
+import { merge } from '../../activities/git/merge-into-base.ts';
 import { prepare } from '../../activities/prepare.ts';
-import { pushBranch } from '../../activities/push-branch.ts';
-import { recordRun } from '../../activities/record-run.ts';
-import { fetchRemote } from '../../activities/remote.ts';
+import { pushBranch } from '../../activities/git/push-branch.ts';
+import { recordRun } from '../../activities/git/record-run.ts';
+import { fetchRemote } from '../../activities/git/remote.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import type { RunHeader } from '../../activities/types.ts';
 import { watchChildren } from '../parts/watch-children.ts';
-import { hashOf } from '../../artifacts/content-hash.ts';
+import { hashOf } from '../../documents/content-hash.ts';
 import {
   type Activity,
   type ActivityContext,

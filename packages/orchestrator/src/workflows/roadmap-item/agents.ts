@@ -1,10 +1,10 @@
 /** The activities in which agents of this workflow work: they write the documents of an item and look for bugs in its result. */
 import { NeedsHuman } from '@autonomous/shared';
-import { callAgent, projectFacts, promptNotes } from '../../activities/agent-call.ts';
-import { withReadOnlyCheckout } from '../../activities/read-only-checkout.ts';
+import { callAgent, projectFacts, promptNotes } from '../../activities/agents/agent-call.ts';
+import { withReadOnlyCheckout } from '../../activities/agents/read-only-checkout.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import type { Cost } from '../../activities/types.ts';
-import { hashOf } from '../../artifacts/content-hash.ts';
+import { hashOf } from '../../documents/content-hash.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX } from '../../core/activity.ts';
 import type { Role } from '../../roles/role.ts';
 import { renderTasks, taskFaults } from './documents.ts';

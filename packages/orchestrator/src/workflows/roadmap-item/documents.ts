@@ -1,6 +1,6 @@
 /** The documents of an item, `specs/<slug>/01-ideation.md` to `04-implementation.md`: their paths, texts and tasks. Pure. */
 import { stringify } from 'yaml';
-import { parseFrontMatter } from '../../artifacts/front-matter.ts';
+import { parseFrontMatter } from '../../documents/front-matter.ts';
 import type { DocumentPhase, Finding, ItemTask } from './types.ts';
 
 const FILE_NAMES: Readonly<Record<DocumentPhase, string>> = {

@@ -1,6 +1,6 @@
 import { NeedsHuman } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { hashOf } from '../../artifacts/content-hash.ts';
+import { hashOf } from '../../documents/content-hash.ts';
 import { awaitingMerge } from './awaiting-merge.ts';
 import { type BaseFiles, itemIn, spentBy, stateUpdate } from './item-state.ts';
 import type { Finding, ReadItemInput, StateChange } from './types.ts';

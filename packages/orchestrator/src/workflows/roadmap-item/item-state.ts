@@ -1,10 +1,10 @@
 /** What a run reads of an item in the roadmap, and how it changes it. Pure. */
 import { NeedsHuman, showHidden } from '@autonomous/shared';
-import type { OwnedUpdate } from '../../activities/commit-owned-files.ts';
-import { besideOf } from '../../activities/ways-on.ts';
-import { hashOf } from '../../artifacts/content-hash.ts';
-import { parseFrontMatter } from '../../artifacts/front-matter.ts';
-import { slugOf } from '../../artifacts/slug.ts';
+import type { OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
+import { besideOf } from '../../activities/git/ways-on.ts';
+import { hashOf } from '../../documents/content-hash.ts';
+import { parseFrontMatter } from '../../documents/front-matter.ts';
+import { slugOf } from '../../documents/slug.ts';
 import { mergeBlocker } from './awaiting-merge.ts';
 import { documentPath, textIn } from './documents.ts';
 import { chooseNextItem } from './next-item.ts';

@@ -1,6 +1,6 @@
 /** The phases of committing and releasing: the result is published as any other change, and released where a person decided so. */
 import { assign } from 'xstate';
-import { TAKING_IN } from '../../activities/ways.ts';
+import { TAKING_IN } from '../../activities/git/ways.ts';
 import {
   askingAgain,
   askingState,

@@ -1,10 +1,10 @@
 /** Commands of the project's configuration that are no tests: further checks of a result, and its release. */
 import { type CommandEvidence, NeedsHuman, type WorkflowEvent } from '@autonomous/shared';
 import { networkOf, refusalNotes } from '../../activities/egress.ts';
-import { setupOf } from '../../activities/install-step.ts';
+import { setupOf } from '../../activities/install/install-step.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { closeFolder, openFolder } from '../../activities/work-folders.ts';
-import { scrubbedEnd } from '../../artifacts/secrets.ts';
+import { scrubbedEnd } from '../../secrets/secrets.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../core/activity.ts';
 import type { SandboxSpec } from '../../sandboxes/sandbox.ts';
 import type { CommandInput, ItemActivities, ReleaseInput } from './types.ts';

@@ -1,13 +1,13 @@
 /** The data of the run of a roadmap's item: its input, its context, and what its activities take and give. All plain JSON. */
 import type { CommandEvidence, Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
 import { z } from 'zod';
-import type { CommitOwnedInput, OwnedCommitted } from '../../activities/commit-owned-files.ts';
-import type { FindConcernsInput } from '../../activities/find-concerns.ts';
-import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/integrate-base.ts';
-import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/merge-child.ts';
-import type { Merged, MergeInput } from '../../activities/merge-into-base.ts';
+import type { CommitOwnedInput, OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
+import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
+import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
+import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
+import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
 import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { RecordRunInput } from '../../activities/record-run.ts';
+import type { RecordRunInput } from '../../activities/git/record-run.ts';
 import type {
   Checked,
   CheckInput,

@@ -12,7 +12,7 @@ import {
 } from '@autonomous/shared';
 import type { IntegrityFault, StoredRun } from '../../event-store.ts';
 import { CHAIN_START, type ChainFault, ChainReader, type ChainTip, sha256 } from '../../hash-chain.ts';
-import type { ChainedStep } from '../../../artifacts/event-log.ts';
+import type { ChainedStep } from '../../../documents/event-log.ts';
 import type { ContextHashes } from '../../../core/context-hash.ts';
 import { type StepRow, unpackSteps } from '../packed-steps.ts';
 import { readGate, partialView } from './partial-view.ts';

@@ -2,11 +2,11 @@
 import { implementer } from '../roles/implementer.ts';
 import { type Activity, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { BuildActivities, Implemented } from '../types.ts';
-import { callAgent, keptByAgent, projectFacts, promptNotes } from '../../../activities/agent-call.ts';
+import { callAgent, keptByAgent, projectFacts, promptNotes } from '../../../activities/agents/agent-call.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
-import { CODE_FOLDER, committed, described } from '../../../activities/code-commits.ts';
-import { commitOnBranch } from '../../../activities/commits.ts';
-import { setupOf } from '../../../activities/install-step.ts';
+import { CODE_FOLDER, committed, described } from '../../../activities/git/code-commits.ts';
+import { commitOnBranch } from '../../../activities/git/commits.ts';
+import { setupOf } from '../../../activities/install/install-step.ts';
 import { closeFolder, openFolder } from '../../../activities/work-folders.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;

@@ -1,17 +1,17 @@
 /** Activities of the stage planning: the plan, its place in the repository, questions about it. */
 import { type Concern, NeedsHuman } from '@autonomous/shared';
-import { memoryConcern } from '../../../artifacts/memory-concern.ts';
+import { memoryConcern } from '../../../documents/memory/memory-concern.ts';
 import { renderPlanDocument } from '../documents/plan-document.ts';
-import { nextSpecNumber, specPath } from '../../../artifacts/spec-path.ts';
-import { hashOf } from '../../../artifacts/content-hash.ts';
+import { nextSpecNumber, specPath } from '../../../documents/plans/spec-path.ts';
+import { hashOf } from '../../../documents/content-hash.ts';
 import { planReply } from '../roles/plan-reply.ts';
 import { planner } from '../roles/planner.ts';
 import { type Activity, type ActivityContext, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { BuildActivities, CommittedPlan } from '../types.ts';
-import { callAgent, projectFacts, promptNotes } from '../../../activities/agent-call.ts';
+import { callAgent, projectFacts, promptNotes } from '../../../activities/agents/agent-call.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
-import { commitOnBranch } from '../../../activities/commits.ts';
-import { withReadOnlyCheckout } from '../../../activities/read-only-checkout.ts';
+import { commitOnBranch } from '../../../activities/git/commits.ts';
+import { withReadOnlyCheckout } from '../../../activities/agents/read-only-checkout.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;
 

@@ -13,12 +13,12 @@ import {
 } from '../../../repository/git-fixture.fixture.ts';
 import type { Activity, ActivityContext } from '../../../core/activity.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
-import { commitCode } from '../../../activities/code-commits.ts';
-import { commitOnBranch } from '../../../activities/commits.ts';
-import { integrate } from '../../../activities/integrate-base.ts';
-import { merge } from '../../../activities/merge-into-base.ts';
+import { commitCode } from '../../../activities/git/code-commits.ts';
+import { commitOnBranch } from '../../../activities/git/commits.ts';
+import { integrate } from '../../../activities/git/integrate-base.ts';
+import { merge } from '../../../activities/git/merge-into-base.ts';
 import { copyRecord } from './publishing.ts';
-import { pushBranch } from '../../../activities/push-branch.ts';
+import { pushBranch } from '../../../activities/git/push-branch.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 const OTHERS = {

@@ -1,18 +1,18 @@
 /** Activity of the stage publishing: the record of the run in its branch. */
 import { type RunDecision, type RunView, TerminalFailure } from '@autonomous/shared';
-import { readForeignText } from '../../../artifacts/foreign-text.ts';
-import { type ExtendedMemory, MEMORY_PATH, type MemoryUpdate } from '../../../artifacts/memory.ts';
-import { acceptedMemory } from '../../../artifacts/memory-concern.ts';
-import { RecordRedactor } from '../../../artifacts/record-redactor.ts';
-import { renderEventLog, withChain } from '../../../artifacts/event-log.ts';
-import { renderRunContext } from '../../../artifacts/run-context.ts';
+import { readForeignText } from '../../../foreign-text/foreign-text.ts';
+import { type ExtendedMemory, MEMORY_PATH, type MemoryUpdate } from '../../../documents/memory/memory.ts';
+import { acceptedMemory } from '../../../documents/memory/memory-concern.ts';
+import { RecordRedactor } from '../../../foreign-text/record-redactor.ts';
+import { renderEventLog, withChain } from '../../../documents/event-log.ts';
+import { renderRunContext } from '../../../documents/run-context.ts';
 import type { ValidationReport } from '../documents/validation-report.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../../../core/activity.ts';
 import type { BuildActivities } from '../types.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
-import { commitOnBranch, committedBefore } from '../../../activities/commits.ts';
-import { assertAccepted } from '../../../activities/concerns.ts';
+import { commitOnBranch, committedBefore } from '../../../activities/git/commits.ts';
+import { assertAccepted } from '../../../activities/evidence/concerns.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 
 /** Characters of a memory file that is still extended. */

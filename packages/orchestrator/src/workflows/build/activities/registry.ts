@@ -1,15 +1,15 @@
 /** The activities of the build workflow, by the names that its machine gives them. */
 import type { Activity, ActivityRegistry } from '../../../core/activity.ts';
 import type { BuildActivities } from '../types.ts';
-import { answerReviewers } from '../../../activities/answer-reviewers.ts';
-import { baseline } from '../../../activities/baseline.ts';
-import { check } from '../../../activities/check.ts';
-import { checkpoint, commitCode, setUp } from '../../../activities/code-commits.ts';
-import { followPullRequest } from '../../../activities/follow-pull-request.ts';
-import { integrate, takeIn } from '../../../activities/integrate-base.ts';
-import { merge } from '../../../activities/merge-into-base.ts';
-import { closePullRequest } from '../../../activities/close-pull-request.ts';
-import { mergePullRequest } from '../../../activities/merge-pull-request.ts';
+import { answerReviewers } from '../../../activities/pull-request/answer-reviewers.ts';
+import { baseline } from '../../../activities/evidence/baseline.ts';
+import { check } from '../../../activities/evidence/check.ts';
+import { checkpoint, commitCode, setUp } from '../../../activities/git/code-commits.ts';
+import { followPullRequest } from '../../../activities/pull-request/follow-pull-request.ts';
+import { integrate, takeIn } from '../../../activities/git/integrate-base.ts';
+import { merge } from '../../../activities/git/merge-into-base.ts';
+import { closePullRequest } from '../../../activities/pull-request/close-pull-request.ts';
+import { mergePullRequest } from '../../../activities/pull-request/merge-pull-request.ts';
 import { prepare } from '../../../activities/prepare.ts';
 import { pushBranch } from '../../../activities/push-branch.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';

@@ -1,16 +1,16 @@
 /** Activities of the stage validation: the project's own checks in a fresh sandbox, the reviewer, the report. */
 import { isAccepted, NeedsHuman, openConcerns } from '@autonomous/shared';
-import { memoryConcern } from '../../../artifacts/memory-concern.ts';
-import { hashOf } from '../../../artifacts/content-hash.ts';
+import { memoryConcern } from '../../../documents/memory/memory-concern.ts';
+import { hashOf } from '../../../documents/content-hash.ts';
 import { validator } from '../roles/validator.ts';
 import { type Activity, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { BuildActivities, Reported, Reviewed } from '../types.ts';
-import { callAgent, projectFacts, promptNotes } from '../../../activities/agent-call.ts';
+import { callAgent, projectFacts, promptNotes } from '../../../activities/agents/agent-call.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
-import { commitOnBranch } from '../../../activities/commits.ts';
-import { concernsOf } from '../../../activities/concerns.ts';
-import { withReadOnlyCheckout } from '../../../activities/read-only-checkout.ts';
-import { reviewedDiff, reviewText } from '../../../activities/reviewed-diff.ts';
+import { commitOnBranch } from '../../../activities/git/commits.ts';
+import { concernsOf } from '../../../activities/evidence/concerns.ts';
+import { withReadOnlyCheckout } from '../../../activities/agents/read-only-checkout.ts';
+import { reviewedDiff, reviewText } from '../../../activities/evidence/reviewed-diff.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 
 type Of<Name extends keyof BuildActivities> = Activity<BuildActivities[Name]['input'], BuildActivities[Name]['output']>;

@@ -1,7 +1,7 @@
 /** The validation report of a run, from what the engine recorded and the code of the result. */
 import type { Concern, ConstraintFinding, RunView } from '@autonomous/shared';
-import { checkConstraints, isProductCode } from '../../../artifacts/constraint-check.ts';
-import { readForeignText } from '../../../artifacts/foreign-text.ts';
+import { checkConstraints, isProductCode } from '../../../documents/plans/constraint-check.ts';
+import { readForeignText } from '../../../foreign-text/foreign-text.ts';
 import type { ParsedConstraints } from '@autonomous/shared/diagram';
 import { renderValidationReport, type ValidationReport } from '../documents/validation-report.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';

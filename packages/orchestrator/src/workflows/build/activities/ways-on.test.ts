@@ -3,14 +3,14 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { WayOn } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { commitCode } from '../../../activities/code-commits.ts';
-import { commitOnBranch } from '../../../activities/commits.ts';
-import { integrate, takeIn } from '../../../activities/integrate-base.ts';
-import { merge } from '../../../activities/merge-into-base.ts';
-import { pushBranch } from '../../../activities/push-branch.ts';
+import { commitCode } from '../../../activities/git/code-commits.ts';
+import { commitOnBranch } from '../../../activities/git/commits.ts';
+import { integrate, takeIn } from '../../../activities/git/integrate-base.ts';
+import { merge } from '../../../activities/git/merge-into-base.ts';
+import { pushBranch } from '../../../activities/git/push-branch.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
-import { TAKING_IN, WAYS } from '../../../activities/ways.ts';
-import { pullRequestUrl } from '../../../activities/ways-on.ts';
+import { TAKING_IN, WAYS } from '../../../activities/git/ways.ts';
+import { pullRequestUrl } from '../../../activities/git/ways-on.ts';
 import type { Activity, ActivityContext } from '../../../core/activity.ts';
 import {
   commitOnRemote,

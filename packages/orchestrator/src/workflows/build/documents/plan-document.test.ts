@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { findDiagrams } from '../../../artifacts/diagram-fences.ts';
+import { findDiagrams } from '../../../documents/plans/diagram-fences.ts';
 import { type PlanDocument, renderPlanDocument } from './plan-document.ts';
 
 const document: PlanDocument = {

@@ -1,6 +1,6 @@
 /** The plan as a file of the repository, `.autonomous/specs/NNN-slug.md`: front matter that says where it comes from, then the plan. Pure. */
 import { stringify } from 'yaml';
-import { isBareDiagram } from '../../../artifacts/diagram-fences.ts';
+import { isBareDiagram } from '../../../documents/plans/diagram-fences.ts';
 
 export interface PlanDocument {
   readonly title: string;

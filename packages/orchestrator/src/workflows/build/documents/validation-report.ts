@@ -1,7 +1,7 @@
 /** The validation report of a run, `.autonomous/runs/<id>/validation-report.md`. Pure; texts given here must be free of secrets already. */
 import type { Baseline, Concern, ConstraintFinding, Evidence } from '@autonomous/shared';
 import { testCountText } from '@autonomous/shared/presentation';
-import { code, fenced, inline, table } from '../../../artifacts/quoted-markdown.ts';
+import { code, fenced, inline, table } from '../../../documents/quoted-markdown.ts';
 
 export interface ValidationReport {
   readonly runId: string;

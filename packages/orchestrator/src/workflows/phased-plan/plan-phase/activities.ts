@@ -1,8 +1,8 @@
 /** The activities of a phase, by the names that its machine gives them. */
 import { NeedsHuman, type RunConfig } from '@autonomous/shared';
-import { callAgent, keptByAgent, projectFacts, promptNotes } from '../../../activities/agent-call.ts';
-import { check } from '../../../activities/check.ts';
-import { runChecks } from '../../../activities/checks.ts';
+import { callAgent, keptByAgent, projectFacts, promptNotes } from '../../../activities/agents/agent-call.ts';
+import { check } from '../../../activities/evidence/check.ts';
+import { runChecks } from '../../../activities/evidence/checks.ts';
 import {
   checkpoint,
   CODE_FOLDER,
@@ -11,19 +11,19 @@ import {
   described,
   setUp,
   unresolved,
-} from '../../../activities/code-commits.ts';
-import { commitOnBranch } from '../../../activities/commits.ts';
-import { setupOf } from '../../../activities/install-step.ts';
-import { shareBranch } from '../../../activities/push-branch.ts';
-import { withReadOnlyCheckout } from '../../../activities/read-only-checkout.ts';
-import { fetchRemote } from '../../../activities/remote.ts';
-import { reviewedDiff, reviewText } from '../../../activities/reviewed-diff.ts';
+} from '../../../activities/git/code-commits.ts';
+import { commitOnBranch } from '../../../activities/git/commits.ts';
+import { setupOf } from '../../../activities/install/install-step.ts';
+import { shareBranch } from '../../../activities/git/push-branch.ts';
+import { withReadOnlyCheckout } from '../../../activities/agents/read-only-checkout.ts';
+import { fetchRemote } from '../../../activities/git/remote.ts';
+import { reviewedDiff, reviewText } from '../../../activities/evidence/reviewed-diff.ts';
 import { startCommitOf } from '../../../activities/start-commits.ts';
 import { tidiedAll } from '../../../activities/tidied.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { closeFolder, openFolder } from '../../../activities/work-folders.ts';
-import { type CheckCommands, findCheckCommands } from '../../../artifacts/check-commands.ts';
-import { ownedPaths } from '../../../artifacts/owned-files.ts';
+import { type CheckCommands, findCheckCommands } from '../../../project-analysis/check-commands.ts';
+import { ownedPaths } from '../../../documents/owned-files.ts';
 import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';
 import { prepare } from '../../../activities/prepare.ts';

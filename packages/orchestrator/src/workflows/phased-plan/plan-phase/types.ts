@@ -12,8 +12,8 @@ import type {
   Published,
   RunHeader,
 } from '../../../activities/types.ts';
-import type { CheckpointInput, CommitCodeInput, SetUpInput } from '../../../activities/code-commits.ts';
-import type { CheckCommands } from '../../../artifacts/check-commands.ts';
+import type { CheckpointInput, CommitCodeInput, SetUpInput } from '../../../activities/git/code-commits.ts';
+import type { CheckCommands } from '../../../project-analysis/check-commands.ts';
 import type { Prepared, PrepareInput } from '../../../activities/prepare.ts';
 import type { Pause } from '../../parts/pausing.ts';
 import type { Attempt } from '../escalation.ts';

@@ -1,0 +1,88 @@
+/**
+ * Compares a check of a result with the base commit: which tests are gone or test less, and whether the check failed
+ * there already.
+ */
+import type { ChangedTests, FileChange } from '@autonomous/shared';
+import { countAssertions } from '../../project-analysis/assertions.ts';
+import { failsAsBefore } from '../../project-analysis/failing-before.ts';
+import { isTestPath } from '../../project-analysis/project-commands.ts';
+import { testsGone, testsNotRun } from '../../project-analysis/test-report.ts';
+import type { RemoteProject } from '../../repository/repository.ts';
+import type { Checked, CheckInput } from '../types.ts';
+import { knownBaselineOf } from './baseline.ts';
+import type { KnownBaseline } from './baseline-cache.ts';
+import type { ActivityTools } from '../tools.ts';
+import type { ChecksOutcome } from './checked-trees.ts';
+
+/** Tests of the base commit that did not run, by name. */
+const MAX_NOT_RUN = 20;
+
+/** Limits for changed test files: how many are reported, bytes read of one file, bytes read of all. */
+const MAX_CHANGED_TESTS = 200;
+const MAX_TEST_BYTES = 2 ** 20;
+const MAX_TESTS_BYTES = 16 * 2 ** 20;
+
+type Compared = Pick<Checked, 'tests' | 'baseline' | 'failsAsBefore' | 'changedTests'>;
+
+/** @param needed baseline for the base commit's tests; `null`, as for `as_is`: a known baseline is used if any */
+export async function comparedWithBase(
+  tools: ActivityTools,
+  project: RemoteProject,
+  input: CheckInput,
+  { command, report }: ChecksOutcome,
+  needed: KnownBaseline | null,
+): Promise<Compared> {
+  const passed = command.exitCode === 0;
+  const known = needed ?? (await knownBaselineOf(tools, project, input));
+  const changed = needed === null && passed ? await changedTests(tools, project, input, known) : {};
+  const counted = { ...changed, ...(report === null ? {} : { tests: report.count }) };
+  if (known === null) return counted;
+  // Without its output: the log holds that once already if the workflow has a baseline of its own.
+  const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
+  if (!passed)
+    return { ...counted, baseline, ...(failsAsBefore(known, command, report) ? { failsAsBefore: true } : {}) };
+  const shown = { ...counted, ...(needed === null ? {} : { baseline }) };
+  if (report === null) return shown;
+  const compare = input.mode === 'as_is' ? testsGone : testsNotRun;
+  const notRun = compare(known.executed, report.executed);
+  return {
+    ...shown,
+    tests: { ...report.count, ...(notRun.length === 0 ? {} : { notRun: notRun.slice(0, MAX_NOT_RUN) }) },
+  };
+}
+
+/** Files with tests that differ from the base commit, those that assert less first. */
+async function changedTests(
+  { repository }: ActivityTools,
+  project: RemoteProject,
+  { baseCommit, commit }: CheckInput,
+  known: KnownBaseline | null,
+): Promise<Pick<Checked, 'changedTests'>> {
+  const ranOnBase = new Set(known?.files);
+  const { files } = await repository.diff(project, baseCommit, commit);
+  const tests = files.filter(({ path }) => ranOnBase.has(path) || isTestPath(path));
+  if (tests.every(({ deletions }) => deletions === 0)) return {};
+  const paths = tests.map(({ path }) => path);
+  const [before, now] = await Promise.all(
+    [baseCommit, commit].map((at) => repository.readFiles(project, at, paths, MAX_TEST_BYTES, MAX_TESTS_BYTES)),
+  );
+  const changed = tests
+    .map((file) => asChangedTests(file, before?.get(file.path), now?.get(file.path)))
+    .filter(({ assertions, assertionsBefore }) => assertions + assertionsBefore > 0)
+    .toSorted((a, b) => a.assertions - a.assertionsBefore - (b.assertions - b.assertionsBefore));
+  return changed.length === 0 ? {} : { changedTests: changed.slice(0, MAX_CHANGED_TESTS) };
+}
+
+function asChangedTests(
+  { path, status, deletions }: FileChange,
+  before: string | undefined,
+  now: string | undefined,
+): ChangedTests {
+  return {
+    path,
+    ...(status === 'deleted' ? { isDeleted: true } : {}),
+    linesRemoved: deletions,
+    assertionsBefore: countAssertions(before ?? ''),
+    assertions: countAssertions(now ?? ''),
+  };
+}

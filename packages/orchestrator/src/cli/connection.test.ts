@@ -1,0 +1,85 @@
+/** How commands find the server of their data folder, at whatever port it listens. */
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openDataFolder } from '../data-folder.ts';
+import { makePlace, type Place } from './program.fixture.ts';
+
+let place: Place;
+beforeEach(() => {
+  place = makePlace();
+});
+afterEach(() => place.remove());
+
+const note = () => join(place.data, 'server.json');
+const addressIn = (stdout: string): unknown =>
+  (JSON.parse(stdout) as { checks: { name: string; detail: string }[] }).checks.find(({ name }) => name === 'address')
+    ?.detail;
+
+it('finds the server that uses the data folder at another port than the configured one', async () => {
+  const server = await place.serve();
+  expect(JSON.parse(readFileSync(note(), 'utf8'))).toEqual({ pid: expect.any(Number), url: server.url });
+  expect(statSync(note()).mode & 0o777).toBe(0o600);
+
+  expect(await place.command(['list'])).toMatchObject({ exitCode: 0, stderr: 'There are no such runs.\n' });
+  const keys = await place.command(['keys', 'list']);
+  expect([keys.exitCode, keys.stderr]).toEqual([0, '']);
+  expect((await place.command(['sign-in'])).stdout).toContain(`${server.url}/auth?code=`);
+  expect(addressIn((await place.command(['doctor', '--json'])).stdout)).toBe(
+    `a server answers at ${server.url} and takes the token`,
+  );
+  const run = await place.command(['run', 'Login', '--detach', '--json'], {}, place.clone);
+  expect(JSON.parse(run.stdout)).toMatchObject({ originalRequest: 'Login' });
+
+  const second = await place.serve();
+  expect(second.output().stderr).toMatch(
+    new RegExp(`^Another server \\(pid \\d+\\) is using .* It answers at ${server.url}\\.\\n$`),
+  );
+  const elsewhere = await place.command(['list'], { AUTONOMOUS_SERVER: 'http://127.0.0.1:9' });
+  expect(elsewhere).toMatchObject({
+    exitCode: 1,
+    stderr: `No Autonomous server answers at http://127.0.0.1:9.\nThe server of the data folder ${place.data} is at ${server.url}: name that address, or leave --server and AUTONOMOUS_SERVER out.\n`,
+  });
+  expect(
+    addressIn((await place.command(['doctor', '--json'], { AUTONOMOUS_SERVER: 'http://127.0.0.1:9' })).stdout),
+  ).toBe('no server answers at http://127.0.0.1:9, which AUTONOMOUS_SERVER names');
+
+  await server.stop();
+  expect(() => statSync(note())).toThrow('ENOENT');
+});
+
+it('does not ask a server that was killed, whose address is still in the folder', async () => {
+  const server = await place.serve();
+  await server.stop('SIGKILL');
+  expect(JSON.parse(readFileSync(note(), 'utf8'))).toMatchObject({ url: server.url });
+  // Nothing listens at the configured port.
+  const away = { ORCHESTRATOR_PORT: '9' };
+  expect((await place.command(['list'], away)).stderr).toBe(
+    'No Autonomous server answers at http://127.0.0.1:9.\nStart it with: npm start\n',
+  );
+  expect(await place.command(['keys', 'list'], away)).toMatchObject({
+    exitCode: 0,
+    stderr: 'No server runs: this is what its next start finds.\n',
+  });
+});
+
+it('names the token variable where the server was given its token', async () => {
+  await place.serve({ AUTONOMOUS_TOKEN: 'a-token-of-our-own' });
+  for (const args of [['list'], ['keys', 'list']])
+    expect(await place.command(args)).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/The server that runs was given its token: set AUTONOMOUS_TOKEN to the same\.\n$/),
+    });
+});
+
+it('tells nobody to start or stop a server that is still starting', async () => {
+  mkdirSync(place.data);
+  writeFileSync(join(place.data, 'token'), `${'t'.repeat(43)}\n`);
+  const folder = await openDataFolder(place.data);
+  const away = { ORCHESTRATOR_PORT: '9' };
+  const reason = `Process ${process.pid} is using the data folder ${place.data} and takes no requests yet`;
+  for (const args of [['list'], ['keys', 'list']])
+    expect(await place.command(args, away)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
+  expect(addressIn((await place.command(['doctor', '--json'], away)).stdout)).toContain('takes no requests yet');
+  folder.release();
+});

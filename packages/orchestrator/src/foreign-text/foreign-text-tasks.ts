@@ -1,0 +1,46 @@
+/**
+ * Tasks of the worker of `foreign-text.ts`. A task takes and returns plain data. A task that needs a heavy library
+ * imports it on first use.
+ */
+import { checkConstraints } from '../documents/plans/constraint-check.ts';
+import { newDependencies } from '../project-analysis/installation/dependencies.ts';
+import { manifestFaults } from '../project-analysis/installation/manifest-faults.ts';
+import { judgesNewlyNamed } from '../project-analysis/judge-names.ts';
+import { extendMemory } from '../documents/memory/memory.ts';
+import type { Redacted, RedactionTask } from '../secrets/record-redaction.ts';
+import type { ScannedText, SecretFinding } from '../secrets/secret-scan.ts';
+import { selfRunningChanges, withSelfRunningContent } from '../self-running/self-running.ts';
+import { selectMemory } from '../documents/memory/solution-memory.ts';
+import { parseSkill } from '../documents/skill-file.ts';
+
+async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly SecretFinding[]> {
+  const scan = await import('../secrets/secret-scan.ts');
+  return scan.scanForSecrets(texts);
+}
+
+async function redactLines(task: RedactionTask): Promise<Redacted> {
+  const redaction = await import('../secrets/record-redaction.ts');
+  return redaction.redactLines(task);
+}
+
+async function findSecretValues(texts: readonly ScannedText[]): Promise<readonly string[]> {
+  const redaction = await import('../secrets/record-redaction.ts');
+  return redaction.findSecretValues(texts);
+}
+
+export const FOREIGN_TEXT_TASKS = {
+  checkConstraints,
+  manifestFaults,
+  newDependencies,
+  judgesNewlyNamed,
+  extendMemory,
+  selectMemory,
+  parseSkill,
+  scanForSecrets,
+  redactLines,
+  findSecretValues,
+  selfRunningChanges,
+  withSelfRunningContent,
+};
+
+export type ForeignTextTasks = typeof FOREIGN_TEXT_TASKS;

@@ -1,0 +1,323 @@
+/** Records in real git that are compared with a real database: what is read of them, and what is recorded again. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createRegistry } from '../core/registry.ts';
+import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
+import { anEvent, aStep, NOON } from '../event-store/sqlite/steps.fixture.ts';
+import { type Fixture, openFixture } from '../repository/git-fixture.fixture.ts';
+import type { Repository } from '../repository/repository.ts';
+import { systemClock } from '../engine/clock.ts';
+import { RecordComparison, type RunsToRecord } from './record-comparison.ts';
+import { importNewerRuns } from './record-import.ts';
+import { listRecordedRuns, readRecordedTips } from './record-check.ts';
+import { isOwnLog, isOwnTip, isSealed, requireSeals, sealsOf } from './record-seal.ts';
+import { listRecord } from './recorded-projects.ts';
+import { RunRecordWriter } from './run-record-writer.ts';
+import { Transcripts } from '../engine/transcripts.ts';
+
+const log = pino({ level: 'silent' });
+
+describe('a record in git', () => {
+  let root: string;
+  let store: SqliteEventStore;
+  let fixture: Fixture;
+  /** Numbers of files that were read at once. */
+  let read: number[];
+  let repository: Repository;
+  beforeEach(async () => {
+    root = mkdtempSync(path.join(tmpdir(), 'compared-'));
+    fixture = await openFixture(root);
+    store = openSqliteEventStore({ file: path.join(root, 'test.db') });
+    await store.saveProject({ ...fixture.project, name: 'shop', createdAt: NOON });
+    read = [];
+    repository = {
+      ...fixture.repository,
+      readFiles: (project, treeish, paths, ...limits) => {
+        read.push(paths.length);
+        return fixture.repository.readFiles(project, treeish, paths, ...limits);
+      },
+      readBlobs: (project, oids, maxBytes) => {
+        read.push(oids.length);
+        return fixture.repository.readBlobs(project, oids, maxBytes);
+      },
+    };
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+
+  const pausedRun = (runId: string) =>
+    store.append(aStep(runId, { events: [anEvent('RUN_STARTED'), anEvent('RUN_PAUSED')], view: { projectId: 'p-1' } }));
+
+  /** The comparison with the record at a server's start. */
+  async function start(): Promise<RunsToRecord> {
+    const { promise, resolve } = Promise.withResolvers<RunsToRecord>();
+    await importNewerRuns({ store, repository, workflows: createRegistry([]), clock: systemClock, log });
+    comparison = new RecordComparison({
+      store,
+      repository,
+      clock: systemClock,
+      log,
+      serverId: 's-1',
+      quarantine: () => Promise.resolve(),
+      onKnown: (_project, again) => resolve(again),
+    });
+    await comparison.start();
+    const again = await promise;
+    comparison.stop();
+    return again;
+  }
+  let comparison: RecordComparison;
+
+  async function record(runIds: readonly string[]): Promise<void> {
+    await recordNotices(runIds);
+  }
+
+  /** @returns what the project's notices say of its record then */
+  async function recordNotices(runIds: readonly string[]): Promise<readonly string[]> {
+    const recorder = new RunRecordWriter({
+      store,
+      repository: fixture.repository,
+      transcripts: new Transcripts(path.join(root, 'transcripts')),
+      clock: systemClock,
+      log,
+      scrub: (text) => text,
+    });
+    await recorder.start();
+    recorder.tryAgain(runIds);
+    await recorder.settled();
+    await recorder.stop();
+    return recorder.noticesOf('p-1');
+  }
+
+  /** Changes the contexts of runs as another writer of the branch would. */
+  async function rewrite(runIds: readonly string[], change: (tip: Record<string, unknown>) => object): Promise<void> {
+    const files: Record<string, string> = {};
+    for (const runId of runIds) {
+      const file = `.autonomous/runs/${runId}/context.json`;
+      const text = await fixture.repository.readFile(fixture.project, 'autonomous/record', file);
+      const context = JSON.parse(text ?? '{}') as { readonly tip: Record<string, unknown> };
+      files[file] = JSON.stringify({ ...context, tip: change(context.tip) });
+    }
+    await fixture.repository.record(fixture.project, { files, message: 'Rewritten' });
+  }
+
+  it('that did not change is not read again at a start', async () => {
+    await pausedRun('r-1');
+    await pausedRun('r-2');
+    await record([]);
+    await start();
+    expect(read.length).toBeGreaterThan(0);
+    await start();
+    read.length = 0;
+    expect(await start()).toEqual({ behind: [], outdated: [] });
+    expect(read).toEqual([]);
+    await rewrite(['r-1'], ({ at: _at, ...tip }) => ({ ...tip, at: NOON }));
+    await start();
+    expect(read.length).toBeGreaterThan(0);
+  });
+
+  it('of an older form is written again for runs that have not ended, once', async () => {
+    await pausedRun('r-1');
+    await pausedRun('r-2');
+    await store.append(
+      aStep('r-3', {
+        events: [anEvent('RUN_STARTED'), anEvent('RUN_COMPLETED')],
+        view: { projectId: 'p-1', status: 'completed' },
+      }),
+    );
+    await record([]);
+    await rewrite(['r-1', 'r-3'], ({ logSeal: _seal, log: _log, ...tip }) => tip);
+    const { outdated } = await start();
+    expect(outdated).toEqual(['r-1']);
+    await record(outdated);
+    expect((await start()).outdated).toEqual([]);
+    const file = '.autonomous/runs/r-1/context.json';
+    const text = await fixture.repository.readFile(fixture.project, 'autonomous/record', file);
+    const { tip } = JSON.parse(text ?? '{}') as { readonly tip: Parameters<typeof isOwnLog>[3] };
+    expect(await isOwnLog(store, 'p-1', 'r-1', tip)).toBe(true);
+    await rewrite(['r-2'], ({ logSeal: _seal, ...rest }) => rest);
+    expect((await start()).outdated).toEqual([]);
+  });
+
+  it('that this server sealed is missed when the database lacks the run, whoever the record says wrote it', async () => {
+    await pausedRun('r-1');
+    await record([]);
+    const tip = { sequence: 3, hash: 'a'.repeat(64), at: NOON, log: 'b'.repeat(64), server: 's-2' };
+    const own = { ...tip, ...(await sealsOf(store, 'p-1', 'r-own', tip)) };
+    const files = {
+      '.autonomous/runs/r-own/context.json': JSON.stringify({ tip: own }),
+      '.autonomous/runs/r-other/context.json': JSON.stringify({ tip }),
+    };
+    await fixture.repository.record(fixture.project, { files, message: 'Lost' });
+    await start();
+    expect(comparison.findings).toMatchObject([{ missingRuns: ['r-own'] }]);
+  });
+
+  it('of many runs is listed a few files at a time', async () => {
+    const files = Object.fromEntries(
+      Array.from({ length: 50 }, (_, index) => [
+        `.autonomous/runs/r-${index}/context.json`,
+        JSON.stringify({ createdAt: new Date(1_000_000 - index).toISOString() }),
+      ]),
+    );
+    const { commit } = await fixture.repository.record(fixture.project, { files, message: 'Many' });
+    const { runs } = await listRecord(repository, fixture.project, [commit]);
+    expect(runs.map(({ runId }) => runId)).toEqual(Array.from({ length: 50 }, (_, index) => `r-${49 - index}`));
+    expect(Math.max(...read)).toBeLessThanOrEqual(16);
+  });
+
+  /** Three folders in each other that share their contents: 2.2 million paths in six objects. */
+  function treeWithoutEnd(): string {
+    let tree = madeTree([`100644 blob ${aBlob('x')}`], 130);
+    for (let level = 0; level < 2; level += 1) tree = madeTree([`040000 tree ${tree}`], 130);
+    return tree;
+  }
+  const aBlob = (text: string): string => remoteGit(['hash-object', '-w', '--stdin'], text);
+  const madeTree = (kinds: readonly string[], times: number): string =>
+    remoteGit(
+      ['mktree'],
+      Array.from({ length: times }, (_, at) => kinds.map((kind) => `${kind}\t${'n'.repeat(24)}${at}\n`).join('')).join(
+        '',
+      ),
+    );
+  const remoteGit = (args: readonly string[], input = ''): string =>
+    execFileSync('git', [...args], {
+      cwd: fixture.remote,
+      input,
+      encoding: 'utf8',
+      env: {
+        ...process.env,
+        GIT_AUTHOR_NAME: 'x',
+        GIT_AUTHOR_EMAIL: 'x@x',
+        GIT_COMMITTER_NAME: 'x',
+        GIT_COMMITTER_EMAIL: 'x@x',
+      },
+    }).trim();
+  /** Puts entries of `ls-tree` into a folder of the record, as another writer of the branch would. */
+  function push(entries: readonly string[], folder: '' | '.autonomous/' | '.autonomous/runs/' = ''): void {
+    const head = remoteGit(['rev-parse', 'autonomous/record']);
+    const put = (under: string, added: readonly string[]): string => {
+      const listed = remoteGit(['ls-tree', `${head}:${under}`]).split('\n');
+      const names = new Set(added.map((line) => line.split('\t')[1]));
+      const kept = listed.filter((line) => line !== '' && !names.has(line.split('\t')[1]));
+      return remoteGit(['mktree', '--missing'], [...kept, ...added].map((line) => `${line}\n`).join(''));
+    };
+    let [under, added]: [string, readonly string[]] = [folder, entries];
+    while (under !== '') {
+      const tree = put(under, added);
+      const parts = under.split('/').slice(0, -1);
+      added = [`040000 tree ${tree}\t${parts.at(-1) ?? ''}`];
+      under = parts
+        .slice(0, -1)
+        .map((part) => `${part}/`)
+        .join('');
+    }
+    const commit = remoteGit(['commit-tree', put('', added), '-p', head, '-m', 'Pushed']);
+    remoteGit(['update-ref', 'refs/heads/autonomous/record', commit]);
+  }
+
+  it.each(['', '.autonomous/runs/'] as const)(
+    'with a tree without end in /%s is compared all the same',
+    async (folder) => {
+      await pausedRun('r-1');
+      await record([]);
+      push([`040000 tree ${treeWithoutEnd()}\tr-bomb`], folder);
+      await start();
+      const head = remoteGit(['rev-parse', 'autonomous/record']);
+      expect(comparison.noticesOf('p-1')).toEqual([]);
+      expect(await listRecordedRuns(repository, fixture.project, head)).toEqual(['r-1']);
+      if (folder === '') expect((await listRecord(repository, fixture.project, [head])).runs).toHaveLength(1);
+      else
+        await expect(listRecord(repository, fixture.project, [head])).rejects.toThrow(
+          "'autonomous/record' of the remote names more files than the server reads",
+        );
+    },
+  );
+
+  it('whose runs share one content is read once, and not beyond the limits', async () => {
+    await pausedRun('r-1');
+    await record([]);
+    const tip = { sequence: 1, hash: 'a'.repeat(64), at: NOON };
+    const small = aBlob(JSON.stringify({ tip }));
+    const large = aBlob(JSON.stringify({ tip, more: 'x'.repeat(100_000) }));
+    const runs = Array.from({ length: 100 }, (_, at) => {
+      const tree = remoteGit(['mktree'], `100644 blob ${at < 50 ? small : large}\tcontext.json\n`);
+      return `040000 tree ${tree}\tx-${at}`;
+    });
+    push(runs, '.autonomous/runs/');
+    await repository.fetchRecord(fixture.project);
+    const head = remoteGit(['rev-parse', 'autonomous/record']);
+    const ids = await listRecordedRuns(repository, fixture.project, head);
+    read.length = 0;
+    expect((await readRecordedTips(repository, fixture.project, head, ids)).size).toBe(101);
+    expect(read).toEqual([3]);
+    const limits = { maxBytes: 200_000, maxTotalBytes: 200_000, signal: new AbortController().signal };
+    const within = async (changed: Partial<typeof limits>): Promise<number> =>
+      (await readRecordedTips(repository, fixture.project, head, ids, { ...limits, ...changed })).size;
+    expect(await within({})).toBe(101);
+    expect(await within({ maxBytes: 50_000 })).toBe(51);
+    expect(await within({ maxTotalBytes: 50_000 })).toBe(51);
+    expect(await within({ signal: AbortSignal.abort() })).toBe(0);
+  });
+
+  it('whose remote has a tree that git cannot read is kept in the mirror, and says what to repair', async () => {
+    await pausedRun('r-1');
+    await record([]);
+    push([`040000 tree ${madeTree([`100644 blob ${aBlob('x')}`], 1)}\t..`]);
+    await repository.fetchRecord(fixture.project);
+    await pausedRun('r-2');
+    const contents = { files: { '.autonomous/runs/r-2/context.json': '{}' }, message: 'Record r-2' };
+    await expect(fixture.repository.record(fixture.project, contents)).rejects.toThrow(
+      /^The branch 'autonomous\/record' of the remote cannot be continued: it contains the path '\.\.\/n+0'.*Push a commit/,
+    );
+    expect(await fixture.repository.listFiles(fixture.project, 'autonomous/record')).toEqual(
+      expect.arrayContaining(['.autonomous/runs/r-1/context.json', '.autonomous/runs/r-2/context.json']),
+    );
+    expect(await recordNotices(['r-2'])).toEqual([
+      expect.stringMatching(/Push a commit.*kept in the mirror of this server\.$/),
+    ]);
+    remoteGit(['update-ref', 'refs/heads/autonomous/record', remoteGit(['rev-parse', 'autonomous/record~1'])]);
+    await repository.fetchRecord(fixture.project);
+    expect(await recordNotices(['r-2'])).toEqual([]);
+  });
+});
+
+describe('the seals of a recorded tip', () => {
+  let root: string;
+  let store: SqliteEventStore;
+  beforeEach(() => {
+    root = mkdtempSync(path.join(tmpdir(), 'seals-'));
+    store = openSqliteEventStore({ file: path.join(root, 'test.db') });
+  });
+  afterEach(async () => {
+    await store.close();
+    rmSync(root, { recursive: true, force: true });
+  });
+  const tip = { sequence: 3, hash: 'a'.repeat(64), at: NOON, log: 'b'.repeat(64) };
+
+  it('prove the whole log of one run in one project, and nothing that was changed', async () => {
+    const sealed = { ...tip, ...(await sealsOf(store, 'p-1', 'r-1', tip)) };
+    expect(await isOwnLog(store, 'p-1', 'r-1', sealed)).toBe(true);
+    expect(await isOwnLog(store, 'p-2', 'r-1', sealed)).toBe(false);
+    expect(await isOwnLog(store, 'p-1', 'r-2', sealed)).toBe(false);
+    const { seal, logSeal: _, ...older } = sealed;
+    for (const changed of [{ log: 'c'.repeat(64) }, { sequence: 4 }, { hash: 'c'.repeat(64) }, { logSeal: seal }])
+      expect(await isOwnLog(store, 'p-1', 'r-1', { ...sealed, ...changed })).toBe(false);
+    expect(await isOwnLog(store, 'p-1', 'r-1', { ...older, seal })).toBe(false);
+  });
+
+  it('of an older version are enough to compare histories, never to import one', async () => {
+    const { seal } = await sealsOf(store, 'p-1', 'r-1', tip);
+    const older = { sequence: tip.sequence, hash: tip.hash, at: tip.at, seal };
+    await requireSeals(store, 'p-1');
+    expect([await isOwnTip(store, 'r-1', older), await isSealed(store, 'p-1', 'r-1', older)]).toEqual([true, true]);
+    expect(await isSealed(store, 'p-1', 'r-1', { ...older, seal: 'f'.repeat(64) })).toBe(false);
+    expect(await isOwnLog(store, 'p-1', 'r-1', { ...older, log: tip.log })).toBe(false);
+  });
+});

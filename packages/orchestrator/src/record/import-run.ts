@@ -1,0 +1,165 @@
+/**
+ * Makes a run in the store from its record: the same steps with the same hashes, and what follows from them, which replay gives.
+ * A run of which the store has the beginning is continued.
+ */
+import { foldRun, type RunView, Unprocessable } from '@autonomous/shared';
+import { dehydrate, isFinal, newRun } from '../core/advance.ts';
+import type { WorkflowRegistry } from '../core/registry.ts';
+import { replay, type Replay } from '../core/replay.ts';
+import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
+import { foldAll, newEvent } from '../engine/run-commit.ts';
+import type { PauseText } from './rebuilt-pause.ts';
+import { eventsOf, type RecordedRun } from './recorded-run.ts';
+
+export interface ImportOptions {
+  readonly store: Pick<EventStore, 'appendAll' | 'tipOf' | 'openKeys' | 'setMark'>;
+  readonly workflows: Pick<WorkflowRegistry, 'find'>;
+  /** Nothing is stored of an open run whose workflow does not give the same history again. Default: its history is. */
+  readonly mustReplay?: boolean;
+  /** Pauses a run that has not ended, so that a person looks at it before it goes on; `null`: it goes on as it is. Default: it does. */
+  readonly pauseOf?: (imported: ImportedRun) => PauseText | null;
+  readonly now: () => Date;
+}
+
+export interface ImportedRun {
+  readonly view: RunView;
+  /** Why nobody can go on with it as it is; `null` when its workflow gives the same history again, or it has ended. */
+  readonly fault: string | null;
+}
+
+/** Name of the mark with the tip of a record without links, whose run has a chain of its own since it was imported. */
+export const rechainedMark = (runId: string): string => `record.rechained.${runId}`;
+
+/**
+ * Stores the steps of a recorded run that the store does not have yet, and the pause after them, in one transaction. The caller has
+ * checked that those it has are the same.
+ * @throws {Conflict} when the store has other events of the run
+ * @throws {Unprocessable} with `mustReplay`
+ */
+export async function importRun(options: ImportOptions, run: RecordedRun): Promise<ImportedRun> {
+  const { store } = options;
+  const { runId } = run;
+  const replayed = replayRecorded(options.workflows, run);
+  const known = (await store.tipOf(runId))?.sequence ?? 0;
+  const stored = known === 0 ? { activities: [], timers: [] } : await store.openKeys(runId);
+  const { commits, view } = commitsOf(run, replayed, known, stored);
+  if (options.mustReplay === true && !replayed.ok && !isFinal(view.status)) throw new Unprocessable(replayed.message);
+  const imported = { view, fault: replayed.ok || isFinal(view.status) ? null : replayed.message };
+  const pause = isFinal(view.status) ? null : (options.pauseOf?.(imported) ?? null);
+  const paused = pause === null ? [] : [pauseCommit(view, pause, options.now())];
+  if (!run.isChained) await store.setMark(rechainedMark(runId), `${run.tip.sequence} ${run.tip.hash}`);
+  await store.appendAll([...commits, ...paused]);
+  return { ...imported, view: paused[0]?.view ?? view };
+}
+
+/** The steps after those that the store has, and the view after all of them. */
+function commitsOf(
+  { runId, steps }: RecordedRun,
+  replayed: Replayed,
+  known: number,
+  stored: OpenKeys,
+): { readonly commits: readonly RunCommit[]; readonly view: RunView } {
+  const commits: RunCommit[] = [];
+  let view: RunView | null = null;
+  let sequence = 0;
+  let isWhole = true;
+  for (const [index, { events, context }] of steps.entries()) {
+    const before = sequence;
+    view = foldAll(view, runId, before, events.map(asRead));
+    sequence += events.length;
+    // The step of a payload that is not whole cannot be computed again to the byte.
+    isWhole &&= events.every(({ withheld }) => withheld === undefined);
+    if (sequence <= known) continue;
+    const isLast = index === steps.length - 1;
+    commits.push({
+      runId,
+      expectedSequence: before,
+      events,
+      ...(isLast ? openWork(runId, replayed, view, stored) : NO_WORK),
+      view,
+      clarifications: isLast ? view.clarifications : [],
+      ...(context === null || !isWhole ? {} : { context }),
+    });
+  }
+  if (view === null) throw new Error(`the record of run ${runId} has no events`);
+  return { commits, view };
+}
+
+function pauseCommit(view: RunView, { reason, message, details }: PauseText, at: Date): RunCommit {
+  const { id: runId, currentStage: stage, lastSequence: expectedSequence } = view;
+  const payload = { gate: 'pause', stage, decisions: ['retry'], summary: message, details, reason, message };
+  const event = newEvent('input', { type: 'RUN_PAUSED', payload }, at.toISOString());
+  const paused = foldAll(view, runId, expectedSequence, [event]);
+  return { runId, expectedSequence, events: [event], ...NO_WORK, view: paused, clarifications: [] };
+}
+
+const NO_WORK = { startActivities: [], endActivities: [], setTimers: [], clearTimers: [] } as const;
+
+/** An erased event says nothing of a view. */
+function asRead(event: RecordedRun['steps'][number]['events'][number]): Parameters<typeof foldAll>[3][number] {
+  return event.withheld?.why === 'erased' ? { ...event, type: 'ERASED', payload: { type: event.type } } : event;
+}
+
+/** The view after the last event of a recorded run. @throws {Unprocessable} when its first event begins none */
+export function viewOfRecord(run: RecordedRun): RunView {
+  const view = eventsOf(run).reduce<RunView | null>((folded, event) => foldRun(folded, event), null);
+  if (view === null) throw new Unprocessable('line 1 of its events.jsonl does not begin a run');
+  return view;
+}
+
+type Replayed = Replay | { readonly ok: false; readonly message: string };
+
+/** The state after the last event, under the versions that made the history. Contexts are compared as far as all payloads are whole. */
+function replayRecorded(workflows: Pick<WorkflowRegistry, 'find'>, run: RecordedRun): Replayed {
+  const events = eventsOf(run);
+  const view = viewOfRecord(run);
+  const { name } = view.workflow;
+  const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
+  const version = migrated === undefined ? view.workflow.version : Number(migrated.payload['from']);
+  const definition = workflows.find(name, version);
+  if (definition === undefined)
+    return {
+      ok: false,
+      message: `workflow '${name}' version ${version} is not on this server; name it in AUTONOMOUS_WORKFLOWS`,
+    };
+  const contexts = new Map<number, NonNullable<RecordedRun['steps'][number]['context']>>();
+  for (const { events: ofStep, context } of run.steps) {
+    if (ofStep.some(({ withheld }) => withheld !== undefined)) break;
+    const last = ofStep.at(-1)?.sequence;
+    if (context !== null && last !== undefined) contexts.set(last, context);
+  }
+  const replayed = replay(definition, newRun(run.runId), events, (other) => workflows.find(name, other), contexts);
+  return replayed.ok ? replayed : { ok: false, message: `event ${replayed.sequence}: ${replayed.message}` };
+}
+
+type OpenKeys = Awaited<ReturnType<EventStore['openKeys']>>;
+
+/** Open activities and timers of the run after its last step, beside those in the store. */
+function openWork(
+  runId: string,
+  replayed: Replayed,
+  view: RunView,
+  stored: OpenKeys,
+): Pick<RunCommit, 'startActivities' | 'endActivities' | 'setTimers' | 'clearTimers' | 'snapshot'> {
+  if (!replayed.ok || isFinal(view.status))
+    return { ...NO_WORK, endActivities: stored.activities, clearTimers: stored.timers };
+  const { state, definition, started } = replayed;
+  const open = new Set(Object.values(state.activities));
+  const timers = Object.values(state.timers).map(({ key, event, dueAt }): StoredTimer => ({
+    key,
+    runId,
+    event,
+    dueAt,
+  }));
+  const known = new Set(stored.activities);
+  const activities = [...started.values()].flatMap(({ at, ...activity }): readonly NewActivity[] =>
+    open.has(activity.key) && !known.has(activity.key) ? [{ ...activity, runId, startedAt: at, waits: true }] : [],
+  );
+  return {
+    startActivities: activities,
+    endActivities: stored.activities.filter((key) => !open.has(key)),
+    setTimers: timers,
+    clearTimers: stored.timers.filter((key) => !timers.some((timer) => timer.key === key)),
+    snapshot: dehydrate(definition.machine, state),
+  };
+}
