@@ -11,7 +11,7 @@ import { merge } from '../../../activities/git/merge-into-base.ts';
 import { closePullRequest } from '../../../activities/pull-request/close-pull-request.ts';
 import { mergePullRequest } from '../../../activities/pull-request/merge-pull-request.ts';
 import { prepare } from '../../../activities/prepare.ts';
-import { pushBranch } from '../../../activities/push-branch.ts';
+import { pushBranch } from '../../../activities/git/push-branch.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { roles } from '../roles/index.ts';
 import { implement, takeFiles } from './implementing.ts';
