@@ -1,6 +1,6 @@
 /**
  * Builds all that is released, checks it, and leaves it in a folder: the npm packages, the extension and `release.json`.
- * Without `--dry-run` it first turns the changesets into a version, and publishes the files in the end.
+ * Without `--dry-run` it first turns waiting changesets into a version, and publishes the files in the end.
  *
  * Usage: npm run release -- [--dry-run] [--only server] --out FOLDER
  *   --only server  the server's package alone, for an image
@@ -9,7 +9,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildRelease, buildServer } from './build.ts';
 import { readGitFacts, readWorkspaceFacts } from './facts.ts';
-import { countChangesets, findObstacles, isPreparedCommit, prepareVersion, publishCommands, run } from './publish.ts';
+import { countChangesets, findObstacles, isTagged, prepareVersion, publishCommands, run } from './publish.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 try {
@@ -29,9 +29,9 @@ try {
 }
 
 async function release(out: string, isDryRun: boolean): Promise<void> {
-  const { repository } = await readWorkspaceFacts();
+  const { repository, version } = await readWorkspaceFacts();
   const waiting = await countChangesets();
-  const obstacles = findObstacles(await readGitFacts(), repository, waiting, await isPreparedCommit(), process.env);
+  const obstacles = findObstacles(await readGitFacts(), repository, waiting, await isTagged(version), process.env);
   if (!isDryRun && obstacles.length > 0)
     throw new Error(
       `Nothing was released:\n  ${obstacles.join('\n  ')}\nTo build and check the files alone, add --dry-run.`,
@@ -40,7 +40,7 @@ async function release(out: string, isDryRun: boolean): Promise<void> {
   const built = await buildRelease(out, say);
   const commands = publishCommands(out, built);
   if (isDryRun) {
-    say(`\n${waiting} changesets wait. A release would run:`);
+    say(`\n${waiting === 0 ? 'No changeset waits' : `${waiting} changesets wait`}. A release would run:`);
     for (const { command, args } of commands) say(`  ${command} ${args.join(' ')}`);
     if (obstacles.length > 0) say(`\nIt would be refused now:\n  ${obstacles.join('\n  ')}`);
     return;

@@ -7,11 +7,11 @@ const TOKENS = { NODE_AUTH_TOKEN: 'x', OVSX_PAT: 'x', VSCE_PAT: 'x', ACTIONS_ID_
 
 describe('a release', () => {
   it('may begin on a clean main branch with a changeset, tokens and an identity', () => {
-    expect(findObstacles(CLEAN, REPOSITORY, 1, false, TOKENS)).toEqual([]);
+    expect(findObstacles(CLEAN, REPOSITORY, 1, true, TOKENS)).toEqual([]);
   });
 
-  it('goes on with a version that was prepared before', () => {
-    expect(findObstacles(CLEAN, REPOSITORY, 0, true, TOKENS)).toEqual([]);
+  it('needs no changeset for a version without a tag: the first one, and one whose release was interrupted', () => {
+    expect(findObstacles(CLEAN, REPOSITORY, 0, false, TOKENS)).toEqual([]);
   });
 
   it.each([
@@ -22,7 +22,7 @@ describe('a release', () => {
     [{}, 1, { ...TOKENS, NODE_AUTH_TOKEN: '' }, /NODE_AUTH_TOKEN is not set/],
     [{}, 1, { ...TOKENS, ACTIONS_ID_TOKEN_REQUEST_URL: undefined }, /id-token: write/],
   ])('is refused for %j', (git, changesets, env, fault) => {
-    const obstacles = findObstacles({ ...CLEAN, ...git }, REPOSITORY, changesets, false, env);
+    const obstacles = findObstacles({ ...CLEAN, ...git }, REPOSITORY, changesets, true, env);
     expect(obstacles).toEqual([expect.stringMatching(fault)]);
   });
 

@@ -17,13 +17,13 @@ export interface PublishCommand {
 /**
  * Reasons why a release cannot be published, each a sentence with the way out; empty when it may begin.
  * @param changesets number of changes that wait for a release
- * @param isPrepared the last commit is the one that `changeset version` made for this release
+ * @param isTagged the version of the packages was released: its tag is there
  */
 export function findObstacles(
   git: GitFacts,
   repository: string,
   changesets: number,
-  isPrepared: boolean,
+  isTagged: boolean,
   env: Readonly<Record<string, string | undefined>>,
 ): string[] {
   const { branch, changes, origin } = git;
@@ -37,9 +37,11 @@ export function findObstacles(
     ...(branch === MAIN
       ? []
       : [`The branch is ${branch ?? 'none'}. Releases are made from ${MAIN}: git switch ${MAIN}.`]),
-    ...(changesets > 0 || isPrepared
+    ...(changesets > 0 || !isTagged
       ? []
-      : ['There is nothing to release: .changeset has no change. Describe one with npm run changeset.']),
+      : [
+          'There is nothing to release: this version has its tag, and .changeset has no change. Describe one with npm run changeset.',
+        ]),
     ...(addressOf(origin) === repository
       ? []
       : [
@@ -78,7 +80,7 @@ export function publishCommands(out: string, { files }: Release): readonly Publi
 /** Changes that wait for a release. */
 export async function countChangesets(): Promise<number> {
   const files = await readdir(path.join(ROOT, '.changeset'));
-  return files.filter((file) => file.endsWith('.md') && file !== 'README.md').length;
+  return files.filter((file) => file.endsWith('.md')).length;
 }
 
 /** Turns changesets into versions and changelogs, names the versions of workflows that users get from now on, and commits both. */
@@ -90,9 +92,10 @@ export async function prepareVersion(): Promise<void> {
   await execute('git', ['commit', '--all', '--quiet', '--message=chore(release): version'], { cwd: ROOT });
 }
 
-export async function isPreparedCommit(): Promise<boolean> {
-  const { stdout } = await execute('git', ['log', '-1', '--format=%s'], { cwd: ROOT });
-  return stdout.trim() === 'chore(release): version';
+/** Whether a version was released. The first one, and one whose release was interrupted, have no tag yet. */
+export async function isTagged(version: string): Promise<boolean> {
+  const { stdout } = await execute('git', ['tag', '--list', `v${version}`], { cwd: ROOT });
+  return stdout.trim() !== '';
 }
 
 /** Carries a command out. A file that was published before, by a release that was interrupted, is passed over. */

@@ -178,7 +178,7 @@ function checkDatabase({ databasePath }: ServerConfig): Check {
   try {
     const found = inspectDatabase(databasePath);
     if (found === null) return present('database', `${databasePath} (made when the server starts)`);
-    return present('database', `${databasePath}, version ${found.version}`);
+    return present('database', `${databasePath}, format ${found.schema}`);
   } catch (error) {
     const what = error instanceof Error ? error.message : String(error);
     return missing('database', what, 'name another with DATABASE_URL, or restore a copy');

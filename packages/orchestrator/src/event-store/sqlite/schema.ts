@@ -32,7 +32,7 @@ export const workflowRuns = sqliteTable(
     userId: text('user_id').notNull(),
     workflow: text('workflow').notNull(),
     explorationId: text('exploration_id'),
-    /** Of a fork: the run tree of its source. */
+    /** Of a fork: the run family of its source. */
     treeId: text('tree_id'),
     /** Of a child run: the run that started it. */
     parentId: text('parent_id'),
@@ -73,7 +73,7 @@ export const workflowSteps = sqliteTable(
     events: text('events').notNull(),
     hashes: blob('hashes', { mode: 'buffer' }).notNull(),
     hash: blob('hash', { mode: 'buffer' }).notNull(),
-    /** `null` in steps that no machine took, and in those of before this was stored. */
+    /** `null` in steps that no machine took, and in those with an erased payload. */
     context: json('context').$type<ContextHashes>(),
   },
   (step) => [uniqueIndex('workflow_steps_sequence_idx').on(step.run, step.sequence)],
@@ -139,7 +139,7 @@ export const timers = sqliteTable(
     event: text('event').notNull(),
     dueAt: time('due_at').notNull(),
     /** Among those that its step armed. */
-    place: integer('place').notNull().default(0),
+    place: integer('place').notNull(),
   },
   (timer) => [index('timers_due_at_idx').on(timer.dueAt)],
 );

@@ -1,6 +1,6 @@
 /**
- * Opens the database file: alone, in the modes that keep every acknowledged write, in the newest version of its
- * tables. A file that is not ours or too new is refused before anything in it changes.
+ * Opens the database file: alone, in the modes that keep every acknowledged write, with the newest schema. A file
+ * that is another program's, or has a schema that this program does not know, is refused before anything in it changes.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
@@ -8,7 +8,8 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { InvalidRequest, Unavailable } from '@autonomous/shared';
 import { type FileIdentity, identityOf } from './file-identity.ts';
 import { lockDatabase } from './database-lock.ts';
-import { appliedMigrations, knownMigrations, migrate } from './migrate.ts';
+import { faultOfFormat } from '../../core/stored-format.ts';
+import { appliedMigrations, FIRST_SCHEMA, knownMigrations, migrate, newestSchema } from './migrate.ts';
 import { configure, connect, connectReadOnly, type Connection } from './sqlite-connection.ts';
 import { explainSqliteError, sqliteCode } from './sqlite-errors.ts';
 
@@ -37,7 +38,7 @@ export interface SqliteDatabase {
 /**
  * Opens or makes the database; a missing folder is made, for this user alone.
  * @throws {Unavailable} another server uses it, it cannot be written, or it is no database or damaged
- * @throws {InvalidRequest} it is a database of another program or of a newer version; it is left as it was
+ * @throws {InvalidRequest} it is another program's, or has a schema that this program does not know; it is left as it was
  * @throws {StorageFull}
  */
 export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
@@ -78,7 +79,7 @@ export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
  */
 export function inspectDatabase(
   file: string,
-): { readonly version: number; readonly projectIds: readonly string[] } | null {
+): { readonly schema: number; readonly projectIds: readonly string[] } | null {
   if (!existsSync(file)) return null;
   let connection: Connection | undefined;
   try {
@@ -86,7 +87,7 @@ export function inspectDatabase(
     refuseForeign(connection, file);
     const hasTables = connection.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'projects'").get() !== undefined;
     const projectIds = hasTables ? connection.prepare<[], string>('SELECT id FROM projects').pluck().all() : [];
-    return { version: Number(connection.pragma('user_version', { simple: true })), projectIds };
+    return { schema: Number(connection.pragma('user_version', { simple: true })), projectIds };
   } catch (error) {
     throw explainSqliteError(error, file);
   } finally {
@@ -133,17 +134,15 @@ function refuseForeign(connection: Connection, path: string): void {
   if (!tables.has('workflow_runs') || !tables.has('__drizzle_migrations')) {
     throw new InvalidRequest(`${path} is a database of another program. Name another file with DATABASE_URL.`);
   }
-  refuseNewer(connection, path);
-}
-
-function refuseNewer(connection: Connection, path: string): void {
   const known = knownMigrations();
-  const applied = appliedMigrations(connection);
-  const version = Number(connection.pragma('user_version', { simple: true }));
-  if (version <= known.length && applied.every((when) => known.includes(when))) return;
+  const isKnown = appliedMigrations(connection).every((when) => known.includes(when));
+  const schema = Number(connection.pragma('user_version', { simple: true }));
+  const fault =
+    faultOfFormat(schema, newestSchema(), FIRST_SCHEMA) ??
+    (isKnown ? null : 'has a migration that this program does not know. Start the version that wrote it.');
+  if (fault === null) return;
   throw new InvalidRequest(
-    `${path} is of a newer version (${Math.max(version, applied.length)}) than this program knows (${known.length}). ` +
-      'Start the newer program, or restore a copy from before the upgrade. Nothing was changed.',
+    `The database ${path} ${fault} Otherwise restore a copy that this program wrote, or name another data folder with AUTONOMOUS_DATA. Nothing was changed.`,
   );
 }
 

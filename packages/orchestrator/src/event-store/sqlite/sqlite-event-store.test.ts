@@ -21,7 +21,7 @@ import Database from 'better-sqlite3';
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { anActivity, anEvent, aStart, aStep, aView, NOON } from './steps.fixture.ts';
-import { knownMigrations } from './migrate.ts';
+import { newestSchema } from './migrate.ts';
 import * as schema from './schema.ts';
 import { assertSafeVersion, openDatabase } from './sqlite-database.ts';
 import { openSqliteEventStore, type SqliteEventStore, type SqliteEventStoreOptions } from './sqlite-event-store.ts';
@@ -31,8 +31,6 @@ const LOAD = fileURLToPath(new URL('./append-until-killed.fixture.ts', import.me
 /** These start a process of their own, on a machine that may be busy. */
 const SLOW = { timeout: 240_000 };
 
-/** Of the tables that this program makes. */
-const VERSION = knownMigrations().length;
 const WRITERS = ['nearest', 'thread', 'inline'] as const;
 
 describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
@@ -285,20 +283,34 @@ describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
       return isUnchanged ? refused : new Error('the file was changed', { cause: refused });
     }
 
-    it('a database of a newer version', async () => {
+    it.each([
+      [
+        'has format 8',
+        8,
+        /reads format 9\. The last commit of this program that reads it is 3b643746\. Otherwise restore a copy/,
+      ],
+      ['has format 1', 1, /The last commit/],
+      ['has no format number', 0, /The last commit/],
+      [
+        'has format 10',
+        newestSchema() + 1,
+        /reads format 9\. A newer version of this program wrote it: start that version\./,
+      ],
+    ])('a database that %s', async (fault, schema, way) => {
       await open().close();
       const connection = new Database(file);
-      connection.pragma(`user_version = ${VERSION + 1}`);
+      connection.pragma(`user_version = ${schema}`);
       connection.close();
       expect(refusal()).toBeInstanceOf(InvalidRequest);
-      expect(String(refusal())).toContain(`newer version (${VERSION + 1}) than this program knows (${VERSION})`);
+      expect(String(refusal())).toContain(`The database ${file} ${fault}, and this program reads`);
+      expect(String(refusal())).toMatch(way);
     });
 
     it('a database with a migration that it does not know', async () => {
       await open().close();
       tamper('INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)', 'later', Date.parse('2040-01-01'));
       expect(refusal()).toBeInstanceOf(InvalidRequest);
-      expect(String(refusal())).toMatch(/runs\.db is of a newer version/);
+      expect(String(refusal())).toMatch(/runs\.db has a migration that this program does not know/);
     });
 
     it('a database of another program', () => {

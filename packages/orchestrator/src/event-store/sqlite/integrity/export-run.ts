@@ -7,7 +7,7 @@ import { assertCurrent } from './verify-database.ts';
 
 /**
  * {@link exportRun} from a database file, without changing or holding it.
- * @throws {InvalidRequest} when it is another program's, or of an older or newer version
+ * @throws {InvalidRequest} when it is another program's, or has another schema than the newest
  * @throws {Unavailable} when it is no database or cannot be opened
  */
 export function exportFromFile(file: string, runId: string): JsonObject {

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InvalidRequest } from '@autonomous/shared';
-import { knownMigrations } from '../migrate.ts';
+import { newestSchema } from '../migrate.ts';
 import { inspectDatabase } from '../sqlite-database.ts';
 import { type Connection, connectReadOnly } from '../sqlite-connection.ts';
 import { explainSqliteError } from '../sqlite-errors.ts';
@@ -36,7 +36,7 @@ const RUNS_PER_TURN = 50;
 
 /**
  * The iteration throws where there is nothing to check: {@link InvalidRequest} when there is no such file, it is another
- * program's, or of an older or newer version, {@link Unavailable} when it is no database or cannot be opened.
+ * program's, or has another schema than the newest, {@link Unavailable} when it is no database or cannot be opened.
  */
 export function verifyDatabase(file: string): DatabaseCheck {
   const counts: Counts = { runs: 0, events: 0 };
@@ -71,17 +71,16 @@ async function* faultsOf(file: string, counts: Counts): AsyncGenerator<DatabaseF
   }
 }
 
-/** @throws {InvalidRequest} when there is no such file, or it is another program's, or of an older or newer version */
+/** @throws {InvalidRequest} when there is no such file, or it is another program's, or has another schema than the newest */
 export function assertCurrent(file: string): void {
-  const version = inspectDatabase(file)?.version;
-  if (version === undefined)
+  const schema = inspectDatabase(file)?.schema;
+  if (schema === undefined)
     throw new InvalidRequest(
       `There is no database ${file}. Name the data folder of the server with --data or AUTONOMOUS_DATA.`,
     );
-  const current = knownMigrations().length;
-  if (version === current) return;
+  if (schema === newestSchema()) return;
   throw new InvalidRequest(
-    `${file} is of version ${version}, and this program reads version ${current}: start its server once, which converts it.`,
+    `The database ${file} has format ${schema}, and this program reads format ${newestSchema()}: start its server once, which migrates it.`,
   );
 }
 
