@@ -2,14 +2,14 @@
 import { fileURLToPath } from 'node:url';
 import { shownAt } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { flow } from '../src/engine/two-versions.fixture.ts';
-import { BUILT_IN_RUN_CONFIG } from '../src/run-config/run-config.ts';
-import { newRunId } from '../src/server/run-ids.ts';
-import { commandLine } from './command-line.fixture.ts';
-import { aServer, type Fixture } from './orchestrator.fixture.ts';
-import { aClone, aFolder, approve, rebuiltBy, startedOn, storedIn, until } from './rebuild.fixture.ts';
+import { flow } from '../../src/engine/two-versions.fixture.ts';
+import { BUILT_IN_RUN_CONFIG } from '../../src/run-config/run-config.ts';
+import { newRunId } from '../../src/server/run-ids.ts';
+import { commandLine } from '../fixtures/command-line.fixture.ts';
+import { aServer, type Fixture } from '../fixtures/orchestrator.fixture.ts';
+import { aClone, aFolder, approve, rebuiltBy, startedOn, storedIn, until } from '../record/rebuild.fixture.ts';
 
-const env = { AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('../src/engine/two-versions.fixture.ts', import.meta.url)) };
+const env = { AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('../../src/engine/two-versions.fixture.ts', import.meta.url)) };
 
 /** A run of the first version at its gate. New runs take the second. */
 async function atGate(server: Fixture): Promise<string> {
