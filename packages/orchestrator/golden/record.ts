@@ -61,6 +61,7 @@ async function recordAll(definition: WorkflowDefinition, isReal: boolean): Promi
   if (!isReal) return;
   const { realRuns } = await import('./real-runs.ts');
   const real = await realRuns(definition.name);
+  if (real.length === 0) return;
   write(
     definition,
     'real',

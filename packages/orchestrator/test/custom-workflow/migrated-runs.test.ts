@@ -9,7 +9,9 @@ import { commandLine } from '../fixtures/command-line.fixture.ts';
 import { aServer, type Fixture } from '../fixtures/orchestrator.fixture.ts';
 import { aClone, aFolder, approve, rebuiltBy, startedOn, storedIn, until } from '../record/rebuild.fixture.ts';
 
-const env = { AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('../../src/engine/two-versions.fixture.ts', import.meta.url)) };
+const env = {
+  AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('../../src/engine/two-versions.fixture.ts', import.meta.url)),
+};
 
 /** A run of the first version at its gate. New runs take the second. */
 async function atGate(server: Fixture): Promise<string> {
