@@ -122,4 +122,4 @@ const activities: ActivityRegistry = Object.fromEntries(
   ['draft', 'work', 'watch'].map((src) => [src, { retry: ONE_TRY, perform: async (): Promise<JsonValue> => src }]),
 );
 
-export default { versions: flow, activities };
+export const workflows = [{ versions: flow, activities }];
