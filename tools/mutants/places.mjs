@@ -18,9 +18,9 @@ export const GROUPS = {
       concerns:
         '**/{concerns,find-concerns,test-concerns,concern-digests,memory-concern,judge-names,assertions,used-by-tests,' +
         'in-source-tests,allowed-files,self-running*}',
-      'the guard before every handler': 'server/guard',
+      'the guard before every handler': 'server/access/guard',
       'decisions of people':
-        '{server/{gate-decisions,decision-signal},engine/**/{shown-gate,signal-admission,run-admission}}',
+        '{server/decisions/{gate-decisions,decision-signal},engine/**/{shown-gate,signal-admission,run-admission}}',
     },
   },
   engine: {
