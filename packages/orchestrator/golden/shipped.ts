@@ -23,7 +23,8 @@ export function addReleased(folder: string = import.meta.dirname): Released {
   const released: Record<string, readonly number[]> = { ...readReleased(folder) };
   for (const { name, version } of shipped.filter(isNewest))
     released[name] = [...new Set([...(released[name] ?? []), version])].sort((a, b) => a - b);
-  writeFileSync(path.join(folder, FILE), `${JSON.stringify(released, null, 2)}\n`);
+  const lines = Object.entries(released).map(([name, versions]) => `  "${name}": [${versions.join(', ')}]`);
+  writeFileSync(path.join(folder, FILE), `{\n${lines.join(',\n')}\n}\n`);
   return released;
 }
 
