@@ -98,6 +98,7 @@ export async function rebuild({ config, log, from, remotes }: RebuildOptions): P
       dataFolder,
       stops,
       sandboxes: undefined,
+      parser: undefined,
       wrapStore: undefined,
       scrubber: undefined,
       onStopped: (reason) => log.error(reason.message),
