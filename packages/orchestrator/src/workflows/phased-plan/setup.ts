@@ -2,7 +2,7 @@
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { TakenIn } from '../../activities/git/integrate-base.ts';
 import { type Asked, askedText } from '../../activities/pull-request/review-remarks.ts';
-import type { Checked } from '../../activities/types.ts';
+import type { Checked, CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { checkInputOf, evidenceActions } from '../parts/evidence.ts';
