@@ -40,7 +40,11 @@ const from = (...places: readonly string[]): string[] => places.flatMap((place) 
 async function addRun(folder: string, runId: string, files: Readonly<Record<string, string | Buffer>>): Promise<void> {
   const run = path.join(folder, 'runs', runId);
   await mkdir(run, { recursive: true });
-  const context = { createdAt: '2026-01-01T00:00:00.000Z', tip: { sequence: 1, hash: '0'.repeat(64), at: 'then' } };
+  const context = {
+    format: 2,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    tip: { sequence: 1, hash: '0'.repeat(64), at: 'then' },
+  };
   for (const [name, content] of Object.entries({ 'context.json': JSON.stringify(context), ...files }))
     await writeFile(path.join(run, name), content);
 }
