@@ -97,13 +97,13 @@ export function aMachine(shape: {
   } as never) as never;
 }
 
-/** Other states in the second version, and a migration to them. */
+/** Another gate and other states in the second version, and a migration to them. */
 export const flow = defineVersions({
   name: 'flow',
   newest: 2,
   oldest: 1,
   description: 'for tests',
-  machine: (version) => aMachine({ renamed: version > 1 }),
+  machine: (version) => aMachine(version === 1 ? {} : { renamed: true, summary: 'Approve the plan' }),
   signals,
   needsProject: true,
   migrations: {
