@@ -156,7 +156,8 @@ describe('context.json', () => {
       hash: 'f'.repeat(64),
       at: '2026-02-21T10:45:00Z',
       server: 's',
-      seal: 'x',
+      seal: 'd'.repeat(64),
+      logSeal: 'e'.repeat(64),
       log: 'a'.repeat(64),
     };
     const uploads = [{ id: 'b'.repeat(64), name: 'logo.svg' }];
