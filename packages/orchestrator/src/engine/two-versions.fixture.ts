@@ -12,8 +12,8 @@ import { defineVersions } from '../core/versions.ts';
 type Context = { readonly plan: string; readonly asked?: number };
 
 export const signals = {
-  APPROVAL_GRANTED: z.strictObject({ by: z.string() }),
-  RETRY_REQUESTED: z.strictObject({ by: z.string() }),
+  APPROVAL_GRANTED: z.strictObject({ by: z.string(), gateId: z.string().optional() }),
+  RETRY_REQUESTED: z.strictObject({ by: z.string(), gateId: z.string().optional() }),
   RUN_CANCELLED: z.strictObject({ by: z.string(), reason: z.string().optional() }),
 };
 const gate = (summary: string) =>
