@@ -33,8 +33,7 @@ export function createModelReadiness({ keys, client, onChange, onFault }: ModelR
       const hasModel = await asked.getSetup().then(
         ({ isReady }) => isReady,
         (error: unknown) => {
-          // Servers of older versions do not say.
-          if (!(error instanceof ApiError && error.status === 404)) onFault(error);
+          onFault(error);
           return true;
         },
       );

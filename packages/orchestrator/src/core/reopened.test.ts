@@ -46,20 +46,6 @@ describe('a step', () => {
     expect(restarted?.state.view).toEqual(stayed?.state.view);
   });
 
-  it.each(Object.entries(differing()))(
-    'of before that was so replays, and goes on from what is stored: %s',
-    (_, definition) => {
-      const inputs = [start(), signal('CHANGE'), signal('ASK')];
-      const old = play(definition, inputs, { ...newRun('r'), asMade: true });
-      const replayed = replay(definition, newRun('r'), old.events);
-      expect(replayed).toMatchObject({ ok: true, wasAsMade: true, state: { view: old.state.view } });
-      if (!replayed.ok) return;
-      expect(replayed.state).not.toHaveProperty('asMade');
-      // Events after the upgrade start from the reopened state; the whole history replays too.
-      const since = play(definition, [signal('CHANGE')], replayed.state);
-      expect(replay(definition, newRun('r'), [...old.events, ...since.events])).toMatchObject({ ok: true });
-    },
-  );
 });
 
 describe('a signal that only an always transition handles', () => {

@@ -501,7 +501,7 @@ const artifactShape: Shape<Artifact> = {
       answer<ConstraintFinding>('ConstraintFinding', {
         kind: z.enum(['route', 'component', 'entity', 'branch']),
         name: z.string(),
-        result: z.enum(['mentioned', 'satisfied', 'undecided']),
+        result: z.enum(['mentioned', 'undecided']),
         where: z.string().optional(),
       }),
     )

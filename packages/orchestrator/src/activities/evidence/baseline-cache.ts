@@ -11,8 +11,8 @@ export interface KnownBaseline extends CheckedBefore {
   readonly files: readonly string[];
   /** Modules that Python finds outside of the project; absent where no runner of Python ran. */
   readonly installed?: readonly string[];
-  /** Id of the run that made the entry; absent in entries of older versions. */
-  readonly madeBy?: string;
+  /** Id of the run that made the entry. */
+  readonly madeBy: string;
 }
 
 export class BaselineCache {

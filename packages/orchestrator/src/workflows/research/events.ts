@@ -9,16 +9,16 @@ export type ResearchFact =
       readonly type: 'ROUND_STARTED';
       readonly round: number;
       readonly questions: readonly string[];
-      /** Ids of the agents, in the order of their questions. Absent in older events. */
-      readonly agents?: readonly string[];
+      /** Ids of the agents, in the order of their questions. */
+      readonly agents: readonly string[];
     }
   | { readonly type: 'AGENT_FAILED'; readonly round: number; readonly agent: string; readonly reason: string }
   | {
       readonly type: 'FINDING_KEPT';
       readonly round: number;
       readonly finding: string;
-      /** The agent that brought it. Absent in older events. */
-      readonly agent?: string;
+      /** The agent that brought it. */
+      readonly agent: string;
       readonly claim: string;
       readonly confidence: Confidence;
       readonly evidence: readonly (Evidence & { readonly hash: string })[];
@@ -29,8 +29,8 @@ export type ResearchFact =
       readonly type: 'FINDING_SUPPORTED';
       readonly round: number;
       readonly finding: string;
-      /** The agent that found it again. Absent in older events. */
-      readonly agent?: string;
+      /** The agent that found it again. */
+      readonly agent: string;
       readonly evidence: readonly (Evidence & { readonly hash: string })[];
       readonly sources: readonly Source[];
     }
