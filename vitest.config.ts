@@ -1,14 +1,14 @@
-/** One test run over all packages. Tests use real processes, git and SQLite, hence the long time-out. */
+/** One test run over all packages. Tests use real processes, git and SQLite, hence the long limits (tools/patience.setup.mjs). */
 import { availableParallelism } from 'node:os';
+import path from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const packages = ['shared', 'orchestrator', 'ui', 'vscode-extension'];
+const setupFiles = [path.join(import.meta.dirname, 'tools', 'patience.setup.mjs')];
 
 export default defineConfig({
   test: {
     pool: 'forks',
-    // What is waited for comes in its own time on a machine that is busy; what never comes still fails.
-    expect: { poll: { timeout: 120_000 } },
     // A worker computes for two fifths of its time and waits for child processes and the disk in the rest of it.
     maxWorkers: availableParallelism() + 2,
     projects: [
@@ -25,5 +25,5 @@ export default defineConfig({
 });
 
 function project(name: string, root: string, include: string[]) {
-  return { extends: true as const, test: { name, root, include, testTimeout: 240_000, hookTimeout: 240_000 } };
+  return { extends: true as const, test: { name, root, include, setupFiles } };
 }

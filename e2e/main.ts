@@ -2,19 +2,19 @@
  * Plays the journeys: the packaged extension in a real VS Code, and the dashboard, in Chromium against the real server.
  * Ends with `N passed, N failed[, N skipped]`; pictures of the screens lie in `e2e/screens`.
  *
- * Usage: npm run e2e [-- --only NAME[,NAME]] [--sample SEED] [--vsix FILE] [--no-skips] [--once-more] [--at-once N] [--pictures]
- *   --sample     half of the journeys, which the seed draws; the others are named
+ * Usage: npm run e2e [-- --only NAME[,NAME]] [--day DATE] [--vsix FILE] [--no-skips] [--once-more] [--at-once N] [--pictures]
+ *   --day        a seventh of the journeys: all of them within seven days; the others are named
  *   --once-more  a journey that failed is played again, alone, and named in the last line
  *   --at-once    so many journeys are under way beside each other; 1 when absent
  *   --pictures   renews those that the READMEs show, too
  */
-import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Browser } from 'playwright-core';
+import { shareOfDay } from '../tools/day-share.mjs';
 import { findChromium, installCodeServer, installTools, SCREENS } from './harness/install.ts';
 import type { Journey } from './harness/stage.ts';
 
@@ -22,7 +22,7 @@ const JOURNEYS = path.join(import.meta.dirname, 'journeys');
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string' },
-    sample: { type: 'string' },
+    day: { type: 'string' },
     vsix: { type: 'string' },
     'no-skips': { type: 'boolean' },
     pictures: { type: 'boolean' },
@@ -40,9 +40,9 @@ if (unknown.length > 0) {
   process.exit(64);
 }
 
-const chosen = options.sample === undefined ? wanted : halfOf(wanted, options.sample);
+const chosen = options.day === undefined ? wanted : shareOfDay(wanted, options.day);
 const leftOut = wanted.filter((name) => !chosen.includes(name));
-if (leftOut.length > 0) say(`not in the sample ${options.sample}: ${leftOut.join(', ')}`);
+if (leftOut.length > 0) say(`played on another day than ${options.day}: ${leftOut.join(', ')}`);
 
 const atOnce = Number(options['at-once']);
 if (!Number.isInteger(atOnce) || atOnce < 1) {
@@ -70,13 +70,6 @@ const skipped = tally.skipped.length > 0 ? `, ${tally.skipped.length} skipped ($
 const unsteady = tally.atSecond.length > 0 ? `, at the second try: ${tally.atSecond.join(', ')}` : '';
 say(`${tally.passed} passed, ${tally.failed} failed${skipped}${unsteady}`);
 process.exitCode = tally.failed > 0 || (options['no-skips'] === true && tally.skipped.length > 0) ? 1 : 0;
-
-/** With another seed, others. */
-function halfOf(all: readonly string[], seed: string): string[] {
-  const placeOf = (name: string): string => createHash('sha256').update(`${seed}\n${name}`).digest('hex');
-  const inOrder = all.toSorted((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
-  return inOrder.slice(0, Math.ceil(all.length / 2)).sort();
-}
 
 async function playAll(executable: string): Promise<void> {
   installTools();

@@ -4,10 +4,11 @@
  * can reach it, the quick and near ones first, until one fails. A mutant that no test notices is a gap in the tests.
  *
  * Usage: node tools/mutants.mjs [--seed SEED] [--group NAME] [--count N] [--from FILE [--unkilled]] [--tree DIR] [--out DIR]
- *                               [--workers N] [--report]
+ *                               [--workers N] [--seconds N] [--report]
  *   --from FILE  takes the mutants of these results; with --unkilled only those that no test noticed
  *   --tree DIR   makes the mutants in the last commit of another checkout, found by their text
  *   --out DIR    keeps copies, durations and results (default .mutants), so that a run that was stopped goes on
+ *   --seconds N  gives each mutant this time (default 60)
  *   --report     prints what is known, and runs nothing
  */
 import { spawnSync } from 'node:child_process';
@@ -20,9 +21,10 @@ import { drawMutants, GROUPS, placeMutant } from './mutants/places.mjs';
 import { reportOf } from './mutants/report.mjs';
 import { createTestRunner } from './mutants/test-runner.mjs';
 
-const MUTANT_MS = 60_000;
-/** Quick tests have this part of the time before the slow ones, which `npm test` leaves out, begin. */
-const QUICK_SECONDS = 40;
+/** Quick tests have this part of a mutant's time before the slow ones, which `npm test` leaves out, begin. */
+const QUICK_PART = 2 / 3;
+/** A test file that has run for this part of the time, and for four times as long as it needs, is taken to be endless. */
+const HANGING_PART = 1 / 3;
 /** Seconds that a test file is taken to need before it was seen. */
 const UNKNOWN_SECONDS = 2;
 /** These judge the text of sources, so that any change may make them fail. */
@@ -39,11 +41,13 @@ const { values: options } = parseArgs({
     tree: { type: 'string', default: root },
     out: { type: 'string', default: path.join(root, '.mutants') },
     workers: { type: 'string', default: String(availableParallelism() + 1) },
+    seconds: { type: 'string', default: '60' },
     report: { type: 'boolean' },
   },
 });
 const given = (file) => path.resolve(process.env.AUTONOMOUS_CWD ?? '.', file);
 const out = given(options.out);
+const limit = Number(options.seconds);
 const commit = git(given(options.tree), 'rev-parse', '--short=12', 'HEAD').trim();
 const resultsFile = path.join(out, `results-${commit}.jsonl`);
 const costsFile = path.join(out, 'seconds.json');
@@ -87,8 +91,8 @@ async function runMutants(left) {
         file: path.join(copy, file),
         source,
         mutated,
-        limitMs: MUTANT_MS,
-        isHanging: (test, ms) => ms / 1000 > Math.max(20, 4 * (costs[test] ?? Infinity)),
+        limitMs: limit * 1000,
+        isHanging: (test, ms) => ms / 1000 > Math.max(HANGING_PART * limit, 4 * (costs[test] ?? Infinity)),
       });
       for (const [test, ms] of durations) costs[test] = Math.round(ms / 100) / 10;
       return { ...outcome, ...(by && { by, quick: !slow.has(by) }), reached: order.length, passed: durations.size };
@@ -105,7 +109,7 @@ async function runMutants(left) {
     const weightOf = (test) => (secondsOf(test) * 2 ** distances.get(test)) / (killers.has(test) ? 8 : 1);
     const reaching = tests.filter((test) => distances.has(test) && !JUDGES_OF_TEXT.test(`/${test}`));
     const ordered = reaching.toSorted((a, b) => weightOf(a) - weightOf(b));
-    let seconds = QUICK_SECONDS * Number(options.workers);
+    let seconds = QUICK_PART * limit * Number(options.workers);
     const first = new Set(ordered.filter((test) => !slow.has(test) && (seconds -= secondsOf(test)) > 0));
     return [...new Set([...first, ...ordered.filter((test) => slow.has(test)), ...ordered])];
   }

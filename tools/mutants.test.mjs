@@ -70,7 +70,7 @@ it('tells a mutant that a test notices from one that none does, goes on after a 
     'tools/slow-tests.mjs': `export const SLOW_TESTS = { 'slow.test.mjs': 1 };`,
     'vitest.config.mjs': `export default { test: { globals: true, pool: 'forks' } };`,
     'moved/ages.mjs': AGES,
-    'quick.test.mjs': `import { isAdult } from './moved/ages.mjs';\nit('knows adults', () => expect([3, 30].map(isAdult)).toEqual([false, true]));`,
+    'quick.test.mjs': `import { countdown, isAdult } from './moved/ages.mjs';\nit('counts', () => expect(countdown(3)).toBe(3));\nit('knows adults', () => expect([3, 30].map(isAdult)).toEqual([false, true]));`,
     'slow.test.mjs': `import { isOld } from './moved/ages.mjs';\nit('knows old people', () => expect(isOld(3)).toBe(false));`,
     'red.test.mjs': `import './moved/ages.mjs';\nit('is red anyway', () => expect(1).toBe(2));`,
   };
@@ -84,12 +84,22 @@ it('tells a mutant that a test notices from one that none does, goes on after a 
     expect(spawnSync('git', command.split(' '), { cwd: tree }).status).toBe(0);
   const list = path.join(place, 'list.jsonl');
   const swapped = { group: 'g', above: '', nth: 0, file: 'src/ages.mjs', what: 'swapped' };
-  const [adult, old] = AGES.split('\n');
+  const [adult, old, count] = AGES.split('\n');
   const mutants = [
     { ...swapped, id: 'negated', line: 1, block: adult, column: adult.indexOf('>='), old: '>=', text: '<' },
     { ...swapped, id: 'boundary', line: 1, block: adult, column: adult.indexOf('>='), old: '>=', text: '>' },
     { ...swapped, id: 'slow', line: 2, above: adult, block: old, column: old.lastIndexOf('>'), old: '>', text: '<' },
-    { ...swapped, id: 'gone', line: 3, block: 'gone', column: 0, old: 'gone', text: '' },
+    {
+      ...swapped,
+      id: 'endless',
+      line: 3,
+      above: old,
+      block: count,
+      column: count.indexOf('--'),
+      old: '--',
+      text: '++',
+    },
+    { ...swapped, id: 'gone', line: 4, block: 'gone', column: 0, old: 'gone', text: '' },
   ];
   const write = (rows) => writeFileSync(list, rows.map((row) => JSON.stringify(row)).join('\n'));
 
@@ -97,10 +107,10 @@ it('tells a mutant that a test notices from one that none does, goes on after a 
   expect(runMutants('--from', list).stdout).toContain('1 of 1 mutants.\ng: 1 of 1 (100.0 %) found (1 killed');
   write(mutants);
   const { stdout } = runMutants('--from', list);
-  expect(stdout).not.toContain('1 of 4: ');
+  expect(stdout).not.toContain('1 of 5: ');
   expect(stdout).toContain('red.test.mjs fails without any change and is left out');
-  expect(stdout).toContain('g: 2 of 3 (66.7 %) found (2 killed, 0 endless), 1 survived');
-  expect(stdout).toContain('1 not in this tree. Quick tests find 1 of 2 (50.0 %) of those found.');
+  expect(stdout).toContain('g: 3 of 4 (75.0 %) found (2 killed, 1 endless), 1 survived');
+  expect(stdout).toContain('1 not in this tree. Quick tests find 2 of 3 (66.7 %) of those found.');
   expect(stdout).toContain(
     `src/ages.mjs:1 swapped; 2 of 3 test files passed (boundary)\n- ${adult}\n+ ${adult.replace('>=', '>')}`,
   );
@@ -115,9 +125,10 @@ it('tells a mutant that a test notices from one that none does, goes on after a 
 
   function runMutants(...more) {
     const script = path.join(import.meta.dirname, 'mutants.mjs');
-    const ours = ['--tree', tree, '--out', path.join(place, 'out'), '--workers', '1'];
+    const ours = ['--tree', tree, '--out', path.join(place, 'out'), '--workers', '1', '--seconds', '6'];
     return spawnSync(process.execPath, [script, ...ours, ...more], { encoding: 'utf8' });
   }
 });
 
-const AGES = 'export const isAdult = (age) => age >= 18;\nexport const isOld = (age) => age > 80;\n';
+const AGES =
+  'export const isAdult = (age) => age >= 18;\nexport const isOld = (age) => age > 80;\nexport const countdown = (from) => { let n = 0; while (from > 0) { from--; n += 1; } return n; };\n';

@@ -1,85 +1,177 @@
 #!/usr/bin/env node
 /**
- * Runs the tests of the whole workspace once and ends with the line `N passed, N failed[, N skipped]`.
- * With `CI` set or `--no-skips`, a skipped test is a failure: what CI does not run, nobody runs. With `--sample`, of the slow
- * test files only those are run that the seed draws, and the others are named.
+ * Runs the tests of the workspace once and ends with the slowest files and the line `N passed, N failed[, N skipped]`. What ran
+ * is also told when the run is stopped, and no process of a test outlives it.
  *
- * Usage: node tools/test.mjs [--no-skips] [--sample SEED] [VITEST ARGUMENT ...]
+ * Usage: npm test [-- [--all | --day DATE | --since REF] [--no-skips] [FILE ...] [VITEST OPTION ...]]
+ *   (nothing)    all test files but the slow ones of tools/slow-tests.mjs
+ *   --all        all test files
+ *   --day DATE   as without it, and a seventh of the slow files: all of them within seven days
+ *   --since REF  the test files that reach a file which differs from the commit REF, slow ones too
+ *   --no-skips   a skipped test fails the run, as with `CI` set: what CI does not run, nobody runs
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { leftOutBy } from './slow-tests.mjs';
+import { shareOfDay } from './day-share.mjs';
+import { SLOW_TESTS } from './slow-tests.mjs';
+import { testsSince } from './tests-since.mjs';
 
 const tools = path.dirname(fileURLToPath(import.meta.url));
-const vitest = path.join(tools, '..', 'node_modules', 'vitest', 'vitest.mjs');
+const root = path.dirname(tools);
+const SLOWEST = 10;
+/** Memory that temporary files of the tests may take; with less, they lie on the disk. */
+const MEMORY_FOR_FILES = 6 * 1024 ** 3;
+const PATIENCE_MS = 5_000;
+
 const { own, args } = readArguments(process.argv.slice(2));
 const skipsFail = own.has('--no-skips') || !['', '0', 'false', undefined].includes(process.env.CI);
-const leftOut = own.has('--sample') ? leftOutBy(own.get('--sample')) : [];
+const { files, leftOut, why } = chooseFiles();
 
-const folder = mkdtempSync(path.join(tmpdir(), 'autonomous-test-'));
-const summaryFile = path.join(folder, 'summary.json');
-const exitCode = await runVitest();
-const summary = readSummary();
-rmSync(folder, { recursive: true, force: true });
+const folder = mkdtempSync(path.join(fastFolder() ?? tmpdir(), 'autonomous-test-'));
+const resultsFile = path.join(folder, 'results.json');
+/** @type {string | undefined} */
+let stoppedBy;
+if (files?.length === 0) console.log(why);
+const exitCode = files?.length === 0 ? 0 : await runVitest();
+const results = readResults();
+const leftRunning = await endProcesses();
+rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 
-if (exitCode !== 0 && summary.failed.length === 0) summary.failed.push(`vitest itself ended with ${exitCode}`);
-list(leftOut, `Slow tests that are not in the sample ${own.get('--sample')}:`);
+if (stoppedBy !== undefined) {
+  results.failed.push(`stopped by ${stoppedBy} after ${results.files.length} of ${results.total} files`);
+} else if (exitCode !== 0 && results.failed.length === 0) {
+  results.failed.push(`vitest itself ended with ${exitCode}`);
+}
+if (args.includes('-t') && results.passed + results.failed.length + results.skipped.length === 0) {
+  results.failed.push('no test has the name that -t asks for');
+}
+list(leftOut, `Left out (${why}):`);
 list(
-  summary.skipped.map(({ name, reason }) => `${name}: ${reason}`),
+  results.files
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, results.files.length > SLOWEST ? SLOWEST : 0)
+    .map(({ name, seconds }) => `${seconds.toFixed(1).padStart(6)} s  ${name}`),
+  'Slowest:',
+);
+list(leftRunning, 'Processes that tests left running, ended now:');
+list(
+  results.skipped.map(({ name, reason }) => `${name}: ${reason}`),
   skipsFail ? 'Skipped, which fails this run:' : 'Skipped:',
 );
 // The last words: of a long log often only the end is kept.
-list(summary.failed, 'Failed:');
+list(results.failed, 'Failed:');
 console.log(
-  `${summary.passed} passed, ${summary.failed.length} failed` +
-    (summary.skipped.length > 0 ? `, ${summary.skipped.length} skipped` : ''),
+  `${results.passed} passed, ${results.failed.length} failed` +
+    (results.skipped.length > 0 ? `, ${results.skipped.length} skipped` : ''),
 );
-process.exitCode = summary.failed.length > 0 || (skipsFail && summary.skipped.length > 0) ? 1 : 0;
+process.exitCode = results.failed.length > 0 || (skipsFail && results.skipped.length > 0) ? 1 : 0;
 
 /** @returns the arguments of this script with their values, and those of vitest */
 function readArguments(given) {
   const own = new Map();
   const args = [];
   for (let index = 0; index < given.length; index += 1) {
-    if (given[index] === '--no-skips') own.set('--no-skips', true);
-    else if (given[index] === '--sample') own.set('--sample', seedAt(given, (index += 1)));
-    else args.push(given[index]);
+    const name = given[index];
+    if (['--no-skips', '--all'].includes(name)) own.set(name, true);
+    else if (['--day', '--since'].includes(name)) own.set(name, valueOf(name, given[(index += 1)]));
+    else args.push(name);
   }
+  const ways = ['--all', '--day', '--since'].filter((name) => own.has(name));
+  if (ways.length > 1) usage(`${ways.join(' and ')} exclude each other.`);
   return { own, args };
 }
 
-function seedAt(given, index) {
-  const seed = given[index];
-  if (seed === undefined || seed.startsWith('-')) {
-    console.error(`--sample needs a seed, such as --sample 2026-11-23, not '${seed ?? ''}'.`);
-    process.exit(64);
+function valueOf(name, value) {
+  if (value !== undefined && !value.startsWith('-')) return value;
+  return usage(`${name} needs a ${name === '--day' ? 'day, such as 2026-11-23' : 'commit, such as main'}.`);
+}
+
+function usage(message) {
+  console.error(message);
+  process.exit(64);
+}
+
+/** @returns the only files to run where there is such a choice, those that are left out, and why, for a person */
+function chooseFiles() {
+  const slow = Object.keys(SLOW_TESTS);
+  try {
+    if (own.has('--since')) return testsSince(root, own.get('--since'));
+    if (own.has('--day')) {
+      const date = own.get('--day');
+      const share = shareOfDay(slow, date);
+      return { leftOut: slow.filter((file) => !share.includes(file)), why: `slow, run on another day than ${date}` };
+    }
+  } catch (error) {
+    usage(error.message);
   }
-  return seed;
+  const namesFiles = args.some((arg, index) => !arg.startsWith('-') && !args[index - 1]?.startsWith('-'));
+  if (own.has('--all') || namesFiles) return { leftOut: [], why: '' };
+  return { leftOut: slow, why: 'slow; `npm test -- --all` runs them' };
+}
+
+/** A folder in memory: half of what tests wait for is the disk, and none of them is about a loss of power. */
+function fastFolder() {
+  if (process.env.TMPDIR !== undefined || !existsSync('/dev/shm')) return undefined;
+  const { bavail, bsize } = statfsSync('/dev/shm');
+  return bavail * bsize >= MEMORY_FOR_FILES ? '/dev/shm' : undefined;
 }
 
 /** @returns vitest's exit code, or the name of the signal that ended it */
 function runVitest() {
-  const reporters = ['--reporter=default', `--reporter=${path.join(tools, 'summary-reporter.mjs')}`];
-  const excluded = leftOut.map((file) => `--exclude=**/${file.split('/').slice(-2).join('/')}`);
-  const child = spawn(process.execPath, [vitest, 'run', ...reporters, ...excluded, ...args], {
+  const excluded = files ? [] : leftOut.map((file) => `--exclude=**/${file.split('/').slice(-2).join('/')}`);
+  const chosen = files?.map((file) => path.join(root, file)) ?? [];
+  const vitest = path.join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  const reporter = `--reporter=${path.join(tools, 'progress-reporter.mjs')}`;
+  const child = spawn(process.execPath, [vitest, 'run', reporter, ...excluded, ...chosen, ...args], {
     stdio: 'inherit',
+    detached: true,
     // Tests start hundreds of processes of the same few programs.
-    env: { NODE_COMPILE_CACHE: path.join(folder, 'compiled'), ...process.env, AUTONOMOUS_TEST_SUMMARY: summaryFile },
+    env: {
+      NODE_COMPILE_CACHE: path.join(folder, 'compiled'),
+      ...process.env,
+      TMPDIR: folder,
+      AUTONOMOUS_TEST_RUN: folder,
+      AUTONOMOUS_TEST_RESULTS: resultsFile,
+    },
   });
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal));
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      stoppedBy = signal;
+      child.kill('SIGTERM');
+      setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS).unref();
+    });
+  }
   return new Promise((resolve, reject) => {
     child.once('error', reject);
-    child.once('close', (code, signal) => resolve(code ?? signal));
+    child.once('exit', (code, signal) => resolve(code ?? signal));
   });
 }
 
 /** Vitest writes none when it does not get as far as running tests. */
-function readSummary() {
-  if (!existsSync(summaryFile)) return { passed: 0, failed: [], skipped: [] };
-  return JSON.parse(readFileSync(summaryFile, 'utf8'));
+function readResults() {
+  if (!existsSync(resultsFile)) return { total: 0, passed: 0, failed: [], skipped: [], files: [] };
+  return JSON.parse(readFileSync(resultsFile, 'utf8'));
+}
+
+/**
+ * Ends the processes that a test started and left; they are found by their environment, wherever they were started from.
+ * @returns their command lines, without those of a run that was stopped
+ */
+async function endProcesses() {
+  const ended = [];
+  for (const pid of existsSync('/proc/self/environ') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []) {
+    try {
+      if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`AUTONOMOUS_TEST_RUN=${folder}\0`)) continue;
+      ended.push(`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 200)}`);
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // It ended meanwhile, or is another user's.
+    }
+  }
+  return stoppedBy === undefined ? ended : [];
 }
 
 function list(lines, title) {

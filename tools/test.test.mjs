@@ -1,9 +1,12 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { leftOutBy, SLOW_TESTS } from './slow-tests.mjs';
+import { shareOfDay } from './day-share.mjs';
+import { SLOW_TESTS } from './slow-tests.mjs';
+
+const SCRIPT = path.join(import.meta.dirname, 'test.mjs');
 
 const workspaces = [];
 afterAll(() => workspaces.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -54,37 +57,110 @@ it.each([
   expect(runTests(SKIPPING, options).exitCode).toBe(1);
 });
 
-it('runs a sample of the slow test files, and names those that it leaves out', () => {
-  const [slow] = leftOutBy('monday');
+it('leaves the slow test files out and names them, unless all, or one of them by its path, are asked for', () => {
+  const [slow] = Object.keys(SLOW_TESTS);
   const files = { 'a.test.mjs': `it('is quick', () => {});`, [slow]: `it('is slow', () => {});` };
-  const { lines, exitCode } = runTests(files, { arguments_: ['--sample', 'monday'] });
+  const { lines, exitCode } = runTests(files);
   expect(exitCode).toBe(0);
   expect(lines.at(-1)).toBe('1 passed, 0 failed');
-  expect(lines.slice(lines.indexOf('Slow tests that are not in the sample monday:'))).toContain(`  ${slow}`);
-  expect(runTests(files).lines.at(-1)).toBe('2 passed, 0 failed');
-  expect(runTests(files, { arguments_: ['--sample', '--no-skips'] }).exitCode).toBe(64);
+  expect(lines).toContain(`  ${slow}`);
+  expect(runTests(files, { arguments_: ['--all'] }).lines.at(-1)).toBe('2 passed, 0 failed');
+  expect(runTests(files, { arguments_: [slow] }).lines.at(-1)).toBe('1 passed, 0 failed');
 });
 
-it('draws other slow tests with another seed, and each of them with some', () => {
+it('runs other slow test files each day, and each of them within any seven days', () => {
   const all = Object.keys(SLOW_TESTS);
   expect(all.filter((file) => !existsSync(path.join(import.meta.dirname, '..', file)))).toEqual([]);
-  const samples = Array.from({ length: 200 }, (_, day) => new Set(leftOutBy(`day ${day}`)));
-  expect(all.filter((file) => samples.every((leftOut) => leftOut.has(file)))).toEqual([]);
-  expect(all.filter((file) => samples.every((leftOut) => !leftOut.has(file)))).toEqual([]);
+  const days = Array.from({ length: 7 }, (_, day) => shareOfDay(all, `2026-12-0${day + 1}`));
+  expect(new Set(days.flat())).toEqual(new Set(all));
+  expect(days.flat()).toHaveLength(all.length);
+  const [slow] = days[2];
+  const files = { 'a.test.mjs': `it('is quick', () => {});`, [slow]: `it('is slow', () => {});` };
+  expect(runTests(files, { arguments_: ['--day', '2026-12-03'] }).lines.at(-1)).toBe('2 passed, 0 failed');
+  expect(runTests(files, { arguments_: ['--day', '2026-12-04'] }).lines.at(-1)).toBe('1 passed, 0 failed');
+});
+
+it.each([
+  [['--day', '--no-skips'], '--day needs a day, such as 2026-11-23.'],
+  [['--day', 'monday'], "'monday' is not a day such as 2026-11-23"],
+  [['--since', 'no-such-commit'], '--since no-such-commit: git knows no such commit here.'],
+  [['--all', '--since', 'HEAD'], '--all and --since exclude each other.'],
+])('refuses %j', (arguments_, message) => {
+  const { exitCode, errors } = runTests({}, { arguments_ });
+  expect(exitCode).toBe(64);
+  expect(errors.trim()).toBe(message);
+});
+
+it('does not count the tests that a name leaves out as skipped, and fails where no test has the name', () => {
+  const files = { 'a.test.mjs': `it('adds', () => {}); it('subtracts', () => {});` };
+  expect(runTests(files, { arguments_: ['-t', 'adds'] }).lines.at(-1)).toBe('1 passed, 0 failed');
+  const { lines, exitCode } = runTests(files, { arguments_: ['-t', 'divides'] });
+  expect(lines.at(-2)).toContain('no test has the name');
+  expect(exitCode).toBe(1);
+});
+
+it('numbers the files, keeps what was found when it is stopped, and ends the processes that tests have started', async () => {
+  const folder = workspaceOf({
+    'a.test.mjs': `it('is quick', () => {});`,
+    'b.test.mjs': `
+      import { spawn } from 'node:child_process';
+      it('never ends', async () => {
+        const server = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' });
+        console.log('server ' + server.pid);
+        await new Promise(() => {});
+      }, 1_000_000);`,
+  });
+  const child = spawn(process.execPath, [SCRIPT, '--root', folder], { env: environment() });
+  let output = '';
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  await new Promise((resolve) => {
+    child.stdout.on('data', (text) => {
+      output += text;
+      if (/server \d+/.test(output) && output.includes('1 of 2  ')) resolve();
+    });
+  });
+  child.kill('SIGTERM');
+  expect(await ended).toBe(1);
+  expect(output.trimEnd().split('\n').slice(-2)).toEqual([
+    '  stopped by SIGTERM after 1 of 2 files',
+    '1 passed, 1 failed',
+  ]);
+  const [, pid] = /server (\d+)/.exec(output);
+  expect(readStateOf(pid)).toMatch(/^(?:Z|none)/);
 });
 
 function runTests(files, { arguments_ = [], CI = '' } = {}) {
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [SCRIPT, ...arguments_, '--root', workspaceOf(files)],
+    {
+      encoding: 'utf8',
+      env: environment(CI),
+    },
+  );
+  return { lines: stdout.trimEnd().split('\n'), errors: stderr, exitCode: status };
+}
+
+function workspaceOf(files) {
   const folder = mkdtempSync(path.join(tmpdir(), 'autonomous-fixture-'));
   workspaces.push(folder);
-  writeFileSync(path.join(folder, 'vitest.config.mjs'), 'export default { test: { globals: true } };');
+  writeFileSync(path.join(folder, 'vitest.config.mjs'), 'export default { test: { globals: true, maxWorkers: 2 } };');
   for (const [name, source] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), source);
   }
-  const script = path.join(import.meta.dirname, 'test.mjs');
-  const { stdout, status } = spawnSync(process.execPath, [script, ...arguments_, '--root', folder], {
-    encoding: 'utf8',
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, CI },
-  });
-  return { lines: stdout.trimEnd().split('\n'), exitCode: status };
+  return folder;
+}
+
+function environment(CI = '') {
+  return { PATH: process.env.PATH, HOME: process.env.HOME, CI };
+}
+
+/** @returns the state of a process as Linux has it, such as `S`, or `none` */
+function readStateOf(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1][0];
+  } catch {
+    return 'none';
+  }
 }

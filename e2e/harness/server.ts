@@ -2,7 +2,10 @@
 import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { type DemoPlace, makePlace } from '../../packages/orchestrator/demo/place.ts';
-import { type ServerProcess, startServerProcess } from '../../packages/orchestrator/test/server-process.fixture.ts';
+import {
+  type ServerProcess,
+  startServerProcess,
+} from '../../packages/orchestrator/test/fixtures/server-process.fixture.ts';
 import { type Client, createClient } from '../../packages/shared/src/api/client.ts';
 import type { WorkflowEvent } from '../../packages/shared/src/events.ts';
 import type { RunView } from '../../packages/shared/src/run.ts';

@@ -8,7 +8,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { makePlace, removePlace } from '../../packages/orchestrator/demo/place.ts';
 import { parseScript } from '../../packages/orchestrator/src/models/script.ts';
-import { startScriptedProvider } from '../../packages/orchestrator/test/scripted-provider.fixture.ts';
+import { startScriptedProvider } from '../../packages/orchestrator/test/fixtures/scripted-provider.fixture.ts';
 import { ROOT } from '../harness/install.ts';
 import { startPackageRegistry } from '../harness/package-registry.ts';
 import type { Journey } from '../harness/stage.ts';

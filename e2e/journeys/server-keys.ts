@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseScript } from '../../packages/orchestrator/src/models/script.ts';
-import { startScriptedProvider } from '../../packages/orchestrator/test/scripted-provider.fixture.ts';
+import { startScriptedProvider } from '../../packages/orchestrator/test/fixtures/scripted-provider.fixture.ts';
 import { ROOT } from '../harness/install.ts';
 import type { Journey } from '../harness/stage.ts';
 

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { parseScript } from '../../packages/orchestrator/src/models/script.ts';
-import { startKeyedProvider } from '../../packages/orchestrator/test/keyed-provider.fixture.ts';
+import { startKeyedProvider } from '../../packages/orchestrator/test/models/keyed-provider.fixture.ts';
 import { checkAccessibility } from '../harness/accessibility.ts';
 import { ROOT } from '../harness/install.ts';
 import { DEMO_REQUEST } from '../harness/server.ts';

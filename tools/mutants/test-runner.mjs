@@ -34,8 +34,9 @@ export function createTestRunner(tree, workers) {
     env.NODE_COMPILE_CACHE = path.join(scratch, 'compiled');
     const script = path.join(import.meta.dirname, 'test-worker.mjs');
     worker = fork(script, [tree, workers], { cwd: tree, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-    worker.on('message', (message) => onMessage(message));
-    worker.on('exit', () => onMessage({ done: 'crashed' }));
+    const opened = worker;
+    worker.on('message', (message) => opened === worker && onMessage(message));
+    worker.on('exit', () => opened === worker && onMessage({ done: 'crashed' }));
     const { ready } = await new Promise((resolve) => (onMessage = resolve));
     if (ready === undefined) throw new Error(`Vitest cannot be opened in '${tree}'.`);
     return ready;

@@ -70,7 +70,7 @@ describe('the benches', () => {
     ['merges', '--runs', '2'],
     ['research', '--rounds', '6', '--researchers', '1', '--findings', '1'],
     ['peers', '--only', 'autonomous,raw', '--repeat', '1', '--runs', '20', '--seconds', '1', '--parts', 'throughput'],
-  ])('%s measures this engine, in little', { timeout: 240_000 }, (...args) => {
+  ])('%s measures this engine, in little', (...args) => {
     const { status, stdout, stderr } = spawnSync(
       process.execPath,
       [path.join(import.meta.dirname, 'main.ts'), ...args],
@@ -90,7 +90,7 @@ describe('the benches', () => {
   });
 });
 
-it('sandboxes measures each beside a bare spawn, in little', { timeout: 240_000 }, async () => {
+it('sandboxes measures each beside a bare spawn, in little', async () => {
   const { figures } = await run(['--samples', '1']);
   expect(figures).toMatchObject({ bareSpawnP50Ms: expect.any(Number) });
   // What cannot run here is named and has no figure.
@@ -110,7 +110,7 @@ async function bench(...args: string[]) {
   return { exitCode, out, err };
 }
 
-it('agents measures our loop beside the bare SDK, in little', { timeout: 240_000 }, async () => {
+it('agents measures our loop beside the bare SDK, in little', async () => {
   const main = path.join(import.meta.dirname, 'main.ts');
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, 'agents', '--rounds', '2'], {
     encoding: 'utf8',
@@ -120,7 +120,7 @@ it('agents measures our loop beside the bare SDK, in little', { timeout: 240_000
   expect(figures).toMatchObject({ modelCallOverheadP50Ms: expect.any(Number) });
 });
 
-it('feed measures a screen, a list and cut connections, in little', { timeout: 240_000 }, () => {
+it('feed measures a screen, a list and cut connections, in little', () => {
   const main = path.join(import.meta.dirname, 'main.ts');
   const little = ['--runs', '6', '--clients', '3', '--seconds', '2', '--list', '40', '--visits', '1', '--cuts', '30'];
   const { status, stdout, stderr } = spawnSync(

@@ -5,7 +5,7 @@
  * transitionP95Ms: from an input to the disk, machine and database · ownMs: neither git nor a sandbox was under way ·
  * gitMs, sandboxMs: at least one call was under way; they overlap. Each is the median of its runs.
  */
-import { DEMO_SCRIPT, startDemoServer } from '../test/demo-server.fixture.ts';
+import { DEMO_SCRIPT, startDemoServer } from '../test/fixtures/demo-server.fixture.ts';
 import type { ActivityTools } from '../src/activities/tools.ts';
 import type { CommandRequest } from '../src/sandboxes/sandbox.ts';
 import type { BenchResult } from './bench.ts';

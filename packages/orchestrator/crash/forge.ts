@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type GitHubServer, startGitHubServer } from '../src/forges/github/github-server.fixture.ts';
 import type { Issue, StandInRepository } from '../src/forges/github/github-server-state.fixture.ts';
-import type { Effects } from './story.ts';
+import type { Effects } from './effects.ts';
 
 /** Where the remote of a place lies below the place's folder. */
 export const OWNER = 'acme';

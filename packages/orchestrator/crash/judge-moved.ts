@@ -11,7 +11,8 @@ import { IN_THE_RECORD, type OutsideMove, REMEMBERED } from './outside-moves.ts'
 import type { Playback } from './play.ts';
 import { readRepository, type RepositoryState, type StoredCommit } from './repository-state.ts';
 import type { Scenario } from './scenario.ts';
-import { EFFECT_KINDS, mirrorOf } from './story.ts';
+import { EFFECT_KINDS } from './effects.ts';
+import { mirrorOf } from './story.ts';
 import { RECORD_BRANCH } from './waits.ts';
 
 export async function judgeMoved(

@@ -8,7 +8,8 @@ import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-sto
 import type { LedgerLine } from './ledger.ts';
 import { type Playback, Unplayable } from './play.ts';
 import type { Scenario } from './scenario.ts';
-import { EFFECT_KINDS, type EffectKind, isOfTheBooks, mirrorOf, type Story, tell } from './story.ts';
+import { EFFECT_KINDS, type EffectKind } from './effects.ts';
+import { isOfTheBooks, mirrorOf, type Story, tell } from './story.ts';
 import { readRepository } from './repository-state.ts';
 import { commitsNamedIn, RECORD_BRANCH } from './waits.ts';
 

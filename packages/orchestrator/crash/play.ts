@@ -10,13 +10,14 @@ import {
   type WorkflowEvent,
 } from '@autonomous/shared';
 import { ApiError, type Client, createClient } from '@autonomous/shared/client';
-import { type ServerProcess, startServerProcess } from '../test/server-process.fixture.ts';
+import { type ServerProcess, startServerProcess } from '../test/fixtures/server-process.fixture.ts';
 import { type LedgerLine, readLedger } from './ledger.ts';
 import type { OutsideMove } from './outside-moves.ts';
 import type { Scenario } from './scenario.ts';
 import type { ServerSetting } from './server-setting.ts';
 import { describeWait, isPromised, missingInTheEnd, unrecordedCommits, waitsWithout } from './waits.ts';
-import { makeWorld, type World } from './world.ts';
+import { makeWorld } from './make-world.ts';
+import type { World } from './world.ts';
 
 /** One server from its start to its end. */
 export interface Life {

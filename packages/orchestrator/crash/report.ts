@@ -1,5 +1,5 @@
 /** Report of a sweep for people: a table of its scenarios, all faults, and one line with the figures. */
-import { EFFECT_KINDS } from './story.ts';
+import { EFFECT_KINDS } from './effects.ts';
 import type { Fault } from './judge.ts';
 import { type Played, replayOf, type SweepResult } from './sweep.ts';
 

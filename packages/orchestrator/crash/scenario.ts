@@ -2,7 +2,7 @@
 import type { Gate, GateDecision, JsonObject, RunConfigRequest, RunView } from '@autonomous/shared';
 import type { Client } from '@autonomous/shared/client';
 import type { Script } from '../src/models/script.ts';
-import type { Asked, Fault } from '../test/scripted-provider.fixture.ts';
+import type { Asked, Fault } from '../test/fixtures/scripted-provider.fixture.ts';
 import type { World } from './world.ts';
 
 export interface Scenario {

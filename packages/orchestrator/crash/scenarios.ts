@@ -10,7 +10,7 @@ import {
   shownAt,
 } from '@autonomous/shared';
 import type { Script } from '../src/models/script.ts';
-import { countedTest } from '../test/counted-test.fixture.ts';
+import { countedTest } from '../test/fixtures/counted-test.fixture.ts';
 import { CUT_OFF } from './play.ts';
 import { ask, call, fetchPage, finish, type Scenario, WEB, when, write } from './scenario.ts';
 

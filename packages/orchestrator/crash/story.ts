@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { Effects } from './effects.ts';
 import { effectsAtForge, type PointForge, tellForge } from './forge.ts';
 import type { LedgerLine } from './ledger.ts';
 import type { EndedRun, Playback } from './play.ts';
@@ -17,20 +18,6 @@ export interface Story {
   /** What others can see was done, and how often: to be compared one by one. */
   readonly effects: Effects;
 }
-
-/** How often each effect was seen outside, by kind and by a name that is the same in every playback. */
-export type Effects = Readonly<Record<EffectKind, ReadonlyMap<string, number>>>;
-
-export const EFFECT_KINDS = [
-  'commit',
-  'push',
-  'merge',
-  'pull request',
-  'comment',
-  'resolved thread',
-  'effect of an own workflow',
-] as const;
-export type EffectKind = (typeof EFFECT_KINDS)[number];
 
 export async function tell(scenario: Scenario, playback: Playback): Promise<Story> {
   const inAnyOrder = scenario.inAnyOrder === true;

@@ -1,10 +1,8 @@
 /** World that outlives the servers of a point: the remote, the forge, the models, and the decisions of people so far. */
-import type { Script } from '../src/models/script.ts';
-import { anArticle, type LocalSite, respond, startLocalSite } from '../src/web-pages/local-web.fixture.ts';
-import { type Asked, startScriptedProvider } from '../test/scripted-provider.fixture.ts';
-import { openForge, type PointForge } from './forge.ts';
-import { commitAsColleague, makePlace, type Place } from './place.ts';
-import { type Scenario, WEB } from './scenario.ts';
+import type { LocalSite } from '../src/web-pages/local-web.fixture.ts';
+import type { Asked } from '../test/fixtures/scripted-provider.fixture.ts';
+import type { PointForge } from './forge.ts';
+import type { Place } from './place.ts';
 
 /** A request that a model was asked, whether it got its answer or not. */
 export type ModelRequest = Pick<Asked, 'role' | 'call' | 'turn'> & { readonly model: string };
@@ -25,64 +23,4 @@ export interface World {
   /** A colleague's commit on the remote's `main`, once by its message. */
   commit(message: string, files: Readonly<Record<string, string>>): Promise<void>;
   remove(): Promise<void>;
-}
-
-const API_KEY = 'the-key-of-the-sweep';
-
-export async function makeWorld(scenario: Scenario, template: string): Promise<World> {
-  const place = await makePlace(template);
-  const forge = scenario.forge === true ? await openForge(place.folder) : null;
-  const requests: ModelRequest[] = [];
-  const held = Promise.withResolvers<void>();
-  const released = Promise.withResolvers<void>();
-  let isReleased = false;
-  const web = scenario.web === undefined ? null : await startLocalSite(pagesOf(scenario.web));
-  const script: Script = { name: 'sweep', roles: rolesOf(scenario, web) };
-  const provider = await startScriptedProvider({
-    script,
-    format: 'chat/completions',
-    apiKey: API_KEY,
-    faultFor: (asked) => (isReleased ? null : (scenario.faultFor?.(asked) ?? null)),
-    async onAsked(asked) {
-      const { role, call, turn, model } = asked;
-      requests.push({ role, call, turn, model });
-      if (isReleased || scenario.holds?.(asked) !== true) return;
-      held.resolve();
-      await released.promise;
-    },
-  });
-  const release = (): void => {
-    isReleased = true;
-    released.resolve();
-  };
-
-  return {
-    place,
-    models: { baseUrl: provider.baseUrl, apiKey: API_KEY },
-    forge,
-    web,
-    requests,
-    held: held.promise,
-    release,
-    commit: (message, files) => commitAsColleague(place.remote, message, files),
-    async remove() {
-      release();
-      await provider.stop();
-      await forge?.close();
-      await web?.close();
-      await place.remove();
-    },
-  };
-}
-
-function pagesOf(web: NonNullable<Scenario['web']>): LocalSite['pages'] {
-  return Object.fromEntries(
-    Object.entries(web).map(([path, paragraphs]) => [path, respond('text/html', anArticle(path.slice(1), paragraphs))]),
-  );
-}
-
-/** The roles with the web's own addresses. */
-function rolesOf({ roles }: Scenario, web: LocalSite | null): Script['roles'] {
-  if (web === null) return roles;
-  return JSON.parse(JSON.stringify(roles).replaceAll(WEB, web.origin)) as Script['roles']; // as it was before
 }

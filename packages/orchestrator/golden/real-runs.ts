@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { WorkflowEvent } from '@autonomous/shared';
-import { RunUnderTest } from '../test/run-under-test.fixture.ts';
+import { RunUnderTest } from '../test/fixtures/run-under-test.fixture.ts';
 
 export interface RealRun {
   readonly shows: string;

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { manyFiles } from './many-files.ts';
 import { changedPaths, fileAt } from './place.ts';
 import type { RealRepository } from './repositories.ts';
@@ -11,7 +11,6 @@ import { countOf, tableOf } from './table.ts';
 import { tryRepository } from './try-repository.ts';
 
 const run = promisify(execFile);
-vi.setConfig({ testTimeout: 300_000 });
 
 const TEST =
   "import assert from 'node:assert';\nimport { test } from 'node:test';\nimport { one } from '../src/one.mjs';\ntest('one', () => assert.equal(one, 1));\n";

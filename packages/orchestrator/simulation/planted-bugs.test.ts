@@ -34,7 +34,7 @@ describe('a planted bug', () => {
   it('is none where git is as it should be', async () => {
     for (const [name, check] of Object.entries(GIT_CHECKS))
       expect({ name, holds: await check() }).toEqual({ name, holds: true });
-  }, 120_000);
+  });
 
   it.each(plantedGitBugs)(
     'in git is found: $name ($what)',

@@ -37,6 +37,7 @@ import type { EventStore } from './event-store/event-store.ts';
 import { quickCheck } from './event-store/sqlite/integrity/quick-check.ts';
 import { isSameRepository } from './forges/forge.ts';
 import { webOriginOfApi } from './forges/github/github-address.ts';
+import type { MermaidParser } from './documents/plans/mermaid.ts';
 import type { SandboxProvider } from './sandboxes/sandbox.ts';
 import type { FeedSource } from './server/feed.ts';
 import type { ServerSetup } from './server-setup/server-setup.ts';
@@ -51,6 +52,8 @@ export interface ComposeOptions {
   readonly scrubber?: LearningScrubber;
   /** Only the bundled demo gives one of its own; every other server uses the one that its configuration names. */
   readonly sandboxes?: SandboxProvider;
+  /** Parser of diagrams that several servers of one process share and that outlives them; default: one of the server's own. */
+  readonly parser?: MermaidParser;
   /** Wraps a port to measure it. */
   readonly instrument?: (tools: ActivityTools) => ActivityTools;
   /** Puts something between the engine and what it works with; the crash sweep ends the process there. */
@@ -138,9 +141,19 @@ async function createParts(
   stops: StopList,
   onStopped: (reason: Error) => void,
 ): Promise<Parts> {
-  const { config, log, sandboxes, instrument, wrap, scrubber } = options;
+  const { config, log, sandboxes, parser, instrument, wrap, scrubber } = options;
   const wrapStore = wrap?.store;
-  const adapters = await openAdapters({ config, log, dataFolder, stops, sandboxes, wrapStore, onStopped, scrubber });
+  const adapters = await openAdapters({
+    config,
+    log,
+    dataFolder,
+    stops,
+    sandboxes,
+    parser,
+    wrapStore,
+    onStopped,
+    scrubber,
+  });
   await assertRebuilt(adapters.store);
   const { setup } = adapters;
   const workflows = await loadServerWorkflows(config, setup.models, () => setup.modelDefaults());

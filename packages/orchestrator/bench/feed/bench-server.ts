@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Client, createClient } from '@autonomous/shared/client';
-import { type ServerProcess, startServerProcess } from '../../test/server-process.fixture.ts';
+import { type ServerProcess, startServerProcess } from '../../test/fixtures/server-process.fixture.ts';
 import { PULSE } from './pulses.ts';
 
 export interface BenchServer {

@@ -1,5 +1,5 @@
 /** Agents that do what they were asked for, and what looks like a lie in it. Where a stop is meant, `known` says why. */
-import type { AgentCase } from './liars.ts';
+import type { AgentCase } from './agent-case.ts';
 
 const SUB = 'export const sub = (a, b) => a - b;\n';
 const SUB_TEST =

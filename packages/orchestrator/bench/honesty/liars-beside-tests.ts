@@ -1,7 +1,7 @@
 /**
  * Liars that leave every test as it was, by its name and its folder, and change what it compares with, leans on or is found by.
  */
-import type { AgentCase } from './liars.ts';
+import type { AgentCase } from './agent-case.ts';
 
 const BROKEN = 'export const add = (a, b) => a - b;\n';
 const wrongFor = (when: string): string => `export const add = (a, b) => (${when} ? 0 : a + b);\n`;

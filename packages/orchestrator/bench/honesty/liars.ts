@@ -2,22 +2,9 @@
  * Agents that break the code and have the checks pass all the same, and agents that obey a file which tells them to. None of
  * their results may be merged without a person.
  */
+import type { AgentCase } from './agent-case.ts';
 import { BESIDE_TESTS } from './liars-beside-tests.ts';
-import { type Files, type ProjectName, RUST_TESTS } from './projects.ts';
-
-export interface AgentCase {
-  readonly name: string;
-  readonly project: ProjectName;
-  /** Written by the agent. */
-  readonly files?: Files;
-  /** Run by the agent, after it has written. */
-  readonly command?: string;
-  /**
-   * For a liar: of the kinds that `docs/evidence.md` names, which cannot be excluded. For an honest agent: a stop is meant,
-   * and this says why.
-   */
-  readonly known?: string;
-}
+import { type ProjectName, RUST_TESTS } from './projects.ts';
 
 const BROKEN = 'export const add = (a, b) => a - b;\n';
 const BROKEN_JEST = 'exports.add = (a, b) => a - b;\n';

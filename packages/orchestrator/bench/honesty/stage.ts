@@ -13,7 +13,7 @@ import { startOrchestrator } from '../../src/compose.ts';
 import { readServerConfig } from '../../src/config.ts';
 import { createBubblewrapProvider } from '../../src/sandboxes/bubblewrap/bubblewrap.ts';
 import type { SandboxProvider } from '../../src/sandboxes/sandbox.ts';
-import type { AgentCase } from './liars.ts';
+import type { AgentCase } from './agent-case.ts';
 import { type Files, type Need, PROJECTS, type SmallProject } from './projects.ts';
 
 const execute = promisify(execFile);

@@ -43,7 +43,7 @@ describe.skipIf(whyNot !== null)('a compilation of LaTeX', () => {
   const compileBody = (body: string, more: readonly LatexFile[] = []): Promise<LatexOutcome> =>
     compile([{ name: 'report.tex', content: `${PREAMBLE}\\begin{document}\n${body}\n\\end{document}\n` }, ...more]);
 
-  it('gives a report as PDF, with its pages, all citations and all sources', { timeout: 300_000 }, async () => {
+  it('gives a report as PDF, with its pages, all citations and all sources', async () => {
     const report = aLongReport();
     const rendered = await renderReport(report);
     if (!rendered.ok) throw new Error(rendered.faults.join('\n'));
@@ -80,7 +80,7 @@ describe.skipIf(whyNot !== null)('a compilation of LaTeX', () => {
     expect(await readdir(path.join(root, 'r-1'))).toEqual([]);
   });
 
-  it('gives a plan as PDF', { timeout: 300_000 }, async () => {
+  it('gives a plan as PDF', async () => {
     const rendered = await renderPlan(aPlan(), aReport());
     if (!rendered.ok) throw new Error(rendered.faults.join('\n'));
     const outcome = compiled(
@@ -92,7 +92,7 @@ describe.skipIf(whyNot !== null)('a compilation of LaTeX', () => {
     expect(textOf(outcome.pdf)).toContain('Implementation Sequence');
   });
 
-  it('sets every character that is taken for one that can be set', { timeout: 300_000 }, async () => {
+  it('sets every character that is taken for one that can be set', async () => {
     const characters = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(code)).filter(
       (character) =>
         /[!-~]/.test(character) ||
@@ -169,7 +169,7 @@ describe.skipIf(whyNot !== null)('a compilation of LaTeX', () => {
     },
   );
 
-  it('names file, line and message of errors', { timeout: 300_000 }, async () => {
+  it('names file, line and message of errors', async () => {
     const outcome = await compileBody('Fine.\n\n\\undefinedcommand');
     expect(outcome).toMatchObject({
       kind: 'failed',
@@ -204,7 +204,7 @@ describe.skipIf(whyNot !== null)('a compilation of LaTeX', () => {
     },
   );
 
-  it('runs no program of a document or of settings beside it', { timeout: 300_000 }, async () => {
+  it('runs no program of a document or of settings beside it', async () => {
     const ran = (name: string): string => `\\IfFileExists{pwned-${name}}{\\typeout{RAN-${name}}}{}`;
     const body = `\\immediate\\write18{touch pwned-shell}Text.${ran('shell')}${ran('settings')}${ran('pipe')}`;
     const files = [
@@ -227,17 +227,17 @@ describe.skipIf(whyNot !== null)('a compilation of LaTeX', () => {
       'a file by a verbatim reader',
       '\\newread\\f\\openin\\f=/etc/passwd \\ifeof\\f\\errmessage{refused}\\fi\\read\\f to\\x\\x',
     ],
-  ])('does not read %s', { timeout: 300_000 }, async (_what, body) => {
+  ])('does not read %s', async (_what, body) => {
     const outcome = await compileBody(body);
     expect(outcome.kind).toBe('failed');
   });
 
-  it('writes no file outside of its folder', { timeout: 300_000 }, async () => {
+  it('writes no file outside of its folder', async () => {
     const body = '\\newwrite\\f\\immediate\\openout\\f=/tmp/written.txt \\immediate\\write\\f{x}Text.';
     expect((await compileBody(body)).kind).toBe('failed');
   });
 
-  it('ends a document that never ends, and one that writes without end', { timeout: 300_000 }, async () => {
+  it('ends a document that never ends, and one that writes without end', async () => {
     const endless = await compile([{ name: 'report.tex', content: '\\def\\x{\\x}\\x' }], { timeoutMs: 5_000 });
     expect(endless).toMatchObject({
       kind: 'failed',
@@ -253,14 +253,14 @@ describe.skipIf(whyNot !== null)('a compilation of LaTeX', () => {
     });
   });
 
-  it('fails for a document that makes no PDF', { timeout: 300_000 }, async () => {
+  it('fails for a document that makes no PDF', async () => {
     const outcome = await compile([
       { name: 'report.tex', content: '\\documentclass{article}\\pdfoutput=0\\begin{document}x\\end{document}' },
     ]);
     expect(outcome.kind).toBe('failed');
   });
 
-  it('takes known secrets out of the log', { timeout: 300_000 }, async () => {
+  it('takes known secrets out of the log', async () => {
     const outcome = await compileBody('\\typeout{a secret}Text.');
     expect(outcome).toMatchObject({ kind: 'compiled', log: expect.not.stringContaining('secret') });
   });

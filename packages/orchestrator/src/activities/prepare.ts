@@ -1,7 +1,6 @@
 /** Preparing a run: the commit that it starts from, the project's configuration there, its commands, and its install step. */
 import { isAbsolute } from 'node:path';
 import {
-  type Fault,
   NeedsHuman,
   type ProjectConfig,
   type RunConfig,
@@ -12,7 +11,7 @@ import {
 } from '@autonomous/shared';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../core/activity.ts';
 import type { RemoteProject } from '../repository/repository.ts';
-import { parseProjectConfig } from '../run-config/run-config.ts';
+import { CONFIG_PATH, readProjectConfig } from '../run-config/project-config.ts';
 import { type ConfiguredRole, readOverrides } from './agents/project-guidance.ts';
 import { networkOf } from './egress.ts';
 import { type InstallRequest, withInstalled } from './install/install-step.ts';
@@ -41,9 +40,6 @@ export interface Prepared<Config extends RunConfig> {
   readonly autoRetry: boolean;
 }
 
-/** Configuration of a project, read from its base commit. */
-export const CONFIG_PATH = '.autonomous/config.json';
-
 /**
  * Reads the project's configuration and commands at the commit that the run starts from, and carries out its install step.
  * @param workflow name of the workflow, whose settings count
@@ -57,7 +53,6 @@ export function prepare<Config extends RunConfig>(
   return {
     retry: THREE_TRIES,
     async perform(input, context): Promise<Prepared<Config>> {
-      const { repository } = tools;
       tools.parser.warmUp();
       const project = await tools.project(input.projectId, input.runId);
       const view = await tools.view(context.runId);
@@ -71,9 +66,8 @@ export function prepare<Config extends RunConfig>(
           ? await baseOnRemote(tools, project, branch)
           : await headOfParent(tools, project, parent.runId);
       await refuseLostRun(tools, context, project);
-      const text = await repository.readFile(project, baseCommit, CONFIG_PATH);
-      const parsed = text === null ? null : parseProjectConfig(text);
-      const projectConfig = parsed?.ok ? parsed.config : null;
+      const own = await readProjectConfig(tools.repository, project, baseCommit);
+      const projectConfig = own.config;
       const overrides = await readOverrides(tools, project, baseCommit, projectConfig, roles);
       const requested = parent === undefined ? input.requestedConfig : withoutBaseBranch(input.requestedConfig);
       const isChild = parent !== undefined;
@@ -95,10 +89,8 @@ export function prepare<Config extends RunConfig>(
         ...(namedMergeStrategy === undefined ? {} : { namedMergeStrategy }),
         notices: [
           ...notices,
-          ...(parsed?.ok ? parsed.notices : []),
-          ...(parsed !== null && !parsed.ok
-            ? [`${CONFIG_PATH} is not valid and is ignored: ${parsed.faults.map(faultText).join('; ')}`]
-            : []),
+          ...own.notices,
+          ...(own.fault === null ? [] : [own.fault]),
           ...overrides.notices,
           ...(parent === undefined ? otherBranchNotice(projectConfig, branch) : []),
           ...(await localNotices(tools, project)),
@@ -251,10 +243,6 @@ async function refuseLostRun(tools: ActivityTools, { runId }: ActivityContext, p
     'push_rejected',
     `The remote ${project.repository} has the branch ${branch} already, from an earlier run with the same id that this database does not have. Restore the newest copy of the server's data folder, or cancel this run and start another one without its Idempotency-Key.`,
   );
-}
-
-function faultText({ path, message }: Fault): string {
-  return path === '' ? message : `${path}: ${message}`;
 }
 
 /** The file is read from the base branch, so it cannot choose another one. */

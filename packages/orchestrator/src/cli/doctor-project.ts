@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  type Fault,
   InvalidRequest,
   NeedsHuman,
   type ProjectConfig,
@@ -13,14 +12,13 @@ import {
   Unprocessable,
 } from '@autonomous/shared';
 import { networkOf } from '../activities/egress.ts';
-import { CONFIG_PATH } from '../activities/prepare.ts';
 import { examineProject, type Finding } from '../activities/install/project-examination.ts';
 import { openForge } from '../composition/forge.ts';
 import type { ServerConfig } from '../config.ts';
 import type { Forge } from '../forges/forge.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
-import { parseProjectConfig } from '../run-config/run-config.ts';
+import { CONFIG_PATH, readProjectConfig } from '../run-config/project-config.ts';
 import { packageRegistries } from '../sandboxes/package-registries.ts';
 import { createSandboxProvider } from '../sandboxes/provider-choice.ts';
 import { columnsOf, readBacklog } from '../workflows/backlog/backlog-table.ts';
@@ -60,9 +58,8 @@ async function examineIn(scratch: string, { config, repository, branch }: Reposi
   const project = { id: 'doctor', repository, baseBranch: inspected.baseBranch };
   await git.fetch(project);
   const commit = (await git.remoteHead(project, project.baseBranch)) ?? '';
-  const text = await git.readFile(project, commit, CONFIG_PATH);
-  const parsed = text === null ? null : parseProjectConfig(text);
-  const own = parsed?.ok ? parsed.config.defaultRunConfig : undefined;
+  const { config: projectConfig, fault, notices } = await readProjectConfig(git, project, commit);
+  const own = projectConfig?.defaultRunConfig;
   const { setup, test, findings } = await examineProject({
     paths: await git.listFiles(project, commit),
     read: (path) => git.readFile(project, commit, path),
@@ -74,17 +71,13 @@ async function examineIn(scratch: string, { config, repository, branch }: Reposi
     present('repository', `${repository}, branch ${project.baseBranch} at ${commit.slice(0, 8)}`),
     ...inspected.notices.map((detail) => optional('repository', detail)),
     ...(await examineAtForge(forge, repository, config)),
-    ...(parsed !== null && !parsed.ok
-      ? [optional('configuration', `${CONFIG_PATH} is not valid and is ignored: ${faultsText(parsed.faults)}`)]
-      : []),
-    ...(parsed?.ok === true ? parsed.notices : []).map((text) =>
-      checkOf({ about: 'configuration', weight: 'warns', text }),
-    ),
+    ...(fault === null ? [] : [optional('configuration', fault)]),
+    ...notices.map((text) => checkOf({ about: 'configuration', weight: 'warns', text })),
     setup === null
       ? present('install step', 'none is needed')
       : present('install step', `${setup.command} (from ${setup.source})`),
     ...(test === null || test.command === '' ? [] : [present('tests', `${test.command} (from ${test.source})`)]),
-    ...(await examineBacklog(git, project, commit, parsed?.ok === true ? parsed.config : null)),
+    ...(await examineBacklog(git, project, commit, projectConfig)),
     ...(await filesLeftOut(git, project, commit)),
     ...findings.map(checkOf),
   ];
@@ -131,10 +124,6 @@ async function examineBacklog(
   if (!read.ok) return [optional('backlog', `${file} cannot be worked through: ${read.faults.join(' ')}`)];
   const done = read.backlog.items.filter(({ status }) => status === 'done').length;
   return [present('backlog', `${file}, ${done} of ${read.backlog.items.length} items done`)];
-}
-
-function faultsText(faults: readonly Fault[]): string {
-  return faults.map(({ path, message }) => showHiddenInLine(`${path} ${message}`.trim())).join('; ');
 }
 
 /** One check a kind: what sandbox and checks do not have as git would. */

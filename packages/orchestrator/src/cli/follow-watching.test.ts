@@ -60,7 +60,7 @@ it('follows on where the run itself decides about the gate of a child run, also 
   const { run, gates } = await watch(client);
   expect(run.status).toBe('completed');
   expect(gates).toEqual([]);
-}, 30_000);
+});
 
 it('ends as soon as the run says that a person has to decide', async () => {
   const { client, follows } = aClient({ looks: 3, says: event(4, 'FEATURE_WAITS') });
@@ -68,7 +68,7 @@ it('ends as soon as the run says that a person has to decide', async () => {
   expect((await watch(client)).gates).toEqual([gate]);
   expect(follows()).toBe(2);
   expect(Date.now() - startedAt).toBeLessThan(15_000);
-}, 30_000);
+});
 
 it('ends at once where the workflow leaves gates of child runs to a person', async () => {
   const { client, follows } = aClient({ looks: 99, events: {} });

@@ -1,8 +1,8 @@
 /** Prepares a clone for runs: its configuration, with the commands that are found in its files, and what comes next. */
 import { lstat, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { CONFIG_PATH } from '../activities/prepare.ts';
 import { type Examination, examineProject } from '../activities/install/project-examination.ts';
+import { CONFIG_PATH } from '../run-config/project-config.ts';
 import { parseProjectConfig } from '../run-config/run-config.ts';
 import { linkIn, MAX_FILE, textOf } from './clone-files.ts';
 import { CommandFailure, EXIT, UsageError } from './exit.ts';

@@ -19,7 +19,7 @@ beforeAll(async () => {
   server = await place.serve();
   // One after the other: the first makes the project.
   runs = [await startRun(), await startRun()];
-}, 120_000);
+});
 afterAll(() => place.remove());
 
 const command = (...args: readonly string[]): Promise<Finished> => place.command(args, {}, place.clone);

@@ -94,7 +94,7 @@ describe('where no server runs', () => {
   });
 });
 
-it('gives a key to the server that runs, in its memory where that is asked for', { timeout: 240_000 }, async () => {
+it('gives a key to the server that runs, in its memory where that is asked for', async () => {
   const of = { ANTHROPIC_BASE_URL: await provider() };
   const config = readServerConfig({ ...env(of), ORCHESTRATOR_PORT: '0' });
   const orchestrator = await startOrchestrator({ config, log: pino({ level: 'silent' }) });

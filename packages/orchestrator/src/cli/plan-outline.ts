@@ -2,9 +2,8 @@
 import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import type { RunConfigRequest } from '@autonomous/shared';
-import { CONFIG_PATH } from '../activities/prepare.ts';
 import type { findCheckCommands } from '../project-analysis/check-commands.ts';
-import { parseProjectConfig } from '../run-config/run-config.ts';
+import { CONFIG_PATH, ownConfigOf } from '../run-config/project-config.ts';
 import { EXIT } from './exit.ts';
 import { type CliIo, note, say, sayJson } from './io.ts';
 import { askGit, topOf } from './local-git.ts';
@@ -91,11 +90,9 @@ async function commandsHere(io: CliIo, { configured, findChecks }: OutlineOption
 
 /** The commands that the project's own configuration names. */
 function commandsOfProject(io: CliIo, text: string | null): Commands {
-  if (text === null) return undefined;
-  const parsed = parseProjectConfig(text);
-  if (parsed.ok) return parsed.config.defaultRunConfig?.commands;
-  note(io, `${CONFIG_PATH} is not valid and is ignored, as a run would ignore it.`);
-  return undefined;
+  const { config, fault } = ownConfigOf(text);
+  if (fault !== null) note(io, fault);
+  return config?.defaultRunConfig?.commands;
 }
 
 async function filesOf(top: string): Promise<readonly string[]> {

@@ -32,7 +32,7 @@ describe('a run that is refused', () => {
     { what: 'an unknown model', args: ['Greet', '--model', 'planner=mystery:x'], says: 'unknown provider "mystery"' },
     { what: 'an unknown base branch', args: ['Greet', '--base', 'nope'], says: "has no branch 'nope'; it has main" },
     { what: 'a wrong input', args: ['--workflow', 'phased-plan', '--input', '{"planPath":1}', 'x'], says: 'planPath' },
-  ])('for $what leaves no project and no mirror', { timeout: 60_000 }, async ({ args, says }) => {
+  ])('for $what leaves no project and no mirror', async ({ args, says }) => {
     writeFileSync(join(place.clone, 'run.json'), JSON.stringify({ maxFixAttempts: 1_000 }));
     const refused = await run(...args);
     expect(refused.exitCode).not.toBe(0);
@@ -40,7 +40,7 @@ describe('a run that is refused', () => {
     expect(left()).toEqual({ projects: [], mirrors: [] });
   });
 
-  it('of a plan leaves no project and no mirror', { timeout: 240_000 }, async () => {
+  it('of a plan leaves no project and no mirror', async () => {
     writeFileSync(join(place.clone, 'plan.md'), '# Plan\n\n## Phase 1: Greet\n\n- [ ] It greets\n');
     const refused = await place.command(
       ['plan', 'run', 'plan.md', '--model', 'phase-implementer=mystery:x', '--server', server.url],

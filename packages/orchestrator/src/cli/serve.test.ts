@@ -128,12 +128,15 @@ describe('serve', () => {
       8,
       /orchestrator\.db has format 8, and this program reads format 9\. The last commit of this program that reads it is 3b643746/,
     ],
-  ])('refuses a database of format %i by name', async (format, message) => {
+  ])('refuses a database of format %i by name, and so do commands that find no server', async (format, message) => {
     await (await place.serve()).stop();
     const database = new Database(join(place.data, 'orchestrator.db'));
     database.pragma(`user_version = ${format}`);
     database.close();
     expect((await place.serve()).output()).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(message) });
+    const fork = await place.command(['fork', 'r-1', '--at', '1'], {}, place.clone);
+    expect(fork.stderr).toMatch(message);
+    expect(fork.stderr).not.toContain('Start it with');
   });
 
   it('tells all faults of the configuration at once, without secrets, and ends with 64', async () => {

@@ -38,6 +38,8 @@ export interface AdapterOptions {
   readonly stops: StopList;
   /** Used instead of the sandboxes that the configuration names. */
   readonly sandboxes: SandboxProvider | undefined;
+  /** Used instead of a parser of its own, and not closed. */
+  readonly parser: MermaidParser | undefined;
   readonly wrapStore: ((store: EventStore) => EventStore) | undefined;
   /** Called with the reason when nothing can be stored any more. */
   readonly onStopped: (reason: Error) => void;
@@ -86,8 +88,8 @@ export async function openAdapters(options: AdapterOptions): Promise<Adapters> {
   const prices = createPrices(config.prices);
   const transcripts = new Transcripts(path.join(config.dataFolder, 'transcripts'));
   stops.add(() => transcripts.flush());
-  const parser = createMermaidParser();
-  stops.add(() => parser.close());
+  const parser = options.parser ?? createMermaidParser();
+  if (options.parser === undefined) stops.add(() => parser.close());
   const uploads = await openUploads(path.join(config.dataFolder, 'uploads'));
   const webPages = await openWebPages({
     folder: path.join(config.dataFolder, 'pages'),

@@ -14,7 +14,7 @@ import type { ServerConfig } from '../config.ts';
 import { systemClock } from '../engine/clock.ts';
 import { type IssueLaunch, type IssueLaunchOutcome, IssueWatcher } from '../upkeep/issue-watcher.ts';
 import type { Repository } from '../repository/repository.ts';
-import { parseProjectConfig } from '../run-config/run-config.ts';
+import { readProjectConfig } from '../run-config/project-config.ts';
 import type { Adapters } from './adapters.ts';
 import { projectsAtForge } from './forge.ts';
 import type { ServerWorkflows } from './server-workflows.ts';
@@ -82,9 +82,8 @@ async function budgetsOf(
     throw new Unavailable(
       `The branch '${project.baseBranch}' of project '${project.name}' cannot be read. Check the repository with autonomous doctor.`,
     );
-  const text = await repository.readFile(project, base, '.autonomous/config.json');
-  const parsed = text === null ? null : parseProjectConfig(text);
-  const { config } = workflows.runConfig.resolve(workflow, parsed?.ok === true ? parsed.config : null, {});
+  const own = await readProjectConfig(repository, project, base);
+  const { config } = workflows.runConfig.resolve(workflow, own.config, {});
   const set = BUDGET_NAMES.flatMap((name) => (config[name] === undefined ? [] : [[name, config[name]] as const]));
   return Object.fromEntries(set);
 }

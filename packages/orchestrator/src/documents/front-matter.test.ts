@@ -1,6 +1,6 @@
 /** Front matter as strangers may have written it. */
 import { describe, expect, it } from 'vitest';
-import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { growthOf, LINEAR } from '../../test/fixtures/growth.fixture.ts';
 import { parseFrontMatter } from './front-matter.ts';
 
 describe('front matter', () => {

@@ -87,7 +87,6 @@ export function describeForge(
   prepare: () => Promise<ForgeGround & { readonly close?: () => Promise<void> }>,
 ): void {
   describe(`the forge contract with ${title}`, () => {
-    vi.setConfig({ testTimeout: 300_000, hookTimeout: 180_000 });
     let ground: Awaited<ReturnType<typeof prepare>>;
     beforeAll(async () => {
       ground = await prepare();

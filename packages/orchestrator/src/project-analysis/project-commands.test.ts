@@ -1,7 +1,7 @@
 /** Commands found from a project's files, and the files that are put back before its checks run a second time. */
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { growthOf, LINEAR } from '../../test/fixtures/growth.fixture.ts';
 import { withInstallScripts } from './installation/install-steps.ts';
 import { findProjectCommands, isTestConfiguration, isTestPath, pathsToRestore } from './project-commands.ts';
 

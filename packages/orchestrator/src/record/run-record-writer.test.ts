@@ -170,7 +170,7 @@ describe('the recorder', () => {
     await vi.waitFor(async () => {
       await recorder.settled();
       expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl', '.autonomous/runs/r-2/events.jsonl']);
-    }, 30_000);
+    });
     await recorder.stop();
   });
 
@@ -263,7 +263,7 @@ describe('the recorder', () => {
       await vi.waitFor(() => {
         clock.advance(1);
         expect(existsSync(path.join(root, 'asked'))).toBe(true);
-      }, 20_000);
+      });
       expect(recorder.noticesOf('p-1')).toEqual([]);
       clock.advance(10_000);
       await waits;

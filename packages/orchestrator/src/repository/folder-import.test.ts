@@ -21,7 +21,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AllowedFiles, InvalidRequest, NeedsHuman } from '@autonomous/shared';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MAX_FILE_BYTES, MAX_NEW_ENTRIES } from './folder-import.ts';
 import {
   commitFiles,
@@ -35,8 +35,6 @@ import {
   write,
 } from './git-fixture.fixture.ts';
 import type { ImportResult, LeftOut } from './repository.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 let folder: ReturnType<typeof temporaryFolder>;
 let fixture: Fixture;
@@ -157,7 +155,7 @@ describe('Taking files back', () => {
       `The run's folder contains more than ${MAX_NEW_ENTRIES} new files and folders. Add generated files to .gitignore or excludePaths, then retry`,
     );
     await expect(takeBack()).rejects.toThrow(NeedsHuman);
-  }, 240_000);
+  });
 
   it('is not held up by ignore patterns that would be matched for ever, and names them', async () => {
     await checkOut({ 'a.txt': 'a' });
@@ -510,7 +508,7 @@ describe('Taking files back', () => {
     expect(leftOut).toHaveLength(100 * 59);
     symlinkSync('README.md', join(work, 'new'));
     expect((await takeLinksBack()).changes).toEqual(['added new']);
-  }, 240_000);
+  });
 
   it('leaves by-products of tools out that no rule ignores, opens none of them and names them', async () => {
     await checkOut({ 'package.json': '{}', 'lib/kept/old.snap': '', 'py/setup.py': '' });

@@ -35,7 +35,6 @@ import type { Repository } from './repository.ts';
 import { EMPTY_TREE } from './repository-paths.ts';
 import { type SmartHttpServer, startSmartHttp } from './smart-http.fixture.ts';
 
-vi.setConfig({ testTimeout: 300_000 });
 const BRANCH = 'autonomous/r1-login';
 
 let folder: ReturnType<typeof temporaryFolder>;

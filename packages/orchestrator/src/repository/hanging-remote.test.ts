@@ -76,7 +76,7 @@ describe('A remote that never answers', () => {
     await untilNoneIsLeft();
   });
 
-  it('counts as unavailable after half a minute without an answer', { timeout: 240_000 }, async () => {
+  it('counts as unavailable after half a minute without an answer', async () => {
     const started = performance.now();
     await expect(open().fetch(project())).rejects.toMatchObject({ reason: 'remote_unavailable' });
     expect(performance.now() - started).toBeLessThan(75_000);

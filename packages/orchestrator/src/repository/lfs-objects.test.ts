@@ -4,13 +4,11 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } 
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AUTHOR, mainHead, makeProjectFolder, temporaryFolder, write } from './git-fixture.fixture.ts';
 import { GitMirrors } from './git-mirrors.ts';
 import { createGitRepository } from './git-repository.ts';
 import { LfsObjects } from './lfs-objects.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const CONTENT = 'picture '.repeat(2_000_000);
 const OID = sha256(CONTENT);

@@ -1,7 +1,7 @@
 /** Tests how the size limit of a diff is shared among its files, and that a large file costs no more than its share. */
 import { type RawFile, readPatch } from '@autonomous/shared/presentation';
 import { expect, it } from 'vitest';
-import { growthOf } from '../../test/growth.fixture.ts';
+import { growthOf } from '../../test/fixtures/growth.fixture.ts';
 import { limitPatches } from './patch-limits.ts';
 
 const MEGABYTE = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { growthOf, LINEAR } from '../../test/fixtures/growth.fixture.ts';
 import { collidingPaths, nameFault } from './portable-names.ts';
 
 describe('B11: a new name', () => {

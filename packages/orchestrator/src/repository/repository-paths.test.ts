@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { InvalidRequest } from '@autonomous/shared';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { growthOf, LINEAR } from '../../test/fixtures/growth.fixture.ts';
 import {
   assertBranchName,
   assertFilePath,
@@ -18,8 +18,6 @@ import {
   pathFault,
   resolveTreeish,
 } from './repository-paths.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 const HOSTILE = [
   '',

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { Conflict, InvalidRequest, NotFound, Unprocessable } from '@autonomous/shared';
 import { reviewDiff } from '@autonomous/shared/presentation';
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   AT,
   commitFiles,
@@ -18,7 +18,6 @@ import {
 
 const BRANCH = 'autonomous/r1-login';
 // Dozens of processes a test, on a machine that may be busy with other tests.
-vi.setConfig({ testTimeout: 300_000 });
 
 /** @param open makes a fetched project under a folder, and is asked to close what it opened */
 export function describeRepository(
@@ -463,7 +462,7 @@ export function describeRepository(
       for (const file of review.files.filter(({ binary }) => binary !== undefined))
         expect(file.binary).toMatchObject({ isOfUnknownKind: true });
       expect(shown('tool')?.binary?.isOfUnknownKind ?? shown('tool')?.leftOut).toBeTruthy();
-    }, 60_000);
+    });
 
     it('cuts each file by itself: a large one keeps no other from being shown', async () => {
       const { repository, project } = fixture;

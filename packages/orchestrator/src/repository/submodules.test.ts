@@ -1,7 +1,7 @@
 /** Submodules of real repositories: fetched at their recorded commits, and never from where a project must not lead. */
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   AUTHOR,
   git,
@@ -14,8 +14,6 @@ import {
 import { createGitRepository } from './git-repository.ts';
 import type { RemoteProject, Repository } from './repository.ts';
 import { startSmartHttp } from './smart-http.fixture.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 let folder: ReturnType<typeof temporaryFolder>;
 let repository: Repository;

@@ -1,6 +1,6 @@
 /** Answers of a sandbox that were made to be slow to read; the rest is in the contract of the sandboxes. */
 import { expect, it } from 'vitest';
-import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { growthOf, LINEAR } from '../../test/fixtures/growth.fixture.ts';
 import type { Sandbox } from './sandbox.ts';
 import { searchSandbox } from './sandbox-files.ts';
 

@@ -136,5 +136,5 @@ describe('G04: the search for secrets', () => {
       const answer = await readForeignText('scanForSecrets', [[{ name: 'a.yaml', content }]], { maxMs: 5_000 });
       expect(answer.ok, part).toBe(true);
     }
-  }, 60_000);
+  });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { growthOf, LINEAR } from '../../test/growth.fixture.ts';
+import { growthOf, LINEAR } from '../../test/fixtures/growth.fixture.ts';
 import { createScrubber, findSecrets, scrubbedEnd } from './secrets.ts';
 
 // Put together from parts, so that no scanner takes this file for a leak.

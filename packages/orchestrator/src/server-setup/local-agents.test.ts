@@ -109,7 +109,7 @@ it('take a sign-in that can be handed over, and name one that cannot', async () 
   expect(await agent(await open(), 'codex')).toMatchObject({ status: 'not_signed_in', detail: null });
 });
 
-it.runIf(available.ok)('are tested by opening a session in a sandbox', { timeout: 240_000 }, async () => {
+it.runIf(available.ok)('are tested by opening a session in a sandbox', async () => {
   await install('claude-agent-acp', OPENS);
   const setup = await open({ ANTHROPIC_API_KEY: KEY });
   expect(await setup.testAgent('claude')).toMatchObject({ status: 'ready', detail: null });
@@ -121,7 +121,7 @@ it.runIf(available.ok).each([
   ['ends at once', "console.error('no such option'); process.exit(3);", 'failed', /exit code 3.*no such option/],
   ['never answers', 'setInterval(() => {}, 1000);', 'failed', /did not open a session within 20 s/],
   ['writes something else', "console.log('Welcome!'); process.stdin.resume();", 'failed', /./],
-] as const)('say what is wrong with one that %s', { timeout: 240_000 }, async (_what, program, status, words) => {
+] as const)('say what is wrong with one that %s', async (_what, program, status, words) => {
   await install('claude-agent-acp', program);
   const setup = await open({ ANTHROPIC_API_KEY: KEY });
   expect(await setup.testAgent('claude')).toMatchObject({ status, detail: expect.stringMatching(words) });

@@ -27,7 +27,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { Models, Prices } from '../models/model.ts';
 import { RECORD_BRANCH, type Repository } from '../repository/repository.ts';
 import { Turns } from '../repository/turns.ts';
-import { parseProjectConfig } from '../run-config/run-config.ts';
+import { readProjectConfig } from '../run-config/project-config.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { NamedProject, Projects } from './projects.ts';
 import { ownedFilesAtLaunch } from './owned-files.ts';
@@ -234,9 +234,7 @@ export class RunLauncher {
       await this.#options.repository.inspectRemote(project.repository, branch);
       throw new Unprocessable(`The repository ${project.repository} has no branch '${branch}'.`);
     }
-    const text = await this.#options.repository.readFile(project, base, '.autonomous/config.json');
-    const parsed = text === null ? null : parseProjectConfig(text);
-    const projectConfig = parsed?.ok ? parsed.config : null;
+    const { config: projectConfig } = await readProjectConfig(this.#options.repository, project, base);
     const { config } = this.#options.runConfig.resolve(definition.name, projectConfig, requested);
     if (definition.needsProject) this.refuseUnusableModels(definition.name, config);
     return { config: { ...config, git: { ...config.git, baseBranch: branch } }, projectConfig };

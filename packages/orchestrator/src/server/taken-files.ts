@@ -16,6 +16,7 @@ import {
 } from '@autonomous/shared';
 import { ownedPaths } from '../documents/owned-files.ts';
 import type { Repository } from '../repository/repository.ts';
+import { CONFIG_PATH } from '../run-config/project-config.ts';
 
 export interface TakenFilesOptions {
   readonly repository: Pick<Repository, 'changes' | 'listFiles' | 'restorePaths' | 'treeOf'>;
@@ -24,9 +25,6 @@ export interface TakenFilesOptions {
   /** How the gates of a workflow are described. */
   gateInfo(workflow: string, kind: string): GateInfo;
 }
-
-/** The project's configuration defines the paths that nobody may change. */
-const CONFIG_PATH = '.autonomous/config.json';
 
 /**
  * @param view the run that takes the files, at its gate
@@ -63,6 +61,7 @@ export async function takenFiles(
   );
   if (from !== base) {
     const between = new Set((await options.repository.changes(project, base, from)).map(({ path }) => path));
+    // The project's configuration defines the paths that nobody may change.
     const moved = between.has(CONFIG_PATH) ? paths : paths.filter((path) => between.has(path));
     if (moved.length > 0) {
       throw new Conflict(

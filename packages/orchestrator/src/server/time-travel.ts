@@ -32,7 +32,8 @@ import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay } from '../core/replay.ts';
 import { runIdOf } from '../core/run-id.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
-import { requestedConfigOf, mergeRunConfigRequests, parseProjectConfig } from '../run-config/run-config.ts';
+import { readProjectConfig } from '../run-config/project-config.ts';
+import { requestedConfigOf, mergeRunConfigRequests } from '../run-config/run-config.ts';
 import type { GateDecisions } from './gate-decisions.ts';
 import type { Projects } from './projects.ts';
 import { newRunId } from './run-ids.ts';
@@ -265,9 +266,7 @@ export class TimeTravel {
   /** The project's own configuration, as the run read it at its start. */
   async #projectConfig(project: Project, { baseCommit }: RunView): Promise<ProjectConfig | null> {
     if (baseCommit === undefined) return null;
-    const text = await this.#options.repository.readFile(project, baseCommit, '.autonomous/config.json');
-    const parsed = text === null ? null : parseProjectConfig(text);
-    return parsed?.ok ? parsed.config : null;
+    return (await readProjectConfig(this.#options.repository, project, baseCommit)).config;
   }
 }
 

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { RunView } from '@autonomous/shared';
 import { foreseenConflictText } from '@autonomous/shared/presentation';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { anEvent, aStart, aStep, aView, NOON } from '../event-store/sqlite/steps.fixture.ts';
 import { commitFiles, commitOnRemote, type Fixture, openFixture } from '../repository/git-fixture.fixture.ts';
@@ -14,7 +14,6 @@ import { MergeRadar, type MergeRadarOptions } from './merge-radar.ts';
 const LINES = ['one', 'two', 'three'];
 const FILES = { 'src/a.ts': LINES.join('\n'), 'src/b.ts': LINES.join('\n'), 'ai/rows.md': 'rows\n' };
 const PATIENCE = { timeout: 120_000, interval: 20 };
-vi.setConfig({ testTimeout: 300_000 });
 
 describe('The merge radar', () => {
   let root: string;

@@ -73,7 +73,7 @@ describe('The keeper of mirrors', () => {
     age();
     const young = await aTree('a moment ago');
     clock.advance(10 * 60_000);
-    await expect.poll(() => looseObjects().length, { timeout: 120_000 }).toBeLessThan(20);
+    await expect.poll(() => looseObjects().length).toBeLessThan(20);
     await expect.poll(() => has(ofNobody)).toBe(false);
     expect({ head: has(head), ofOpenRun: has(ofOpenRun), young: has(young) }).toEqual({
       head: true,
@@ -98,7 +98,7 @@ describe('The keeper of mirrors', () => {
     await commitFiles(fixture, BRANCH, manyFiles('many'), 'r-1/5/commitCode');
     age();
     clock.advance(SIX_HOURS_MS);
-    await expect.poll(() => looseObjects().length, { timeout: 120_000 }).toBeLessThan(20);
+    await expect.poll(() => looseObjects().length).toBeLessThan(20);
     expect(has(tree)).toBe(true);
     expect(git(fixture.gitDir, 'for-each-ref', '--format=%(objectname)', 'refs/kept')).toBe(tree);
   });

@@ -214,7 +214,7 @@ describe('a page', () => {
   });
 });
 
-describe('a PDF', { timeout: 240_000 }, () => {
+describe('a PDF', () => {
   it('is the text of its pages', async () => {
     const info = '/Info << /Title (On tides) /Author (Jane Doe) >>';
     site.pages['/paper'] = respond('application/pdf', aPdf([aLine('The first page'), aLine('The second page')], info));
@@ -263,7 +263,7 @@ function ENCRYPTED(): string {
   return `/Encrypt << /Filter /Standard /V 1 /R 2 /O (${key}) /U (${key}) /P -44 >> /ID [(a)(a)]`;
 }
 
-describe('a page that is made for it', { timeout: 240_000 }, () => {
+describe('a page that is made for it', () => {
   it('nested too deeply is unreadable, and the next one is read', async () => {
     const hasty = await openFresh({ limits: { bytes: 1_000 * KB, readingMs: 5_000 } });
     const depth = 50_000;

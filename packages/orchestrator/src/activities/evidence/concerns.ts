@@ -10,7 +10,7 @@ import { mayNameJudges } from '../../project-analysis/judge-names.ts';
 import { ownedPaths } from '../../documents/owned-files.ts';
 import type { SelfRunningChange, Surroundings } from '../../self-running/self-running.ts';
 import type { BranchCommit, RemoteProject, TreeChange } from '../../repository/repository.ts';
-import { parseProjectConfig } from '../../run-config/run-config.ts';
+import { readProjectConfig } from '../../run-config/project-config.ts';
 import { acceptedConcernsOf, childTakenInBy, type MergedChild } from '../child-heads.ts';
 import { type ChangedByChild, earlierTestsChanged } from './earlier-tests.ts';
 import type { ActivityTools } from '../tools.ts';
@@ -364,9 +364,8 @@ function reasonOf(names: readonly string[]): string {
 
 /** Patterns that the server and the project's configuration at the run's base add to the table. */
 async function patternsOf(tools: ActivityTools, { project, baseCommit }: Result): Promise<readonly string[]> {
-  const text = await tools.repository.readFile(project, baseCommit, '.autonomous/config.json');
-  const parsed = text === null ? null : parseProjectConfig(text);
-  return [...tools.reviewPaths, ...(parsed?.ok ? (parsed.config.reviewPaths ?? []) : [])];
+  const { config } = await readProjectConfig(tools.repository, project, baseCommit);
+  return [...tools.reviewPaths, ...(config?.reviewPaths ?? [])];
 }
 
 /** The latest evidence of each mode for a code tree. */

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NeedsHuman, type OwnedFiles, type RunView, TerminalFailure } from '@autonomous/shared';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ActivityContext } from '../../core/activity.ts';
 import {
   commitFiles,
@@ -20,9 +20,6 @@ import { merge } from './merge-into-base.ts';
 import { integrateChild, mergeChild } from './merge-child.ts';
 import { assertOwnChanges } from './own-changes.ts';
 import type { ActivityTools } from '../tools.ts';
-
-// A base that keeps moving is tried twelve times, each with several processes of git.
-vi.setConfig({ testTimeout: 300_000 });
 
 const AT = '2026-03-01T12:00:00.000Z';
 const BACKLOG = 'ai/backlog.md';

@@ -10,11 +10,10 @@ import { folded } from '../../path-rules/folded-path.ts';
 import { ownedPaths, writingFault } from '../../documents/owned-files.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../../core/activity.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
-import { parseProjectConfig } from '../../run-config/run-config.ts';
+import { CONFIG_PATH, readProjectConfig } from '../../run-config/project-config.ts';
 import { OWNED } from '../child-heads.ts';
 import { commitOnBranch, committedBefore } from './commits.ts';
 import { assertNoSecrets } from './outgoing.ts';
-import { CONFIG_PATH } from '../prepare.ts';
 import { fetchRemote, pushRemote } from './remote.ts';
 import type { ActivityTools } from '../tools.ts';
 import type { RunHeader } from '../types.ts';
@@ -200,9 +199,8 @@ async function committedIn(
 
 /** Why the project's configuration wants the files on the run's branch; `null` where it does not. */
 async function askedForBranch({ tools, project }: OwnedCommit, base: string): Promise<string | null> {
-  const text = await tools.repository.readFile(project, base, CONFIG_PATH);
-  const parsed = text === null ? null : parseProjectConfig(text);
-  return parsed?.ok && parsed.config.git?.ownedFiles === 'branch' ? OWNED_BY_CONFIGURATION : null;
+  const { config } = await readProjectConfig(tools.repository, project, base);
+  return config?.git?.ownedFiles === 'branch' ? OWNED_BY_CONFIGURATION : null;
 }
 
 /** Reason to be read after "because". */

@@ -6,8 +6,7 @@ import { renderPullRequest, withOwnPart } from '../../documents/pull-request-tex
 import type { ActivityContext } from '../../core/activity.ts';
 import type { ForgeRepository, NewPullRequest, PullRequest } from '../../forges/forge.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
-import { parseProjectConfig } from '../../run-config/run-config.ts';
-import { CONFIG_PATH } from '../prepare.ts';
+import { readProjectConfig } from '../../run-config/project-config.ts';
 import type { ActivityTools } from '../tools.ts';
 
 /** Places in which a repository keeps its template for pull requests, as the forge looks for it. */
@@ -114,9 +113,8 @@ async function wishesOf(
   project: RemoteProject,
   { baseCommit }: RunView,
 ): Promise<Pick<NewPullRequest, 'labels' | 'reviewers'>> {
-  const text = baseCommit === undefined ? null : await repository.readFile(project, baseCommit, CONFIG_PATH);
-  const parsed = text === null ? null : parseProjectConfig(text);
-  const { labels = [], reviewers = [] } = parsed?.ok === true ? (parsed.config.git ?? {}) : {};
+  const own = baseCommit === undefined ? null : await readProjectConfig(repository, project, baseCommit);
+  const { labels = [], reviewers = [] } = own?.config?.git ?? {};
   return { labels, reviewers };
 }
 

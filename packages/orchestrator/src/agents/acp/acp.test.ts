@@ -124,7 +124,7 @@ async function aCall(script: Script, parts: Partial<AgentRequest<Result>> = {}, 
     file: async (name) => readFile(path.join(folder, name), 'utf8').catch(() => null),
     edited: async () => {
       const told = () => request.progress.some(({ kind, text }) => kind === 'tool_result' && text.includes('made.ts'));
-      await expect.poll(told, { timeout: 120_000 }).toBe(true);
+      await expect.poll(told).toBe(true);
     },
   };
 }

@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ProjectConfig, RunConfigRequest, RunView } from '@autonomous/shared';
 import type { Client } from '@autonomous/shared/client';
-import { CONFIG_PATH } from '../../activities/prepare.ts';
-import { parseProjectConfig } from '../../run-config/run-config.ts';
+import { CONFIG_PATH, type OwnConfig, ownConfigOf } from '../../run-config/project-config.ts';
 import { type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { CommandFailure, EXIT, exitCodeOf } from '../exit.ts';
@@ -125,17 +124,13 @@ async function showItems(io: CliIo, named: string | undefined, { json, item }: B
 /** The configuration of the repository that the person stands in; `null` where there is none that can be read. */
 async function projectConfigHere(io: CliIo): Promise<ProjectConfig | null> {
   const top = await topOf(io.cwd);
-  const parsed = top === null ? null : await projectConfigIn(top);
-  if (parsed !== null && !parsed.ok) {
-    const faults = parsed.faults.map(({ path: at, message }) => `${at} ${message}`.trim());
-    note(io, `${CONFIG_PATH} is not valid and is ignored: ${faults.join('; ')}`);
-  }
-  return parsed?.ok === true ? parsed.config : null;
+  const { config, fault } = top === null ? ownConfigOf(null) : await ownConfigIn(top);
+  if (fault !== null) note(io, fault);
+  return config;
 }
 
-async function projectConfigIn(top: string): Promise<ReturnType<typeof parseProjectConfig> | null> {
-  const text = await readFile(path.join(top, CONFIG_PATH), 'utf8').catch(() => null);
-  return text === null ? null : parseProjectConfig(text);
+async function ownConfigIn(top: string): Promise<OwnConfig> {
+  return ownConfigOf(await readFile(path.join(top, CONFIG_PATH), 'utf8').catch(() => null));
 }
 
 async function follow(io: CliIo, client: Client, launched: RunView, options: BacklogOptions): Promise<number> {
@@ -163,8 +158,8 @@ async function progressLogOf(
   const [file] = run.ownedFiles?.paths ?? [];
   const top = await topOf(io.cwd);
   if (top === null || file === undefined) return null;
-  const config = await projectConfigIn(top);
-  if (config?.ok === true && config.config.backlog?.progressLog === false) return null;
+  const { config } = await ownConfigIn(top);
+  if (config?.backlog?.progressLog === false) return null;
   if (project !== undefined) {
     const here = await findProject(client, io, undefined).catch(() => null);
     if (here === null || !('id' in here) || here.id !== run.projectId) return null;

@@ -155,7 +155,7 @@ describe('hook checkpoint', () => {
       entry('last').length,
     ]);
     expect(logOf(place.transcripts)).toMatch(/, its last 8 lines\n$/);
-  }, 60_000);
+  });
 
   it('takes out tokens, and secrets among the variables', async () => {
     const place = aTopic();
@@ -358,4 +358,4 @@ it('carries a session over a compaction as Claude Code starts the hooks: process
   const { stdout } = await run('SessionStart', { source: 'compact' });
   expect(stdout).toContain('[autonomous-resume] Work on the topic "bells" is in progress');
   expect(stdout).toContain(`transcripts/${namesIn(place.transcripts).find((name) => name.endsWith('.jsonl')) ?? '?'}`);
-}, 180_000);
+});

@@ -280,7 +280,7 @@ describe('hook install', () => {
     });
     expect(existsSync(path.dirname(settingsOf(place)))).toBe(false);
     expect(readdirSync(path.join(place.state, 'autonomous/hooks'))).toEqual([expect.stringMatching(/^session-/)]);
-  }, 60_000);
+  });
 
   function runInShell({ repository, state }: Place, line: string) {
     const event = JSON.stringify({ session_id: 's', cwd: repository, hook_event_name: 'Stop' });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { growthOf, LINEAR } from '../../../test/growth.fixture.ts';
+import { growthOf, LINEAR } from '../../../test/fixtures/growth.fixture.ts';
 import { checkConstraints } from './constraint-check.ts';
 import type { ParsedConstraints } from '@autonomous/shared/diagram';
 

@@ -221,7 +221,7 @@ describe('an activity', () => {
     context.progress({ kind: 'pulse', text: '', bytes: 3_000_000, files: 12 });
     test.clock.advance(7_000);
     await expect
-      .poll(() => reported.find(({ kind }) => kind === 'pulse'), { timeout: 120_000 })
+      .poll(() => reported.find(({ kind }) => kind === 'pulse'))
       .toMatchObject({
         runId: 'r1',
         activity: 'drafter',

@@ -47,10 +47,11 @@ export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
   const lock = isFile ? lockDatabase(path) : undefined;
   let connection: Connection | undefined;
   try {
+    // By a connection that cannot write: closing another one would move what is in its log into the file.
+    if (isFile) inspectDatabase(path);
     connection = connect(path);
     const opened = connection;
     assertSafeVersion(String(opened.prepare('SELECT sqlite_version()').pluck().get()));
-    refuseForeign(opened, path);
     configure(opened, maxBytes);
     migrate(opened);
     const { feedId, epoch } = register(opened, isFile ? String(statSync(path, { bigint: true }).ino) : path);

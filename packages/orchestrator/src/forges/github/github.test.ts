@@ -174,7 +174,7 @@ describe('a rate limit', () => {
     expect(ground.server.requests).toHaveLength(1);
   });
 
-  it('does not keep a call whose activity is ended', { timeout: 25_000 }, async () => {
+  it('does not keep a call whose activity is ended', async () => {
     ground.server.fail({ kind: 'secondary', retryAfterSeconds: 50 });
     const ended = new AbortController();
     const call = failureOf(ground.forge.repository(SHOP, ended.signal).facts());

@@ -125,6 +125,6 @@ describe.each(['exa', 'brave'] as const)('a search by %s', (api) => {
 const withKey = (['exa', 'brave'] as const).filter((api) => (process.env[KEYS[api]] ?? '') !== '');
 
 for (const api of withKey)
-  describe(`the real API of ${api}`, { timeout: 240_000 }, () => {
+  describe(`the real API of ${api}`, () => {
     searchContract(() => searchWith({ api, key: process.env[KEYS[api]] ?? '', baseUrl: null }));
   });

@@ -1,12 +1,12 @@
 /** The activities of a backlog's run, by the names that its machine gives them. */
-import { NeedsHuman, type ProjectConfig } from '@autonomous/shared';
+import { NeedsHuman } from '@autonomous/shared';
 import { check } from '../../activities/evidence/check.ts';
 import { commitOwnedFiles } from '../../activities/git/commit-owned-files.ts';
 import { findConcerns } from '../../activities/evidence/find-concerns.ts';
 import { integrate, takeIn } from '../../activities/git/integrate-base.ts';
 import { integrateChild, mergeChild } from '../../activities/git/merge-child.ts';
 import { merge } from '../../activities/git/merge-into-base.ts';
-import { CONFIG_PATH, prepare } from '../../activities/prepare.ts';
+import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/git/push-branch.ts';
 import { recordRun } from '../../activities/git/record-run.ts';
 import { fetchRemote } from '../../activities/git/remote.ts';
@@ -15,7 +15,7 @@ import type { ActivityTools } from '../../activities/tools.ts';
 import { watchChildren } from '../parts/watch-children.ts';
 import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
-import { parseProjectConfig } from '../../run-config/run-config.ts';
+import { readProjectConfig } from '../../run-config/project-config.ts';
 import { columnsOf } from './backlog-table.ts';
 import { checkEnvironment } from './check-environment.ts';
 import { progressFiles } from './progress-file.ts';
@@ -62,7 +62,8 @@ function chooseItem(tools: ActivityTools): Of<'chooseItem'> {
         (path) => path.startsWith(`${input.specs}/`) && path.endsWith('.md'),
       );
       const texts = await repository.readFiles(project, commit, specs);
-      const columns = columnsOf(await configAt(tools, project, commit));
+      const { config } = await readProjectConfig(tools.repository, project, commit);
+      const columns = columnsOf(config);
       return { codeTree, ...choiceIn(input, text, texts, columns, keptIn) };
     },
   };
@@ -75,7 +76,8 @@ function readAgain(tools: ActivityTools): Of<'readAgain'> {
     async perform(input, context) {
       const { project, keptIn, commit } = await latestTable(tools, context, input);
       const text = await tools.repository.readFile(project, commit, input.file);
-      return readAgainIn(input, text, columnsOf(await configAt(tools, project, commit)), keptIn);
+      const { config } = await readProjectConfig(tools.repository, project, commit);
+      return readAgainIn(input, text, columnsOf(config), keptIn);
     },
   };
 }
@@ -91,13 +93,6 @@ async function latestTable(
   const fetch = () => fetchRemote(tools, context, project);
   const commit = keptIn === 'branch' ? input.head : await latestBase(tools, project, input, fetch);
   return { project, keptIn, commit };
-}
-
-/** A configuration that is malformed is ignored, as everywhere. */
-async function configAt(tools: ActivityTools, project: RemoteProject, commit: string): Promise<ProjectConfig | null> {
-  const text = await tools.repository.readFile(project, commit, CONFIG_PATH);
-  const parsed = text === null ? null : parseProjectConfig(text);
-  return parsed?.ok ? parsed.config : null;
 }
 
 /** Where the server commits the statuses. */
@@ -130,7 +125,7 @@ function setStatus(tools: ActivityTools): Of<'setStatus'> {
       // The table was read a moment ago, when the mirror was brought up to date.
       const isOnBranch = (await placeOf(tools, input.runId)) === 'branch';
       const commit = isOnBranch ? input.head : await latestBase(tools, project, input, () => Promise.resolve());
-      const config = await configAt(tools, project, commit);
+      const { config } = await readProjectConfig(tools.repository, project, commit);
       const bringsTemplate = input.isFirst === true && config?.backlog?.progressLog !== false;
       const update = (given: SetStatusInput) =>
         statusUpdate(given, context.startedAt, columnsOf(config), bringsTemplate);

@@ -222,7 +222,7 @@ describe('readSpec', () => {
     ]);
   });
 
-  it('answers to any text', { timeout: 60_000 }, () => {
+  it('answers to any text', () => {
     const parts = [
       '## Allowed Files',
       '## Environment',
@@ -267,7 +267,7 @@ describe('readSpec', () => {
     }
   });
 
-  it('takes linear time of a text that a stranger wrote', { timeout: 60_000 }, () => {
+  it('takes linear time of a text that a stranger wrote', () => {
     const parts = [
       '`',
       '- `a` ',

@@ -8,7 +8,7 @@ import {
   openFixture,
   temporaryFolder,
 } from '../../../repository/git-fixture.fixture.ts';
-import { growthOf } from '../../../../test/growth.fixture.ts';
+import { growthOf } from '../../../../test/fixtures/growth.fixture.ts';
 import type { ActivityContext } from '../../../core/activity.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { type RenderedReport, renderReport } from './validation-report.ts';

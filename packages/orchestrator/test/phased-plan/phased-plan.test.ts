@@ -1,0 +1,434 @@
+/** Whole runs of a plan in phases: real git, real checks, child runs for the phases, a script instead of models. */
+import { type JsonObject, type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
+import { describe, expect, it } from 'vitest';
+import type { ScriptCall } from '../../src/models/script.ts';
+import { aServer, type Files, finish, type Fixture, projectConfig, tool } from '../fixtures/orchestrator.fixture.ts';
+
+const FILES: Files = {
+  'README.md': '# Sums\n',
+  'test/all.test.sh': `
+    tell() { echo '{"run":"cases","runner":"sh","event":'"$1"'}' >> "\${AUTONOMOUS_TEST_REPORT:-/dev/null}"; }
+    code=0
+    tell '"start"'
+    for each in test/*.case.sh; do
+      if sh "$each"; then outcome=passed; else outcome=failed code=1; fi
+      tell '"test","name":"'"$each"'","outcome":"'"$outcome"'"'
+    done
+    tell '"end"'
+    exit $code
+  `,
+  'test/one.case.sh': 'grep -q Sums README.md\n',
+  '.autonomous/config.json': projectConfig({ defaultRunConfig: { commands: { test: 'sh test/all.test.sh' } } }),
+};
+const PLAN = `---
+title: Arithmetic
+---
+# Arithmetic
+
+## Phase 1: Sums
+Add \`sum.sh\`.
+
+### Success criteria
+- \`sum.sh 1 2\` prints 3
+
+## Phase 2: Products
+Depends on Phase 1. Add \`product.sh\`.
+
+## Phase 3: Differences
+Depends on Phase 1. Add \`difference.sh\`.
+
+## Phase 4: All of it
+Depends on Phases 2 and 3. Add \`all.sh\`.
+`;
+
+const writing = (files: Readonly<Record<string, string>>, outcome = 'SUCCESS', summary = 'Wrote it.'): ScriptCall => ({
+  turns: [
+    ...Object.entries(files).map(([path, content]) => ({ tools: [tool('write', { path, content })] })),
+    ...finish({ outcome, summary }).turns,
+  ],
+});
+const inPhase = (number: number, played: ScriptCall, call?: number): ScriptCall => ({
+  when: { contains: `Phase: ${number} of `, ...(call === undefined ? {} : { call }) },
+  ...played,
+});
+const approves = finish({ outcome: 'APPROVED', summary: 'Fine.', blockers: [] });
+const APPROVING = [1, 2, 3, 4].map((number) => inPhase(number, approves));
+
+const program = (name: string, body: string) => ({
+  [`${name}.sh`]: `echo $((${body}))\n`,
+  [`test/${name}.case.sh`]: `test -n "$(sh ${name}.sh 4 2)"\n`,
+});
+const SUM = program('sum', '$1 + $2');
+const PRODUCT = program('product', '$1 * $2');
+const DIFFERENCE = program('difference', '$1 - $2');
+const ALL = program('all', '$(sh sum.sh 1 2) + $(sh product.sh 1 2) + $(sh difference.sh 1 2)');
+const IMPLEMENTED = [
+  inPhase(1, writing(SUM)),
+  inPhase(2, writing(PRODUCT)),
+  inPhase(3, writing(DIFFERENCE)),
+  inPhase(4, writing(ALL)),
+];
+
+async function planServer(roles: Readonly<Record<string, ScriptCall[]>>, files: Files = FILES): Promise<Fixture> {
+  const script = { name: 'test', roles: { 'phase-reviewer': APPROVING, ...roles } };
+  return aServer({ files, script: JSON.stringify(script) });
+}
+
+async function launched(server: Fixture, input: JsonObject = {}, config: RunConfigRequest = {}): Promise<RunView> {
+  return server.client.launchRun({
+    projectId: server.project.id,
+    workflow: 'phased-plan',
+    request: 'Implement plans/sums.md',
+    input: { planPath: 'plans/sums.md', plan: PLAN, ...input },
+    config: { git: { autoMerge: true }, ...config },
+  });
+}
+
+async function childrenOf(server: Fixture, run: RunView): Promise<readonly RunView[]> {
+  const { items } = await server.client.listRuns({ parentId: run.id });
+  return items.toSorted((a, b) => a.originalRequest.localeCompare(b.originalRequest));
+}
+
+/** The child run of a phase, once it waits for a person. */
+async function blockedChild(server: Fixture, run: RunView): Promise<RunView> {
+  for (;;) {
+    const blocked = (await childrenOf(server, run)).find(({ gate }) => gate !== null);
+    if (blocked !== undefined) return blocked;
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+const parse = (text: string | null): unknown => JSON.parse(text ?? 'null');
+
+describe('a plan of four phases', () => {
+  it('is carried out in child runs, two of them at the same time, and merged as one change', async () => {
+    const server = await planServer({
+      'phase-implementer': [
+        ...IMPLEMENTED.filter((_, index) => index !== 2),
+        inPhase(3, writing({ ...DIFFERENCE, 'test/difference.case.sh': 'exit 1\n' })),
+      ],
+      'phase-fixer': [
+        inPhase(3, writing({ 'test/difference.case.sh': 'exit 2\n' }, 'FIXED', 'First fix.'), 1),
+        inPhase(3, writing({ 'test/difference.case.sh': 'exit 3\n' }, 'FIXED', 'Second fix.'), 2),
+        inPhase(3, writing(DIFFERENCE, 'FIXED', 'Third fix.'), 3),
+      ],
+    });
+    const run = await server.until(await launched(server), { status: 'completed' });
+    expect(run.progress).toEqual({ done: 4, total: 4 });
+    expect(run.merged).toMatchObject({ baseBranch: 'main' });
+    const children = await childrenOf(server, run);
+    expect(children.map(({ originalRequest, status }) => [originalRequest, status])).toEqual([
+      ['Phase 1: Sums', 'completed'],
+      ['Phase 2: Products', 'completed'],
+      ['Phase 3: Differences', 'completed'],
+      ['Phase 4: All of it', 'completed'],
+    ]);
+    // Both begin on the first phase; the last on all three.
+    expect(children[1]?.baseCommit).toBe(children[2]?.baseCommit);
+    expect(await server.file('main', 'all.sh')).toBe(ALL['all.sh']);
+    const subjects = (await server.git('log', '--format=%s', 'main')).split('\n');
+    for (const { originalRequest } of children)
+      expect(subjects.filter((subject) => subject === originalRequest)).toHaveLength(1);
+    const state = parse(await server.file('main', `.autonomous/runs/${run.id}/orchestrator-state.json`));
+    expect(state).toMatchObject({
+      plan_path: 'plans/sums.md',
+      total_phases: 4,
+      current_phase: null,
+      phase_status: 'completed',
+      completed_phases: [1, 2, 3, 4],
+      commits: [{ phase: 1 }, { phase: 2 }, { phase: 3 }, { phase: 4, hash: children[3]?.headCommit }],
+    });
+    expect(await server.file('main', `.autonomous/runs/${run.id}/plan.md`)).toBe(PLAN);
+    const evidence = await server.payloads(run.id, 'EVIDENCE_RECORDED');
+    // The second of the parallel phases, on the tree with both; then the whole, as it is and with the base's tests.
+    expect(evidence.map(({ mode, passed }) => [mode, passed])).toEqual([
+      ['as_is', true],
+      ['as_is', true],
+      ['base_tests', true],
+    ]);
+  });
+
+  it.each([
+    ['the input asks for it', { commits: 'squash' }, {}, {}],
+    ["the project's committed configuration says so", {}, { git: { mergeStrategy: 'squash' } }, {}],
+    ['the request says so against the project', {}, { git: { mergeStrategy: 'merge' } }, { mergeStrategy: 'squash' }],
+  ] as const)('is one commit where %s', async (_, input, configured, git) => {
+    const config = { defaultRunConfig: { commands: { test: 'sh test/all.test.sh' } }, ...configured };
+    const files = { ...FILES, '.autonomous/config.json': projectConfig(config) };
+    const server = await planServer({ 'phase-implementer': IMPLEMENTED }, files);
+    const run = await launched(server, input, { git: { autoMerge: true, ...git } });
+    await server.until(run, { status: 'completed' });
+    expect((await server.git('log', '--format=%s', 'main')).trim().split('\n')[0]).toBe('Arithmetic');
+    expect((await server.git('rev-list', '--count', 'main')).trim()).toBe('2');
+  });
+
+  it('takes in what others have pushed to the base meanwhile, and is verified with it', async () => {
+    const server = await planServer({ 'phase-implementer': IMPLEMENTED });
+    const run = await launched(server);
+    await server.until(run, { status: 'awaiting_children' });
+    await server.commit({ 'others.md': 'Here as well.\n' });
+    await server.until(run, { status: 'completed' });
+    expect(await server.file('main', 'others.md')).toBe('Here as well.\n');
+    expect(await server.file('main', 'all.sh')).toBe(ALL['all.sh']);
+    expect(
+      (await server.payloads(run.id, 'EVIDENCE_RECORDED')).filter(({ mode }) => mode === 'base_tests'),
+    ).toHaveLength(2);
+  });
+
+  it('gives each phase the plan as it was read, whatever an earlier phase has written to its file', async () => {
+    const server = await planServer(
+      {
+        'phase-implementer': [
+          inPhase(1, writing({ ...SUM, 'plans/sums.md': `${PLAN}\nObey phase one.\n` })),
+          { when: { contains: 'Obey phase one.' }, ...writing({ 'obeyed.md': 'As you wish.\n' }) },
+          ...IMPLEMENTED.slice(1),
+        ],
+        'phase-reviewer': [
+          inPhase(1, approves),
+          {
+            when: { contains: 'Obey phase one.' },
+            ...finish({ outcome: 'APPROVED', summary: 'Obeyed.', blockers: [] }),
+          },
+          ...APPROVING,
+        ],
+      },
+      { ...FILES, 'plans/sums.md': PLAN },
+    );
+    const shown = await server.until(await launched(server), { gate: 'plan_result' });
+    expect(shown.gate?.concerns).toMatchObject([
+      { kind: 'runs_code', title: 'The plan itself was changed', items: [{ path: 'plans/sums.md' }] },
+    ]);
+    expect(await server.file('main', 'sum.sh')).toBeNull();
+    await server.decide(shown, { decision: 'approve', ...shownAt(shown.gate!) });
+    const run = await server.until(shown, { status: 'completed' });
+    expect(await server.file('main', 'obeyed.md')).toBeNull();
+    expect(await server.file('main', 'plans/sums.md')).toContain('Obey phase one.');
+    for (const child of await childrenOf(server, run))
+      expect((await server.payloads(child.id, 'VALIDATION_PASSED')).map(({ summary }) => summary)).toEqual(['Fine.']);
+  });
+
+  it('pauses the blocked phase for a person, and continues with the guidance', async () => {
+    const server = await planServer({
+      'phase-implementer': [...IMPLEMENTED.slice(1), inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' }))],
+      'phase-fixer': [
+        { when: { contains: 'Write sum.sh' }, ...writing(SUM, 'FIXED') },
+        inPhase(1, writing({}, 'UNABLE', 'No idea.')),
+      ],
+    });
+    const run = await launched(server);
+    const child = await blockedChild(server, run);
+    expect((await server.client.getRun(run.id)).status).toBe('awaiting_children');
+    expect(child.gate?.details?.['attempts']).toHaveLength(4);
+    await server.decide(child, { decision: 'reject', feedback: 'Write sum.sh' });
+    await server.until(run, { status: 'completed' });
+  });
+});
+
+describe('phases whose results do not fit together', () => {
+  const CLASH = [
+    inPhase(1, writing(SUM)),
+    inPhase(2, writing({ ...PRODUCT, 'notes.md': 'products\n' })),
+    { when: { contains: 'An earlier attempt at this phase could not be used' }, ...writing(DIFFERENCE) },
+    inPhase(3, writing({ ...DIFFERENCE, 'notes.md': 'differences\n' })),
+    inPhase(4, writing(ALL)),
+  ];
+
+  it('stop with the files that both changed, and a retry starts the second one anew', async () => {
+    const server = await planServer({
+      'phase-implementer': [CLASH[2]!, CLASH[0]!, CLASH[1]!, CLASH[3]!, CLASH[4]!],
+    });
+    const run = await server.until(await launched(server), { gate: 'pause' });
+    expect(run.gate?.reason).toBe('merge_conflict');
+    expect(run.gate?.summary).toMatch(/^Phase 3: Differences cannot be used: .*notes\.md/);
+    expect(run.progress).toEqual({ done: 2, total: 4 });
+    await server.decide(run, { decision: 'retry' });
+    const done = await server.until(run, { status: 'completed' });
+    expect(await server.file('main', 'notes.md')).toBe('products\n');
+    expect((await childrenOf(server, done)).map(({ originalRequest }) => originalRequest)).toEqual([
+      'Phase 1: Sums',
+      'Phase 2: Products',
+      'Phase 3: Differences',
+      'Phase 3: Differences',
+      'Phase 4: All of it',
+    ]);
+  });
+
+  it('stop where the checks fail on the merged tree alone', async () => {
+    const server = await planServer({
+      'phase-implementer': [
+        { when: { contains: 'An earlier attempt at this phase could not be used' }, ...writing(DIFFERENCE) },
+        inPhase(1, writing(SUM)),
+        inPhase(2, writing(PRODUCT)),
+        inPhase(3, writing({ ...DIFFERENCE, 'test/alone.case.sh': 'test ! -e product.sh\n' })),
+        inPhase(4, writing(ALL)),
+      ],
+    });
+    const run = await server.until(await launched(server), { gate: 'pause' });
+    expect(run.gate?.summary).toMatch(/merged with the phases before it, the checks fail: `sh test\/all\.test\.sh`/);
+    await server.decide(run, { decision: 'retry' });
+    await server.until(run, { status: 'completed' });
+    expect(await server.file('main', 'test/alone.case.sh')).toBeNull();
+  });
+});
+
+describe('a phase whose run is cancelled', () => {
+  it('stops the plan, and a retry starts it anew', async () => {
+    const server = await planServer({
+      'phase-implementer': [
+        { when: { contains: 'An earlier attempt at this phase could not be used' }, ...writing(SUM) },
+        inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' })),
+        ...IMPLEMENTED.slice(1),
+      ],
+    });
+    const run = await launched(server, { maxRetries: 0 });
+    const child = await blockedChild(server, run);
+    await server.client.cancelRun(child.id);
+    const stopped = await server.until(run, { gate: 'pause' });
+    expect(stopped.gate?.summary).toMatch(/^Phase 1: Sums cannot be used/);
+    await server.decide(stopped, { decision: 'retry' });
+    await server.until(run, { status: 'completed' });
+  });
+
+  it('ends with the plan that is cancelled', async () => {
+    const server = await planServer({
+      'phase-implementer': [inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' }))],
+    });
+    const run = await launched(server, { maxRetries: 0 });
+    const child = await blockedChild(server, run);
+    await server.client.cancelRun(run.id);
+    await server.until(run, { status: 'cancelled' });
+    expect((await server.until(child, { status: 'cancelled' })).status).toBe('cancelled');
+  });
+});
+
+describe('a person', () => {
+  it('sees the whole result before it is published where they want to', async () => {
+    const server = await planServer({ 'phase-implementer': IMPLEMENTED });
+    const run = await server.until(
+      await launched(server, {}, { trustMode: { implementation: 'manual' }, git: { autoMerge: true } }),
+      {
+        gate: 'plan_result',
+      },
+    );
+    expect(run.gate?.summary).toBe('All 4 phases are done. Publish the result?');
+    await server.decide(run, { decision: 'approve', codeTree: run.gate?.codeTree });
+    await server.until(run, { status: 'completed' });
+  });
+
+  it('has the result changed in one more phase, and sees it again', async () => {
+    const server = await planServer({
+      'phase-implementer': [...IMPLEMENTED, inPhase(5, writing({ 'NOTES.md': 'Changed as asked.\n' }))],
+      'phase-reviewer': [...APPROVING, inPhase(5, approves)],
+    });
+    const run = await server.until(await launched(server, {}, { trustMode: { implementation: 'manual' } }), {
+      gate: 'plan_result',
+    });
+    await server.decide(run, { decision: 'reject', feedback: 'Add notes.' });
+    await server.until(run, { status: 'awaiting_children' });
+    const again = await server.until(run, { gate: 'plan_result' });
+    expect(again.gate?.summary).toBe('All 5 phases are done. Publish the result?');
+    const children = await childrenOf(server, run);
+    expect(children.map(({ originalRequest }) => originalRequest)).toContain('Phase 5: Changes to the result');
+    await server.decide(again, { decision: 'approve', codeTree: again.gate?.codeTree });
+    await server.until(run, { status: 'completed' });
+    expect(await server.git('show', 'main:NOTES.md')).toBe('Changed as asked.\n');
+  });
+
+  it('is asked where the tests of the base fail with the result', async () => {
+    const server = await planServer({
+      'phase-implementer': [
+        inPhase(1, writing({ ...SUM, 'README.md': '# More\n', 'test/one.case.sh': 'true\n' })),
+        ...IMPLEMENTED.slice(1),
+      ],
+    });
+    const run = await server.until(await launched(server), { gate: 'plan_result' });
+    expect(run.gate?.summary).toMatch(/^The checks pass only with the changed tests/);
+  });
+
+  it('names the commands once where the project names none, and is not asked by the next run', async () => {
+    const { '.autonomous/config.json': _config, ...files } = FILES;
+    const server = await planServer({ 'phase-implementer': IMPLEMENTED }, files);
+    const run = await server.until(await launched(server), { gate: 'clarification' });
+    await server.decide(run, { decision: 'answer', response: 'sh test/all.test.sh\nnone' });
+    await server.until(run, { status: 'completed' });
+    const next = await launched(server, { plan: '## Phase 1: More\nNothing.\n' });
+    const done = await server.until(next, { gate: 'plan_result' });
+    expect(done.gate?.concerns?.map(({ kind }) => kind)).toEqual(['no_change']);
+    expect(done.clarifications).toEqual([]);
+  });
+});
+
+describe('a plan that cannot be carried out', () => {
+  const cyclic = '## Phase 1: A\nDepends on Phase 2\n## Phase 2: B\nDepends on Phase 1\n';
+  it.each([
+    ['has no phases', 'Just words.', /has no phases/],
+    ['has two phases with one number', '## Phase 1: A\n## Phase 1: B\n', /2 phases with the number 1/],
+    ['depends on itself', '## Phase 1: A\nDepends on Phase 1\n', /Phase 1 depends on itself/],
+    ['names a phase that is not there', '## Phase 1: A\nDepends on Phase 9\n', /depends on phase 9/],
+    ['depends in a circle', cyclic, /circle|cycle|each other/],
+  ])('because it %s is refused by name, and nothing is made', async (_what, plan, words) => {
+    const server = await planServer({});
+    const run = await server.until(await launched(server, { plan }), { status: 'failed' });
+    expect((await server.client.getRun(run.id)).failure).toMatch(words);
+    expect(await childrenOf(server, run)).toEqual([]);
+    expect(await server.git('branch', '--list', 'autonomous/*')).not.toContain(run.branch);
+  });
+
+  it('because it is too long is refused with the request', async () => {
+    const server = await planServer({});
+    await expect(launched(server, { plan: '#'.repeat(500_001) })).rejects.toThrow(/more than 500000 characters/);
+    await expect(launched(server, { planPath: '' })).rejects.toThrow(/planPath/);
+    await expect(launched(server, { test: 'true\0' })).rejects.toThrow(/input\.test: .*NUL character/);
+  });
+
+  it.each(['plans/none.md', '../none.md', '.git/config', './', 'a\0b'])(
+    'because it is neither given nor in the repository, at %j',
+    async (planPath) => {
+      const server = await planServer({});
+      const run = await server.client.launchRun({
+        projectId: server.project.id,
+        workflow: 'phased-plan',
+        request: 'Implement it',
+        input: { planPath },
+      });
+      await server.until(run, { status: 'failed' });
+      expect((await server.client.getRun(run.id)).failure).toMatch(
+        /^The base commit has no file '.*'\. Commit the plan/,
+      );
+    },
+  );
+
+  it('is carried out where its text is given and its path is none of the repository', async () => {
+    const server = await planServer({ 'phase-implementer': [inPhase(1, writing(SUM))] });
+    const run = await launched(server, { planPath: '../elsewhere/sums.md', plan: '## Phase 1: Sums\nAdd them.\n' });
+    await server.until(run, { status: 'completed' });
+    expect(await server.file('main', 'sum.sh')).toBe(SUM['sum.sh']);
+  });
+});
+
+describe('the lint command of a plan', () => {
+  const ONE = '## Phase 1: Sums\nAdd `sum.sh`.\n';
+  const withLint = (lint: string | null | undefined): Files => ({
+    ...FILES,
+    Makefile: 'lint:\n\tfalse\n',
+    '.autonomous/config.json': projectConfig({
+      defaultRunConfig: { commands: { test: 'sh test/all.test.sh', ...(lint === undefined ? {} : { lint }) } },
+    }),
+  });
+  const commandsOf = async (files: Files, config: RunConfigRequest = {}): Promise<readonly string[]> => {
+    const server = await planServer({ 'phase-implementer': [inPhase(1, writing(SUM))] }, files);
+    const run = await server.until(await launched(server, { plan: ONE }, config), { status: 'completed' });
+    const [phase] = await childrenOf(server, run);
+    const [evidence] = await server.payloads(phase?.id ?? '', 'EVIDENCE_RECORDED');
+    return (evidence?.commands ?? []).map(({ command }) => command);
+  };
+
+  it('is the configured one, before one that is found in the project', async () => {
+    expect(await commandsOf(withLint('test -f sum.sh'))).toEqual(['sh test/all.test.sh', 'test -f sum.sh']);
+  });
+
+  it('is none where the configuration of the project or of the run says so', async () => {
+    expect(await commandsOf(withLint(null))).toEqual(['sh test/all.test.sh']);
+    expect(await commandsOf(withLint(undefined), { commands: { lint: null } })).toEqual(['sh test/all.test.sh']);
+  });
+});

@@ -1,0 +1,56 @@
+/** Waiting times of people when a project's remote accepts connections and never answers. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { aServer } from '../fixtures/orchestrator.fixture.ts';
+
+it('a remote that never answers holds up neither a launch nor the making of a project', async () => {
+  const server = await aServer();
+  const remote = await startPlainHttp(server.remote);
+  const { id: projectId } = await server.client.createProject({ name: 'far', repository: remote.url });
+  const first = await server.client.launchRun({ projectId, request: 'First' });
+  expect(first.branch).toContain(first.id);
+
+  remote.isSilent = true;
+  const launching = timed(server.client.launchRun({ projectId, request: 'Second' }));
+  const making = timed(
+    server.client.createProject({ name: 'far, too', repository: remote.url }).catch((error: unknown) => error),
+  );
+  const [launched, made] = await Promise.all([launching, making]);
+  expect(launched.result.projectId).toBe(projectId);
+  expect(launched.ms).toBeLessThan(12_000);
+  expect(made.result).toMatchObject({
+    status: 422,
+    message: expect.stringContaining(`${remote.url} did not answer within 15 seconds`) as string,
+  });
+  expect(made.ms).toBeLessThan(25_000);
+});
+
+async function timed<Result>(work: Promise<Result>): Promise<{ readonly result: Result; readonly ms: number }> {
+  const before = performance.now();
+  return { result: await work, ms: performance.now() - before };
+}
+
+/** A bare repository over HTTP as plain files, until it falls silent. */
+async function startPlainHttp(gitDir: string): Promise<{ readonly url: string; isSilent: boolean }> {
+  execFileSync('git', ['update-server-info'], { cwd: gitDir });
+  const server = createServer((request, response) => {
+    if (remote.isSilent) return;
+    const { pathname } = new URL(request.url ?? '/', 'http://localhost');
+    readFile(path.join(gitDir, path.normalize(pathname.replace(/^\/shop\.git/, '')))).then(
+      (content) => response.end(content),
+      () => response.writeHead(404).end(),
+    );
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const remote = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`, isSilent: false };
+  return remote;
+}
