@@ -313,8 +313,8 @@ export interface EventPayloads {
   RUN_FORKED: {
     readonly from: string;
     readonly at: number;
-    /** Id of its run family. Absent in older logs. */
-    readonly tree?: string;
+    /** Id of its run family. */
+    readonly tree: string;
     readonly by: string;
     readonly branch: string;
     /** Milliseconds between that event and the fork, added to the open timers. */

@@ -248,7 +248,7 @@ export interface Baseline {
   readonly command: CommandEvidence;
   /** Name of the sandbox that ran it. */
   readonly sandbox: string;
-  /** Milliseconds that the checkout with its dependencies took before the command. Absent in older logs. */
+  /** Milliseconds that the checkout with its dependencies took before the command. Absent: there was none. */
   readonly preparedMs?: number;
   /** Absent: the runner is unknown or wrote no report. */
   readonly tests?: TestCount;
@@ -454,8 +454,8 @@ export interface RunView {
   readonly forkedFrom?: {
     readonly runId: string;
     readonly at: number;
-    /** Spending that was copied from that run. It is part of `cost` but was spent only once. Absent in older runs. */
-    readonly spent?: TreeShare;
+    /** Spending that was copied from that run. It is part of `cost` but was spent only once. */
+    readonly spent: TreeShare;
   };
   /** The run tree of a fork or of a child run: that of the run it was forked from, or of its parent. See `treeOf`. */
   readonly treeId?: string;

@@ -13,8 +13,8 @@ export interface ForkRequest {
   readonly runId: string;
   /** Sequence of an event of the source: the fork is at the end of the step that holds it. */
   readonly at: number;
-  /** The run tree of the source, which the new run belongs to. */
-  readonly tree?: string;
+  /** The run family of the source, which the new run belongs to. */
+  readonly tree: string;
   readonly by: string;
   readonly branch: string;
   /** ISO 8601. */
@@ -84,7 +84,7 @@ export function forkRun(
     payload: {
       from: last.workflowRunId,
       at,
-      ...(tree === undefined ? {} : { tree }),
+      tree,
       by,
       branch,
       waitedMs: Math.max(0, Date.parse(now) - Date.parse(since)),

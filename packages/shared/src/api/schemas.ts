@@ -714,7 +714,7 @@ export const runView = answer<RunView>('Run', {
     .optional(),
   allowedFiles: z.array(z.object({ changes: strings, newFiles: strings, forbidden: strings.optional() })).optional(),
   progress: z.object({ done: count, total: count }).optional(),
-  forkedFrom: z.object({ runId: z.string(), at: count, spent: z.object(shareShape).optional() }).optional(),
+  forkedFrom: z.object({ runId: z.string(), at: count, spent: z.object(shareShape) }).optional(),
   treeId: z.string().optional(),
   treeBudgetsAt: time.optional(),
   originalRequest: z.string(),

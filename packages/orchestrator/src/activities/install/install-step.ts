@@ -11,7 +11,6 @@ import { NeedsHuman, type RunConfig } from '@autonomous/shared';
 import {
   BUN_SETUP_FILE,
   BUN_SETUP_PROGRAM,
-  bunSetup,
   COMPLETE_BUN,
 } from '../../project-analysis/installation/bun-setup.ts';
 import { missingToolOf } from '../../project-analysis/installation/missing-tool.ts';
@@ -200,15 +199,9 @@ export async function setupOf(
   return found.setup;
 }
 
-/**
- * Commands that runs stored before Bun had a step of its own call `npx bun`, which may start its placeholder. They take a Bun from
- * PATH where there is one.
- */
+/** A command that a person wrote keeps its options. */
 function commandOf({ command, source }: ProjectCommand, scriptsAreAllowed: boolean): string {
-  const stored = /\|\| echo npx --yes bun(?:@(\d+\.\d+\.\d+))?\)/.exec(command);
-  const whole = stored === null ? command : `${bunSetup(stored[1])} && ${command}`;
-  // A command that a person wrote keeps its options.
-  return scriptsAreAllowed && source !== CONFIGURED ? withInstallScripts(whole) : whole;
+  return scriptsAreAllowed && source !== CONFIGURED ? withInstallScripts(command) : command;
 }
 
 function inputFilter({ command, source }: ProjectCommand): (file: string) => boolean {
