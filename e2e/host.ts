@@ -76,8 +76,8 @@ function skip(reason: string): undefined {
 
 /** @returns the exit code */
 async function runSuite({ executable, wantsScreen }: Editor): Promise<number> {
-  const { packageExtension } = await import('./package-extension.ts');
-  const { unpackInto } = await import('./unpack-vsix.ts');
+  const { packageExtension } = await import('../release/package-extension.ts');
+  const { unpackInto } = await import('../release/unpack-vsix.ts');
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-e2e-host-'));
   try {
     await unpackInto((await packageExtension((line) => void process.stdout.write(`${line}\n`))).vsix, folder);

@@ -77,7 +77,7 @@ async function playAll(executable: string): Promise<void> {
   // Now that it is there.
   const { launchBrowser } = await import('./harness/browser.ts');
   const { installVsix } = await import('./harness/vscode-host.ts');
-  const { packageExtension } = await import('./package-extension.ts');
+  const { packageExtension } = await import('../release/package-extension.ts');
   const vsix = options.vsix === undefined ? (await packageExtension(say)).vsix : path.resolve(options.vsix);
   packed = path.dirname(vsix);
   const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-e2e-'));

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { packageExtension } from '../e2e/package-extension.ts';
+import { packageExtension } from './package-extension.ts';
 import { packEngine } from './engine-package.ts';
 import { readGitFacts, readWorkspaceFacts, ROOT } from './facts.ts';
 import { integrityOf, type PackedFile } from './pack.ts';
@@ -50,7 +50,7 @@ export async function buildRelease(out: string, say: (line: string) => void): Pr
     `packed ${engine.file}: ${Math.ceil(engine.bytes / 1024)} kB, ${Math.ceil(engine.unpackedBytes / 1024)} kB unpacked`,
   );
   const extension = await readFile(vsix);
-  const { unpack } = await import('../e2e/unpack-vsix.ts');
+  const { unpack } = await import('./unpack-vsix.ts');
   const unpackedBytes = [...(await unpack(extension)).values()].reduce((sum, { length }) => sum + length, 0);
   const files: readonly PackedFile[] = [
     server,

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PackageRegistry, startPackageRegistry } from '../e2e/harness/package-registry.ts';
+import { type PackageRegistry, startPackageRegistry } from './package-registry.ts';
 import { installLocked } from '../tools/locked-folder.mjs';
 import { packEngine } from './engine-package.ts';
 import { ROOT } from './facts.ts';

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * Reads the code: oxlint with types, then oxfmt. What they are made of lies in `tools/lint`, since nothing else needs it;
- * the types that `e2e` is written against are fetched as well.
+ * the types that `e2e` and `release` are written against are fetched as well.
  *
  * Usage: node tools/lint.mjs [--fix]
  */
@@ -10,7 +10,7 @@ import path from 'node:path';
 import { installLocked } from './locked-folder.mjs';
 
 const executables = installLocked(path.join(import.meta.dirname, 'lint'));
-installLocked(path.join(import.meta.dirname, '..', 'e2e'));
+for (const folder of ['e2e', 'release']) installLocked(path.join(import.meta.dirname, '..', folder));
 const env = { ...process.env, PATH: executables + path.delimiter + process.env.PATH };
 const commands = process.argv.includes('--fix') ? [['oxlint', '--fix'], ['oxfmt']] : [['oxlint'], ['oxfmt', '--check']];
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * TypeScript over all packages, cached, and over what is not a package: the examples, `release`, and `e2e`, whose
+ * TypeScript over all packages, cached, and over what is not a package: the examples, and `release` and `e2e`, whose
  * dependencies are fetched first.
  */
 import { spawnSync } from 'node:child_process';
@@ -17,7 +17,7 @@ const commands = [
   ['tsc', '-p', 'release'],
 ];
 
-installLocked(path.join(root, 'e2e'));
+for (const folder of ['e2e', 'release']) installLocked(path.join(root, folder));
 for (const [command, ...args] of commands) {
   const { status, error } = spawnSync(command, args, { cwd: root, stdio: 'inherit' });
   if (error) console.error(`${command} cannot be started: ${error.message}`);

@@ -6,7 +6,7 @@ import type { FaceReport, FaceTask } from '../../packages/orchestrator/bench/fee
 import { launchBrowser, openWindow } from '../harness/browser.ts';
 import { Editor } from '../harness/editor.ts';
 import { installVsix, startVscodeHost, type VscodeHost } from '../harness/vscode-host.ts';
-import { packageExtension } from '../package-extension.ts';
+import { packageExtension } from '../../release/package-extension.ts';
 
 const OURS = 'Autonomous';
 const ACTIVATION = /Activation: (\d+)\s*ms/;

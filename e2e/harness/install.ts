@@ -16,7 +16,7 @@ const VSCODE = path.join('node_modules', 'code-server', 'lib', 'vscode');
 export const CODE_SERVER = path.join(E2E, 'code-server', 'node_modules', 'code-server', 'out', 'node', 'entry.js');
 
 /**
- * Installs Playwright, vsce and what else `e2e/package.json` names; each script does so before it imports them.
+ * Installs Playwright and what else `e2e/package.json` names; each script does so before it imports them.
  * @returns the folder of their executables
  */
 export function installTools(): string {

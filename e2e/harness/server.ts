@@ -9,7 +9,7 @@ import {
 import { type Client, createClient } from '../../packages/shared/src/api/client.ts';
 import type { WorkflowEvent } from '../../packages/shared/src/events.ts';
 import type { RunView } from '../../packages/shared/src/run.ts';
-import { shownAt } from '../../packages/shared/src/shown-gate.ts';
+import { shownAt } from '../../packages/shared/src/gates/shown-gate.ts';
 import { ROOT } from './install.ts';
 
 /** A workflow without agents or a repository: its runs are made as fast as they are stored. */

@@ -10,7 +10,7 @@ import { makePlace, removePlace } from '../../packages/orchestrator/demo/place.t
 import { parseScript } from '../../packages/orchestrator/src/models/script.ts';
 import { startScriptedProvider } from '../../packages/orchestrator/test/fixtures/scripted-provider.fixture.ts';
 import { ROOT } from '../harness/install.ts';
-import { startPackageRegistry } from '../harness/package-registry.ts';
+import { startPackageRegistry } from '../../release/package-registry.ts';
 import type { Journey } from '../harness/stage.ts';
 
 const SCRIPT = path.join(ROOT, 'e2e', 'scripts', 'two-plans.script.yaml');

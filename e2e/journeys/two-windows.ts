@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { Editor } from '../harness/editor.ts';
-import { startPackageRegistry } from '../harness/package-registry.ts';
+import { startPackageRegistry } from '../../release/package-registry.ts';
 import type { Journey } from '../harness/stage.ts';
 
 export const journey: Journey = {

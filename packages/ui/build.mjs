@@ -51,8 +51,11 @@ const withoutElk = {
   load: (id) => (id === '\0elkjs' ? NO_ELK : undefined),
 };
 const PROGRAM = '?program';
-/** Files of the dashboard with the programs of frames, by the name of their source. */
-const PROGRAMS = { 'drawing-frame': 'diagrams.js', 'pdf-frame': 'pdfs.js' };
+/** Programs of frames: the name of each source and its folder in `src/components`, and the file of the dashboard. */
+const PROGRAMS = {
+  'drawing-frame': { folder: 'diagram', file: 'diagrams.js' },
+  'pdf-frame': { folder: 'pdf', file: 'pdfs.js' },
+};
 /**
  * `drawing-frame.ts?program` gives what that file is built to as one text, when it is asked for: the page hands it to a
  * frame, where it runs.
@@ -70,15 +73,15 @@ const asProgram = (codeOf) => ({
 });
 /** @type {Record<string, string>} */
 const programs = {};
-for (const [name, file] of Object.entries(PROGRAMS)) {
-  const program = await programOf(path.join(here, 'src', 'components', `${name}.ts`));
+for (const [name, { folder, file }] of Object.entries(PROGRAMS)) {
+  const program = await programOf(path.join(here, 'src', 'components', folder, `${name}.ts`));
   programs[name] = program;
   writeFileSync(path.join(out, file), program);
 }
 const inside = asProgram((name) => `export default async () => ${JSON.stringify(programs[name])};`);
 const apart = asProgram(
   (name) => `export default async () => {
-  const answer = await fetch(new URL(${JSON.stringify(PROGRAMS[name])}, import.meta.url));
+  const answer = await fetch(new URL(${JSON.stringify(PROGRAMS[name].file)}, import.meta.url));
   if (!answer.ok) throw new Error('the program that draws it could not be loaded; load the page again');
   return answer.text();
 };`,

@@ -18,9 +18,9 @@ export const GROUPS = {
       concerns:
         '**/{concerns,find-concerns,test-concerns,concern-digests,memory-concern,judge-names,assertions,used-by-tests,' +
         'in-source-tests,allowed-files,self-running*}',
-      'the guard before every handler': 'server/guard',
+      'the guard before every handler': 'server/access/guard',
       'decisions of people':
-        '{server/{gate-decisions,decision-signal},engine/**/{shown-gate,signal-admission,run-admission}}',
+        '{server/decisions/{gate-decisions,decision-signal},engine/**/{shown-gate,signal-admission,run-admission}}',
     },
   },
   engine: {
@@ -52,8 +52,11 @@ export function drawMutants(tree, group, seed, count = GROUPS[group].count) {
 function sourcesOf(tree, group) {
   const files = new Map();
   for (const name of Object.keys(GROUPS).toReversed()) {
-    const sources = Object.values(GROUPS[name].sources).map((pattern) => `${SRC}/${pattern}.ts`);
-    for (const file of globSync(sources, { cwd: tree })) files.set(file, name);
+    for (const [subject, pattern] of Object.entries(GROUPS[name].sources)) {
+      const found = globSync(`${SRC}/${pattern}.ts`, { cwd: tree });
+      if (found.length === 0) throw new Error(`No source is '${pattern}' (${subject}): correct GROUPS in places.mjs.`);
+      for (const file of found) files.set(file, name);
+    }
   }
   return [...files].flatMap(([file, name]) =>
     name === group && !/\.(test|fixture|contract)\.ts$/.test(file) ? file : [],

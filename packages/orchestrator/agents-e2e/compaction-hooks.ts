@@ -5,7 +5,7 @@ import { mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { NO_TEXTS } from '../src/workflows/research/report-texts.ts';
+import { NO_TEXTS } from '../src/workflows/research/report/report-texts.ts';
 import { renderState } from '../src/workflows/research/state-file.ts';
 import type { HookUnderTest } from './agents.ts';
 import { folderOf } from './install.ts';

@@ -10,7 +10,7 @@ import { FINAL_STATUSES, type Progress, type RunView, shownAt, type WorkflowEven
 import { type Client, createClient } from '@autonomous/shared/client';
 import { pino } from 'pino';
 import { explainError } from '../src/cli/exit.ts';
-import { describeEvent } from '../src/cli/timeline.ts';
+import { describeEvent } from '../src/cli/follow/timeline.ts';
 import { type RunningOrchestrator, startOrchestrator } from '../src/compose.ts';
 import { readServerConfig, SERVER_VARIABLES } from '../src/config.ts';
 import { type Seen, Spectator } from './spectator.ts';

@@ -473,7 +473,7 @@ export const plantedStoreBugs: readonly {
     seenBy: 'olderFolder',
     source: [
       {
-        file: 'repository/record-branch.ts',
+        file: 'repository/git/record-branch.ts',
         find: '    changes.filter((edit) => !kept.has(pathOf(edit))),',
         replace: '    changes,',
       },

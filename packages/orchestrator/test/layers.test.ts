@@ -1,12 +1,28 @@
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { findViolations, readPackages } from './layers.ts';
+import { findCrowdedFolders, findViolations, readPackages, readSourcePaths } from './layers.ts';
 
 describe('the layers of the workspace', () => {
   it('hold in every file', () => {
     const files = readPackages(path.join(import.meta.dirname, '..', '..'));
     expect(files.length).toBeGreaterThan(20);
     expect(findViolations(files)).toEqual([]);
+  });
+});
+
+describe('folders of sources', () => {
+  it('have at most 40 entries', () => {
+    const sources = readSourcePaths(path.join(import.meta.dirname, '..', '..', '..'));
+    expect(sources.length).toBeGreaterThan(1000);
+    expect(findCrowdedFolders(sources)).toEqual([]);
+  });
+
+  it('count files and folders, and none that lies deeper', () => {
+    const files = (count: number) => Array.from({ length: count }, (_, index) => `a/b/${index}.ts`);
+    expect(findCrowdedFolders([...files(39), 'a/b/c/d.ts', 'a/b/c/e.ts'])).toEqual([]);
+    expect(findCrowdedFolders([...files(40), 'a/b/c/d.ts'])).toEqual([
+      'a/b has 41 entries, and at most 40 are wanted; give a subject of its own a folder.',
+    ]);
   });
 });
 

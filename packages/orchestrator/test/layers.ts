@@ -1,5 +1,5 @@
 /**
- * The layers of this workspace, and a reader of imports that reports where they are broken.
+ * The layers of this workspace, a reader of imports that reports where they are broken, and a reader of folders that are crowded.
  * Every file of `orchestrator/src` lies in one row and imports only rows below it, its own folder, and of its own row what
  * `apart` allows. The folder of a workflow is imported by its own files and by the list of workflows. Packages import only the packages that `PACKAGES` names. No files of a package's `src` import each other
  * in a circle. Imports of types count, because a type cannot be read without its file.
@@ -78,11 +78,11 @@ const SHARED_BY_WORKFLOWS = new Set(['parts']);
 /** The list of the workflows, commands that read a workflow's own files, and the reader of roadmaps that the server is given. */
 const MAY_IMPORT_WORKFLOWS = new Set([
   'workflows/index.ts',
-  'cli/commands/backlog.ts',
-  'cli/commands/plan.ts',
-  'cli/commands/roadmap-work.ts',
+  'cli/commands/launch/backlog.ts',
+  'cli/commands/launch/plan.ts',
+  'cli/commands/launch/roadmap-work.ts',
   'cli/commands/roadmap.ts',
-  'cli/doctor-project.ts',
+  'cli/doctor/doctor-project.ts',
   'cli/hooks/roadmap-phases.ts',
   'cli/hooks/stop-decision.ts',
   'cli/roadmap-files.ts',
@@ -119,6 +119,9 @@ const IMPURE_CALLS =
 /** Both work in a worker thread that has to be started, timed and replaced. */
 const MAY_BE_IMPURE = /^(documents\/plans\/mermaid|foreign-text\/foreign-text)/;
 
+/** Files and folders in one folder of sources. */
+const MAX_ENTRIES = 40;
+
 /** All TypeScript files of all packages. */
 export function readPackages(packagesFolder: string): readonly SourceFile[] {
   return globSync('*/{src,test,demo,bench}/**/*.{ts,tsx}', {
@@ -128,6 +131,31 @@ export function readPackages(packagesFolder: string): readonly SourceFile[] {
     path: file.replaceAll(path.sep, '/'),
     source: readFileSync(path.join(packagesFolder, file), 'utf8'),
   }));
+}
+
+/** Paths of all sources of the workspace, from its root with forward slashes. */
+export function readSourcePaths(root: string): readonly string[] {
+  return globSync('{packages,e2e,release,tools,examples}/**/*.{ts,tsx,mjs,cjs,js}', {
+    cwd: root,
+    exclude: ['**/node_modules/**', '**/dist/**'],
+  }).map((file) => file.replaceAll(path.sep, '/'));
+}
+
+/** Folders with more files and folders than are found at a glance, one a line. Golden histories are no sources. */
+export function findCrowdedFolders(sources: readonly string[]): readonly string[] {
+  const entries = new Map<string, Set<string>>();
+  for (const source of sources) {
+    for (let place = source; place.includes('/'); place = path.posix.dirname(place)) {
+      const folder = path.posix.dirname(place);
+      entries.set(folder, (entries.get(folder) ?? new Set()).add(place));
+    }
+  }
+  return [...entries]
+    .filter(([, inside]) => inside.size > MAX_ENTRIES)
+    .map(
+      ([folder, inside]) =>
+        `${folder} has ${inside.size} entries, and at most ${MAX_ENTRIES} are wanted; give a subject of its own a folder.`,
+    );
 }
 
 /** Every broken rule in words, one a line; empty when the layers hold. */

@@ -15,12 +15,12 @@ interface Exception {
 /** All uses of a workflow's names outside its folder. A new entry needs a reason that is not convenience. */
 const EXCEPTIONS: readonly Exception[] = [
   {
-    path: 'orchestrator/src/cli/commands/plan.ts',
+    path: 'orchestrator/src/cli/commands/launch/plan.ts',
     names: ['plan', 'phased-plan', 'phase_blocked'],
     reason: 'the command of the workflow phased-plan',
   },
   {
-    path: 'orchestrator/src/cli/commands/backlog.ts',
+    path: 'orchestrator/src/cli/commands/launch/backlog.ts',
     names: ['backlog', 'backlog_stopped'],
     reason: 'the command of the workflow backlog',
   },
@@ -30,27 +30,27 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: "the section of a project's configuration that names its backlog, and a column of its table",
   },
   {
-    path: 'orchestrator/src/cli/doctor-project.ts',
+    path: 'orchestrator/src/cli/doctor/doctor-project.ts',
     names: ['backlog'],
     reason: 'looks at the section of the configuration that names the backlog',
   },
   {
-    path: 'orchestrator/src/cli/commands/roadmap-work.ts',
+    path: 'orchestrator/src/cli/commands/launch/roadmap-work.ts',
     names: ['roadmap-item'],
     reason: 'the command of the workflow roadmap-item',
   },
   {
-    path: 'orchestrator/src/cli/commands/research.ts',
+    path: 'orchestrator/src/cli/commands/launch/research.ts',
     names: ['research'],
     reason: 'the command of the workflow research',
   },
   {
-    path: 'orchestrator/src/cli/document-config.ts',
+    path: 'orchestrator/src/cli/launch/document-config.ts',
     names: ['implementation'],
     reason: 'the trust mode of workflows whose result is documents',
   },
   {
-    path: 'orchestrator/src/cli/commands/research-and-plan.ts',
+    path: 'orchestrator/src/cli/commands/launch/research-and-plan.ts',
     names: ['research-and-plan'],
     reason: 'the command of the workflow research-and-plan',
   },
@@ -70,7 +70,7 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'the workflow research, which has the name of a stage of full-auto',
   },
   {
-    path: 'orchestrator/src/cli/commands/full-auto.ts',
+    path: 'orchestrator/src/cli/commands/launch/full-auto.ts',
     names: ['full-auto', 'plan', 'FEATURES_ENDED'],
     reason: 'the command of the workflow full-auto',
   },
@@ -105,7 +105,7 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'environment variables of an earlier form name one role each and keep their meaning',
   },
   {
-    path: 'orchestrator/src/cli/commands/run.ts',
+    path: 'orchestrator/src/cli/commands/launch/run.ts',
     names: ['planning', 'implementation', 'fixes'],
     reason: 'options of an earlier form; --trust takes the modes of any workflow',
   },
@@ -135,7 +135,7 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'folder name by which test files of a project are recognised',
   },
   {
-    path: 'orchestrator/src/repository/by-products.ts',
+    path: 'orchestrator/src/repository/checkout/by-products.ts',
     names: ['build'],
     reason: 'folder name of the output of tools',
   },
@@ -189,7 +189,7 @@ const PLANTED = new Set([
   'orchestrator/src/engine/engine.ts',
   'orchestrator/src/server/metrics.ts',
   'orchestrator/src/workflows/parts/gate.ts',
-  'orchestrator/src/cli/dialog.ts',
+  'orchestrator/src/cli/gates/dialog.ts',
   'shared/src/run.ts',
   'ui/src/labels.ts',
   'vscode-extension/src/notices.ts',

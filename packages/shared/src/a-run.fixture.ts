@@ -1,7 +1,7 @@
 /** A run for the tests of every client, complete where a test says nothing. */
 import type { WorkflowSummary } from './api/orchestrator.ts';
 import type { Gate, RunView } from './run.ts';
-import { COMMON_GATES } from './workflow-info.ts';
+import { COMMON_GATES } from './workflows/workflow-info.ts';
 
 export function aRun(parts: Partial<RunView> = {}): RunView {
   return {

@@ -3,8 +3,8 @@
  * one is shown by its name and its fields.
  */
 import type { JsonObject, JsonValue } from './json.ts';
-import { sanitizeText } from './sanitize-text.ts';
-import { type EventInfo, titleOfName, type WorkflowInfo } from './workflow-info.ts';
+import { sanitizeText } from './text/sanitize-text.ts';
+import { type EventInfo, titleOfName, type WorkflowInfo } from './workflows/workflow-info.ts';
 
 /** The part of an event that its line is made of. */
 interface Told {

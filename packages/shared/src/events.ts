@@ -2,11 +2,11 @@
  * Event types of the log. Stored events are kept for ever: new fields are optional, and meanings never change.
  * `input` events come from outside and drive the machine; `emitted` events are computed from them and checked on replay.
  */
-import type { Concern } from './concerns.ts';
+import type { Concern } from './gates/concerns.ts';
 import type { RunConfig, RunConfigRequest } from './config.ts';
 import type { AtWork } from './at-work.ts';
 import type { JsonObject, JsonValue } from './json.ts';
-import type { ReviewNote } from './review-notes.ts';
+import type { ReviewNote } from './review/review-notes.ts';
 import type {
   AllowedFiles,
   Artifact,

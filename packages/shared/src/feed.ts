@@ -1,6 +1,6 @@
 /** The WebSocket feed: one stream of all events, resumable by position, with progress beside it. */
 import type { WorkflowEvent } from './events.ts';
-import type { ForeseenConflict } from './foreseen-conflicts.ts';
+import type { ForeseenConflict } from './review/foreseen-conflicts.ts';
 import type { JsonObject } from './json.ts';
 
 export const FEED_PROTOCOL = 1;

@@ -1,9 +1,9 @@
 /** Fold of events into the run view. The server and the clients use the same function and get the same view. */
 import { BUDGET_NAMES, TREE_BUDGET_NAMES } from './budgets.ts';
-import { acceptedAt, concernsHashOf } from './concerns.ts';
+import { acceptedAt, concernsHashOf } from './gates/concerns.ts';
 import type { EventPayloads, GateOpening, RunStart, WorkflowEvent, WorkflowEventType } from './events.ts';
 import type { JsonObject } from './json.ts';
-import { holdsNote } from './review-notes.ts';
+import { holdsNote } from './review/review-notes.ts';
 import {
   type Artifact,
   type Clarification,

@@ -2,7 +2,7 @@
  * Projection of a run: sections that its workflow makes from the run's events, and that clients draw without knowing the workflow.
  * `GET /api/runs/:id/projection` sends it; it is no part of the feed.
  */
-import type { EventTone } from './workflow-info.ts';
+import type { EventTone } from './workflows/workflow-info.ts';
 
 /** Rows of a table and items of a list or timeline that a section has at most; `total` counts all. */
 export const MOST_PROJECTED = 2_000;

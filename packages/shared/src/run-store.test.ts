@@ -5,7 +5,7 @@ import type { Page, RunFilter } from './api/orchestrator.ts';
 import type { RunConfig } from './config.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
-import type { ForeseenConflict } from './foreseen-conflicts.ts';
+import type { ForeseenConflict } from './review/foreseen-conflicts.ts';
 import type { JsonObject } from './json.ts';
 import type { RunView } from './run.ts';
 import {

@@ -8,7 +8,7 @@ import type { Page, RunFilter } from './api/orchestrator.ts';
 import type { FeedStatus } from './api/feed-options.ts';
 import type { WorkflowEvent } from './events.ts';
 import type { Progress } from './feed.ts';
-import type { ForeseenConflict, ForeseenConflictsChange } from './foreseen-conflicts.ts';
+import type { ForeseenConflict, ForeseenConflictsChange } from './review/foreseen-conflicts.ts';
 import { foldRun } from './fold.ts';
 import { type Pulses, withoutPulse, withPulse } from './pulse.ts';
 import { FINAL_STATUSES, type Gate, type RunStatus, type RunView } from './run.ts';

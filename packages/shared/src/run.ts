@@ -1,10 +1,10 @@
 /**
  * Run view: status, stage, gate, artifacts and evidence of a run. Clients and server fold the same view from events.
  */
-import type { AcceptedConcern, Concern } from './concerns.ts';
+import type { AcceptedConcern, Concern } from './gates/concerns.ts';
 import type { RunConfig } from './config.ts';
 import type { JsonObject, JsonValue } from './json.ts';
-import type { ReviewNote } from './review-notes.ts';
+import type { ReviewNote } from './review/review-notes.ts';
 import type { BudgetName, Budgets } from './budgets.ts';
 
 export const RUN_STATUSES = [

@@ -13,7 +13,7 @@ import { Link } from './components/link.tsx';
 import { LoadFailure } from './components/load-failure.tsx';
 import { useLoaded } from './components/loading.tsx';
 import type { OtherScreen } from './screens/lazy-screens.tsx';
-import { RunList } from './screens/run-list.tsx';
+import { RunList } from './screens/run/run-list.tsx';
 
 /** Code of the other screens is a second file, because most openings are of the list. */
 const loadOthers = () => import('./screens/lazy-screens.tsx');

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { aServer, type AServer } from './a-server.fixture.ts';
+import { aServer, type AServer } from './local-server/a-server.fixture.ts';
 import {
   type Connection,
   type ConnectionKind,

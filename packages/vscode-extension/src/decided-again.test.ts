@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Gate } from '@autonomous/shared';
 import { type Client, createClient, createDecisionKeys, explainRefusal } from '@autonomous/shared/client';
 import { afterEach, expect, it, vi } from 'vitest';
-import { aServer, type AServer } from './a-server.fixture.ts';
+import { aServer, type AServer } from './local-server/a-server.fixture.ts';
 
 const INVOICES = path.resolve(import.meta.dirname, '..', '..', '..', 'examples', 'own-workflow', 'workflow.ts');
 const APPROVE = { decision: 'approve' } as const;

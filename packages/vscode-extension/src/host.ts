@@ -5,7 +5,7 @@ import type { HostActions } from '@autonomous/ui';
 import type * as vscode from 'vscode';
 import type { Connection } from './connection.ts';
 import type { LaunchMemory } from './launch-memory.ts';
-import type { LocalServer } from './local-server.ts';
+import type { LocalServer } from './local-server/local-server.ts';
 import type { ModelReadiness } from './model-readiness.ts';
 import type { PendingDecisions } from './pending-decisions.ts';
 import type { ProjectNames } from './project-names.ts';

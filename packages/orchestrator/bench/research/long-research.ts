@@ -1,7 +1,7 @@
 /** A long research run for the bench: a web of one page for each agent and round, and a script in which every finding has its full size. */
 import { type Answer, anArticle, respond } from '../../src/web-pages/local-web.fixture.ts';
 import type { Script, ScriptCall } from '../../src/models/script.ts';
-import { LONGEST_TEXTS, MOST_OPEN_QUESTIONS } from '../../src/workflows/research/report-texts.ts';
+import { LONGEST_TEXTS, MOST_OPEN_QUESTIONS } from '../../src/workflows/research/report/report-texts.ts';
 
 export interface LongResearch {
   readonly rounds: number;

@@ -1,7 +1,7 @@
 /** Wraps the activities of a workflow whose runs have work folders. */
 import { FINAL_STATUSES } from '@autonomous/shared';
 import type { Activity, ActivityRegistry } from '../core/activity.ts';
-import { withinGitBounds } from '../repository/git-bounds.ts';
+import { withinGitBounds } from '../repository/git/git-bounds.ts';
 import type { ActivityTools } from './tools.ts';
 import { removeRunFolder } from './work-folders.ts';
 

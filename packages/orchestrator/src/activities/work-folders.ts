@@ -7,7 +7,7 @@ import { NeedsHuman } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { ProjectCommand } from './types.ts';
 import type { ActivityTools } from './tools.ts';
-import { indexOf, submodulesFileOf } from '../repository/known-stats.ts';
+import { indexOf, submodulesFileOf } from '../repository/checkout/known-stats.ts';
 import { removeTree } from './install/dependency-cache.ts';
 import { type InstallRequest, withInstalled } from './install/install-step.ts';
 import { withSizes } from './install/step-progress.ts';

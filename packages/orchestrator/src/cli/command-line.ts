@@ -1,6 +1,6 @@
 /** Registers commands, so that each lies in a file of its own and `program.ts` only lists them. */
 import { type Command, InvalidArgumentError } from 'commander';
-import type { ShownOptions } from './decided-gate.ts';
+import type { ShownOptions } from './gates/decided-gate.ts';
 import type { CliIo } from './io.ts';
 
 /** The program as its commands see it. */

@@ -1,7 +1,7 @@
 /** Environment of a command: its streams, variables and working directory. */
 import type { Readable, Writable } from 'node:stream';
 import { plainJson } from '@autonomous/shared/presentation';
-import { formatTimeline, printable, type TimelineEntry } from './timeline.ts';
+import { formatTimeline, printable, type TimelineEntry } from './follow/timeline.ts';
 
 export interface CliIo {
   readonly stdin: Readable & { readonly isTTY?: boolean };

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { readRoadmap, type Roadmap, ROADMAP_PATH } from '../workflows/roadmap-item/roadmap-file.ts';
 import { UsageError } from './exit.ts';
-import { readTextFile } from './input-files.ts';
+import { readTextFile } from './launch/input-files.ts';
 import { type CliIo, note } from './io.ts';
 import { askGit, topOf } from './local-git.ts';
 

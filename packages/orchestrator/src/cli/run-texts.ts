@@ -31,7 +31,7 @@ import {
 import { type Client, workflowOf } from '@autonomous/shared/client';
 import { CommandFailure } from './exit.ts';
 import { workflowOfRun } from './run-workflow.ts';
-import { modelName } from './timeline.ts';
+import { modelName } from './follow/timeline.ts';
 
 /** Documents for which `show` has an option of its own; it shows any other one with `--document`. */
 export const DOCUMENT_OPTIONS = ['plan', 'report'] as const;

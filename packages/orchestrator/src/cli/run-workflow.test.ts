@@ -2,10 +2,10 @@ import type { Artifact } from '@autonomous/shared';
 import type { Client } from '@autonomous/shared/client';
 import { aWaitingRun, aWorkflow } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
-import { approvalOption } from './decide.ts';
+import { approvalOption } from './gates/decide.ts';
 import { documentOf, gateLine, optionsToShow, runPage, showForGate, statusOf } from './run-texts.ts';
 import { workflowOfRun, workflowToLaunch } from './run-workflow.ts';
-import { describeEvent } from './timeline.ts';
+import { describeEvent } from './follow/timeline.ts';
 
 /** A workflow of which nothing is named as in a shipped one. */
 const ESSAY = aWorkflow({

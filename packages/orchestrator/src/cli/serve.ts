@@ -5,12 +5,12 @@ import { InvalidRequest, Unavailable } from '@autonomous/shared';
 import { type Logger, pino } from 'pino';
 import { EXIT, UsageError } from './exit.ts';
 import { type CliIo, say } from './io.ts';
-import { modelStatus } from './model-status.ts';
+import { modelStatus } from './doctor/model-status.ts';
 import { type RunningOrchestrator, startOrchestrator } from '../compose.ts';
 import { createLearningScrubber, type Scrubber } from '../secrets/secrets.ts';
 import { readServerConfig, type ServerConfig } from '../config.ts';
 import { watchEventLoop } from '../engine/crashes/event-loop-watch.ts';
-import { printable } from './timeline.ts';
+import { printable } from './follow/timeline.ts';
 
 export interface ServeOptions {
   readonly port?: string;

@@ -5,7 +5,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { Forge, RepositoryName } from '../forges/forge.ts';
 import { hostOfApi } from '../forges/github/github-address.ts';
 import { type GitHubCredentials, tokenInFile } from '../forges/github/github-credentials.ts';
-import type { MirrorOptions } from '../repository/git-mirrors.ts';
+import type { MirrorOptions } from '../repository/git/git-mirrors.ts';
 
 export interface ForgeAccess {
   /** `null` where the server has no credentials for one. */

@@ -329,6 +329,23 @@ describe('the queue', () => {
     await test.until('r2', (view) => view.status === 'running');
   });
 
+  it('keeps the turn of a run whose start could not be stored, and tries it again', async () => {
+    await test.launch('r1');
+    await test.launch('r2');
+    await test.launch('r3');
+    const append = test.store.append.bind(test.store);
+    test.store.append = (commit) =>
+      commit.runId === 'r2' ? Promise.reject(new StorageFull('The disk is full.')) : append(commit);
+    (await test.call('draft')).complete('the plan');
+    await expect.poll(() => test.errors.length).toBe(1);
+    test.store.append = append;
+    expect((await test.engine.view('r2')).queuePosition).toBe(1);
+    expect((await test.engine.view('r3')).queuePosition).toBe(2);
+    test.clock.advance(2_000);
+    await test.until('r2', (view) => view.status === 'running');
+    expect((await test.engine.view('r3')).status).toBe('queued');
+  });
+
   it('keeps its order over a restart, and a queued run can be cancelled', async () => {
     await test.launch('r1');
     await test.launch('r2');

@@ -46,7 +46,7 @@ import { type NewInput, requestOf } from './run-commit.ts';
 import { planMigration } from './run-migration.ts';
 import { RunSlots } from './admission/run-slots.ts';
 import { type BeforeWait, RunSteps } from './run-steps.ts';
-import { parseRunInput, parseSignal, refusalOf } from './admission/signal-admission.ts';
+import { parseRunInput, signalJudge } from './admission/signal-admission.ts';
 import { resumesByItself } from './self-resume.ts';
 import { type EngineMessage, StepFeed } from './step-feed.ts';
 import { stopping } from './stopping.ts';
@@ -459,14 +459,14 @@ export class Engine {
   ): Promise<RunView> {
     await this.#slotsKnown;
     if (type === 'RETRY_REQUESTED') await this.#quarantine.refuseDamaged(await this.view(runId));
+    const judge = signalJudge(type, payload, shown);
     await this.#steps.prepareWait(runId, (run) => {
-      const checked = parseSignal(run, type, payload);
-      return refusalOf(run, type, checked, shown) ? null : { type, payload: this.#options.scrub(checked) };
+      const { payload: checked, refusal } = judge(run);
+      return refusal ? null : { type, payload: this.#options.scrub(checked) };
     });
     for (;;) {
       const view = await this.#live.withRun(runId, async (run) => {
-        const checked = parseSignal(run, type, payload);
-        const refusal = refusalOf(run, type, checked, shown);
+        const { payload: checked, refusal } = judge(run);
         if (!refusal) {
           const held = type === 'RETRY_REQUESTED' ? heldMs(run, this.#options.clock.now()) : {};
           const input = {

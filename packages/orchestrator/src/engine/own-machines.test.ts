@@ -203,6 +203,16 @@ describe('a workflow of one’s own', () => {
     expect((await engine.signal('r', 'APPROVAL_GRANTED', { by }, open)).status).toBe('completed');
   });
 
+  it('takes no decision of something else than its gate shows, also one that vouches for nothing', async () => {
+    const gate = { kind: 'order', decisions: ['approve'], summary: () => 'Pay?', facts: () => ({ artifactHash: 'a' }) };
+    const on = { APPROVAL_GRANTED: 'done', GO: 'done' };
+    await start(aWorkflow({ a: { meta: { ...waiting, gate }, on } }));
+    const gateId = (await engine.run('own', { id: 'r' })).gate?.id ?? '';
+    for (const shown of [{ artifactHash: 'b' }, { artifactHash: 'a', codeTree: 'c' }, { concernsHash: 'd' }])
+      await expect(engine.signal('r', 'GO', { by }, { gateId, ...shown })).rejects.toThrow(Stale);
+    expect((await engine.signal('r', 'GO', { by, codeTree: 'c' }, { gateId })).status).toBe('completed');
+  });
+
   it('is not approved by who does not name the hash that it shows, whatever its machine would take', async () => {
     const gate = {
       kind: 'order',

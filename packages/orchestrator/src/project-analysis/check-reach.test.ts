@@ -232,6 +232,26 @@ describe('what a check command reaches', () => {
     });
   });
 
+  it('reads at most 300 files, also of those that others name', async () => {
+    const names = Array.from({ length: 200 }, (_, index) => `p${index}`);
+    const base = Object.fromEntries(
+      names.flatMap((name) => {
+        const tests = ['a', 'b'].map((test) => `${name}/${test}.test.js`);
+        return [
+          [`${name}/package.json`, manifest(`node --test ${tests.join(' ')}`)],
+          ...tests.map((test) => [test, '']),
+        ];
+      }),
+    );
+    const asked: string[] = [];
+    const read = async (paths: readonly string[]) => {
+      asked.push(...paths);
+      return new Map(paths.map((path) => [path, base[path] ?? '']));
+    };
+    await reachOfCheck({ command: 'npm test', basePaths: Object.keys(base), changed: [], read });
+    expect(asked.length).toBe(300);
+  });
+
   it('gives patterns of the command and of its scripts', async () => {
     const base = { 'package.json': manifest('mocha "checks/**/*.js" --require x.js') };
     const read = async () => new Map(Object.entries(base));

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { openFixture } from './git-fixture.fixture.ts';
 import { describeRepository } from './repository.contract.ts';
-import { type SmartHttpServer, startSmartHttp } from './smart-http.fixture.ts';
+import { type SmartHttpServer, startSmartHttp } from './git/smart-http.fixture.ts';
 
 describeRepository('a path', (root) => openFixture(root));
 

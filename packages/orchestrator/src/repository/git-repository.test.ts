@@ -33,7 +33,7 @@ import {
 import { createGitRepository } from './git-repository.ts';
 import type { Repository } from './repository.ts';
 import { EMPTY_TREE } from './repository-paths.ts';
-import { type SmartHttpServer, startSmartHttp } from './smart-http.fixture.ts';
+import { type SmartHttpServer, startSmartHttp } from './git/smart-http.fixture.ts';
 
 const BRANCH = 'autonomous/r1-login';
 

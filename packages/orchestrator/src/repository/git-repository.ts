@@ -6,14 +6,21 @@
 import { rm } from 'node:fs/promises';
 import { allowedPaths } from '../path-rules/allowed-files.ts';
 import { ownedPaths } from '../documents/owned-files.ts';
-import { checkoutTree, type LfsFile, linksLeftOut } from './folder-checkout.ts';
-import { importFolderTree } from './folder-import.ts';
-import { type Author, checkCommit, commitOnBranch, commitsAfter, commitsBetween } from './git-commits.ts';
-import { pathsOfFiles, readFileBytes, readTextFile, readTextFiles, restoreFrom, writeTextFiles } from './git-files.ts';
-import { inspectClone, inspectRemote } from './git-inspection.ts';
-import { gatherObjects } from './gathered-objects.ts';
-import { GitMirrors, type MirrorOptions } from './git-mirrors.ts';
-import { changesOfTrees, newHistory, readBlobs, symlinksOf, treeChanges } from './git-outgoing.ts';
+import { checkoutTree, type LfsFile, linksLeftOut } from './checkout/folder-checkout.ts';
+import { importFolderTree } from './checkout/folder-import.ts';
+import { type Author, checkCommit, commitOnBranch, commitsAfter, commitsBetween } from './git/git-commits.ts';
+import {
+  pathsOfFiles,
+  readFileBytes,
+  readTextFile,
+  readTextFiles,
+  restoreFrom,
+  writeTextFiles,
+} from './git/git-files.ts';
+import { inspectClone, inspectRemote } from './git/git-inspection.ts';
+import { gatherObjects } from './git/gathered-objects.ts';
+import { GitMirrors, type MirrorOptions } from './git/git-mirrors.ts';
+import { changesOfTrees, newHistory, readBlobs, symlinksOf, treeChanges } from './git/git-outgoing.ts';
 import {
   assertCommit,
   createBranch,
@@ -23,21 +30,21 @@ import {
   missingCommits,
   readRef,
   trackingRef,
-} from './git-refs.ts';
-import { fetchCopy, fetchInTurn, fetchRecord, pushBranch, recordRefs, yearRefs } from './git-sync.ts';
-import type { GitPlace } from './git.ts';
-import { findConflicts, mergeCommits, scratchOf } from './git-trees.ts';
-import { KnownDiffs } from './known-diffs.ts';
-import { KnownTrees } from './known-trees.ts';
-import { LfsObjects } from './lfs-objects.ts';
-import { lfsPointersOf } from './lfs-pointers.ts';
-import { packMirror } from './mirror-packing.ts';
-import { recordFiles } from './record-branch.ts';
-import { listRecordedFiles, listRunFiles } from './record-listing.ts';
-import { listRecordHeads, moveRecord } from './record-years.ts';
+} from './git/git-refs.ts';
+import { fetchCopy, fetchInTurn, fetchRecord, pushBranch, recordRefs, yearRefs } from './git/git-sync.ts';
+import type { GitPlace } from './git/git.ts';
+import { findConflicts, mergeCommits, scratchOf } from './git/git-trees.ts';
+import { KnownDiffs } from './git/known-diffs.ts';
+import { KnownTrees } from './git/known-trees.ts';
+import { LfsObjects } from './checkout/lfs-objects.ts';
+import { lfsPointersOf } from './checkout/lfs-pointers.ts';
+import { packMirror } from './git/mirror-packing.ts';
+import { recordFiles } from './git/record-branch.ts';
+import { listRecordedFiles, listRunFiles } from './git/record-listing.ts';
+import { listRecordHeads, moveRecord } from './git/record-years.ts';
 import type { LeftOut, RemoteProject, Repository } from './repository.ts';
-import { listRunBranches, removeRunBranch } from './run-branches.ts';
-import { type Submodule, Submodules } from './submodules.ts';
+import { listRunBranches, removeRunBranch } from './git/run-branches.ts';
+import { type Submodule, Submodules } from './checkout/submodules.ts';
 import { assertBranchName, assertFilePath, assertObjectId } from './repository-paths.ts';
 
 export interface GitRepositoryOptions extends MirrorOptions {

@@ -114,7 +114,7 @@ describe('the table of paths that can run code by themselves', () => {
   it('counts what symbolic links of the table lead to, through other links and folders', () => {
     const links = [
       ['AGENTS.md', 'docs/guide.md'],
-      ['docs', 'pages/en'],
+      ['docs', './pages//en'],
       ['.claude', 'tools/claude'],
       ['sub/package.json', '../templates/manifest.txt'],
       ['loop', 'loop'],

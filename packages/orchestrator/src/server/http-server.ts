@@ -19,7 +19,7 @@ import type { Context } from 'hono';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { EventStore } from '../event-store/event-store.ts';
-import { DASHBOARD_PAGES, dashboardPolicy, isPagePath, openDashboard } from './dashboard.ts';
+import { DASHBOARD_PAGES, dashboardPolicy, isPagePath, openDashboard } from './pages/dashboard.ts';
 import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES, readFeedPage } from './feed.ts';
 import {
   createGuard,
@@ -31,14 +31,14 @@ import {
   tooManyWrong,
   unauthorized,
   type Verdict,
-} from './guard.ts';
+} from './access/guard.ts';
 import { idempotency, requestKeyOf } from './idempotency.ts';
-import { CONTENT_SECURITY_POLICY, landingPage, spentLinkPage } from './landing-page.ts';
-import { createSessionCookie, nameSessionCookie, type SessionCookie } from './session-cookie.ts';
-import type { SessionStore } from './sessions.ts';
-import { Credentials, LOCAL_CALLER, type Visitor } from './token.ts';
+import { CONTENT_SECURITY_POLICY, landingPage, spentLinkPage } from './pages/landing-page.ts';
+import { createSessionCookie, nameSessionCookie, type SessionCookie } from './access/session-cookie.ts';
+import type { SessionStore } from './access/sessions.ts';
+import { Credentials, LOCAL_CALLER, type Visitor } from './access/token.ts';
 import { createWebhookHandler, type WebhookSettings } from './webhooks.ts';
-import { WrongCredentials } from './wrong-credentials.ts';
+import { WrongCredentials } from './access/wrong-credentials.ts';
 
 export interface ServerOptions {
   readonly orchestrator: Orchestrator;

@@ -21,20 +21,20 @@ import type { Repository } from '../repository/repository.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import { type CompileDocument, CompiledDocuments } from './compiled-documents.ts';
-import { GateDecisions } from './gate-decisions.ts';
-import { pauseRun } from './holds.ts';
-import { sendMessage } from './messages.ts';
+import { GateDecisions } from './decisions/gate-decisions.ts';
+import { pauseRun } from './decisions/holds.ts';
+import { sendMessage } from './decisions/messages.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 import { Projects } from './projects.ts';
 import { readinessOf } from './readiness.ts';
-import { createReviewComments } from './review-comments.ts';
+import { createReviewComments } from './decisions/review-comments.ts';
 import { RoadmapBoards, type RoadmapReader } from './roadmap-boards.ts';
-import { RunLauncher } from './run-launcher.ts';
+import { RunLauncher } from './launch/run-launcher.ts';
 import { RunPullRequests } from './run-pull-requests.ts';
 import { type Projection, readProjection } from './run-projection.ts';
 import { RunResults } from './run-results.ts';
 import { TimeTravel } from './time-travel.ts';
-import type { Uploads } from './uploads.ts';
+import type { Uploads } from './decisions/uploads.ts';
 import { type DescribedWorkflow, detailsOf, summaryOf } from './workflow-descriptions.ts';
 
 export interface SetupPort extends Pick<

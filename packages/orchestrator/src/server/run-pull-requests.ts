@@ -16,7 +16,7 @@ import {
 import type { Engine } from '../engine/engine.ts';
 import { type Discussion, type Forge, ForgeRefusal, type ForgeRepository, type Remark } from '../forges/forge.ts';
 import type { Projects } from './projects.ts';
-import { LOCAL_CALLER } from './token.ts';
+import { LOCAL_CALLER } from './access/token.ts';
 
 export interface RunPullRequestsOptions {
   readonly engine: Pick<Engine, 'view'>;

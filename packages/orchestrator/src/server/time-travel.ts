@@ -34,10 +34,10 @@ import { runIdOf } from '../core/run-id.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import { readProjectConfig } from '../run-config/project-config.ts';
 import { requestedConfigOf, mergeRunConfigRequests } from '../run-config/run-config.ts';
-import type { GateDecisions } from './gate-decisions.ts';
+import type { GateDecisions } from './decisions/gate-decisions.ts';
 import type { Projects } from './projects.ts';
 import { newRunId } from './run-ids.ts';
-import type { RunLauncher } from './run-launcher.ts';
+import type { RunLauncher } from './launch/run-launcher.ts';
 
 export interface TimeTravelOptions {
   readonly engine: Pick<Engine, 'fork' | 'inspect' | 'tree' | 'view'>;

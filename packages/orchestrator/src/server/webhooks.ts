@@ -11,7 +11,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { RepositoryName } from '../forges/forge.ts';
-import { tooManyWrong, wrongSignature } from './guard.ts';
+import { tooManyWrong, wrongSignature } from './access/guard.ts';
 
 export interface WebhookSettings {
   /** Secret with which the forge signs; at least 16 characters. */

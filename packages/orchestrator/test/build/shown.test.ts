@@ -4,7 +4,7 @@ import { concernsHashOf, hashWordOf, type RunConfigRequest, shownAt } from '@aut
 import { ApiError } from '@autonomous/shared/client';
 import { expect, it } from 'vitest';
 import { runCli } from '../../src/cli/program.ts';
-import { personAtTerminal } from '../../src/cli/dialog.ts';
+import { personAtTerminal } from '../../src/cli/gates/dialog.ts';
 import { aPlan, aScript, aServer, type Fixture } from '../fixtures/orchestrator.fixture.ts';
 
 const ASKED: RunConfigRequest = { trustMode: { planning: 'manual', implementation: 'auto' }, git: { autoMerge: true } };

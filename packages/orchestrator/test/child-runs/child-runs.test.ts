@@ -7,7 +7,7 @@ import { activity, defineWorkflow, type StateMeta } from '../../src/core/definit
 import { createRegistry } from '../../src/core/registry.ts';
 import type { EngineOptions } from '../../src/engine/engine.ts';
 import { foldAll, newEvent } from '../../src/engine/run-commit.ts';
-import { pauseRun, releaseBelow } from '../../src/server/holds.ts';
+import { pauseRun, releaseBelow } from '../../src/server/decisions/holds.ts';
 import { Family, leaf, parentOf } from './child-runs.fixture.ts';
 
 let family: Family;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { type RunView, shownAt } from '@autonomous/shared';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../../src/config.ts';
-import { doctor } from '../../src/cli/doctor.ts';
+import { doctor } from '../../src/cli/doctor/doctor.ts';
 import { linkStep, sha256 } from '../../src/event-store/hash-chain.ts';
 import { verifyDatabase } from '../../src/event-store/sqlite/integrity/verify-database.ts';
 import { aServer, git, type Fixture, type StartedServer, startServer } from '../fixtures/orchestrator.fixture.ts';

@@ -15,7 +15,7 @@ import type { Repository } from '../../src/repository/repository.ts';
 import type { SandboxProvider } from '../../src/sandboxes/sandbox.ts';
 import { type RunningServer, startServer } from '../../src/server/http-server.ts';
 import { createOrchestrator, type ServiceOptions } from '../../src/server/orchestrator-service.ts';
-import type { Uploads } from '../../src/server/uploads.ts';
+import type { Uploads } from '../../src/server/decisions/uploads.ts';
 import { type Activity, type ActivityContext, lookupIn } from '../../src/core/activity.ts';
 import type { WorkflowDefinition } from '../../src/core/definition.ts';
 import { createRegistry } from '../../src/core/registry.ts';

@@ -3,7 +3,7 @@ import { hc } from 'hono/client';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { FeedPage, FeedPageRequest } from '../feed.ts';
-import type { ForeseenConflict, ForeseenConflictFilter } from '../foreseen-conflicts.ts';
+import type { ForeseenConflict, ForeseenConflictFilter } from '../review/foreseen-conflicts.ts';
 import type { JsonObject } from '../json.ts';
 import type { RunProjection } from '../projection.ts';
 import type { Artifact, Clarification, Gate, ReviewComment, RunFamily, RunView } from '../run.ts';

@@ -1,7 +1,7 @@
 /** Options and callbacks of a follower of the feed, for WebSocket and polling alike. */
 import type { WorkflowEvent } from '../events.ts';
 import type { Progress } from '../feed.ts';
-import type { ForeseenConflictsChange } from '../foreseen-conflicts.ts';
+import type { ForeseenConflictsChange } from '../review/foreseen-conflicts.ts';
 
 /** How the connection is. */
 export type FeedStatus =

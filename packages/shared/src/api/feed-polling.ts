@@ -3,7 +3,7 @@
  * so that whichever of the two brings an event first delivers it, and the other drops it.
  */
 import type { FeedPage, FeedPageRequest } from '../feed.ts';
-import type { ForeseenConflict } from '../foreseen-conflicts.ts';
+import type { ForeseenConflict } from '../review/foreseen-conflicts.ts';
 import { type Backoff, sleep, waitBefore } from './backoff.ts';
 import { type Cursor, type FeedOptions, positionOf } from './feed-options.ts';
 

@@ -1,13 +1,13 @@
 /** The API as an interface. Each route is one line on top of it; the server implements it. */
 import type { RunConfigRequest } from '../config.ts';
 import type { WorkflowEvent } from '../events.ts';
-import type { ForeseenConflict, ForeseenConflictFilter } from '../foreseen-conflicts.ts';
+import type { ForeseenConflict, ForeseenConflictFilter } from '../review/foreseen-conflicts.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { RunProjection } from '../projection.ts';
 import type { Artifact, Clarification, Decision, Gate, ReviewComment, RunStatus, RunFamily, RunView } from '../run.ts';
-import type { ShownFields } from '../shown-gate.ts';
+import type { ShownFields } from '../gates/shown-gate.ts';
 import type { BudgetChange } from '../budgets.ts';
-import type { WorkflowInfo } from '../workflow-info.ts';
+import type { WorkflowInfo } from '../workflows/workflow-info.ts';
 import type { Metrics, MetricsQuery } from './metrics.ts';
 import type { ResolvedThread, RunPullRequest, ThreadReply } from './pull-request.ts';
 import type { ProjectRoadmap } from './roadmap.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Concern } from '../concerns.ts';
+import type { Concern } from '../gates/concerns.ts';
 import type { RunConfig } from '../config.ts';
 import type {
   Artifact,

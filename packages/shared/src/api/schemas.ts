@@ -3,13 +3,13 @@
  * for OpenAPI and never validated at run time; their keys are checked against the types here.
  */
 import { z } from '@hono/zod-openapi';
-import { type AcceptedConcern, CONCERN_KINDS, type Concern, type ConcernItem } from '../concerns.ts';
+import { type AcceptedConcern, CONCERN_KINDS, type Concern, type ConcernItem } from '../gates/concerns.ts';
 import { budgetChangeShape, runConfigRequestSchema, runConfigSchema, trustLevelSchema } from '../config.ts';
 import type { ProblemDetails } from '../errors.ts';
 import type { WorkflowEvent } from '../events.ts';
 import type { FeedPage } from '../feed.ts';
-import type { ForeseenConflict } from '../foreseen-conflicts.ts';
-import { showHiddenInLine } from '../hidden-characters.ts';
+import type { ForeseenConflict } from '../review/foreseen-conflicts.ts';
+import { showHiddenInLine } from '../text/hidden-characters.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { ProjectedEntry, ProjectedItem, ProjectedPart, ProjectedText, RunProjection } from '../projection.ts';
 import type {
@@ -51,7 +51,7 @@ import {
   type StageInfo,
   type TrustModeInfo,
   type WorkflowInfo,
-} from '../workflow-info.ts';
+} from '../workflows/workflow-info.ts';
 import {
   ROADMAP_HEALTHS,
   ROADMAP_HORIZONS,

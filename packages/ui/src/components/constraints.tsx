@@ -1,8 +1,8 @@
 /** Constraints of a plan, on the nodes of its diagrams and as a list. A key moves from one to the other. */
 import { type Constraint, constraintsByNode } from '@autonomous/shared/diagram';
 import { createContext, type ReactNode, useContext, useMemo, useRef } from 'react';
-import type { MarksOf } from './diagram-marks.ts';
-import { type Mark, SIGNS } from './diagram-marks.ts';
+import type { MarksOf } from './diagram/diagram-marks.ts';
+import { type Mark, SIGNS } from './diagram/diagram-marks.ts';
 
 export interface ListedConstraint extends Constraint {
   readonly state: string;

@@ -4,7 +4,7 @@ import { splitDirections } from '@autonomous/shared/presentation';
 import markdownIt from 'markdown-it';
 import { type MouseEvent, useMemo } from 'react';
 import { useConstraintMarks } from './constraints.tsx';
-import { Diagram } from './diagram.tsx';
+import { Diagram } from './diagram/diagram.tsx';
 
 /** HTML in a document is shown as it is written. */
 const markdown = markdownIt({ html: false, linkify: false, typographer: false });

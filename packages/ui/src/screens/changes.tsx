@@ -3,9 +3,9 @@ import type { RunView } from '@autonomous/shared';
 import { type DiffReview, reviewDiff } from '@autonomous/shared/presentation';
 import { useHost } from '../hosts/host.ts';
 import { Loading, useLoaded } from '../components/loading.tsx';
-import { Patch } from '../components/patch-table.tsx';
-import { useReview } from '../components/review.ts';
-import { Faults, FileWarnings } from '../components/review-warnings.tsx';
+import { Patch } from '../components/review/patch-table.tsx';
+import { useReview } from '../components/review/review.ts';
+import { Faults, FileWarnings } from '../components/review/review-warnings.tsx';
 import { isOver } from '../components/status.tsx';
 import { NothingYet } from './child-runs.tsx';
 

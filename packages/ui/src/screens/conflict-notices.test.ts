@@ -3,7 +3,7 @@ import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
 import { createElement } from 'react';
 import { describe, expect, it } from 'vitest';
 import { shownIn } from '../hosts/shown.fixture.ts';
-import { RunPage } from './run-page.tsx';
+import { RunPage } from './run/run-page.tsx';
 
 const run = aRun();
 const other = aRun({ id: 'other', originalRequest: 'Rename the cart' });

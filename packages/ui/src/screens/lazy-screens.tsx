@@ -1,19 +1,19 @@
 /** The screens beside the list of runs, with what only they need. */
 import '../components/more-elements.ts';
 import { DEFAULT_METRICS_DAYS, type Screen } from '../bridge.ts';
-import { DrawerProvider } from '../components/diagram.tsx';
+import { DrawerProvider } from '../components/diagram/diagram.tsx';
 // oxlint-disable-next-line import/default -- build.mjs makes it: the program of that file, as one text
-import drawingProgram from '../components/drawing-frame.ts?program';
-import { createDrawer } from '../components/drawing.ts';
-import { createPdfOpener } from '../components/pdf-drawer.ts';
+import drawingProgram from '../components/diagram/drawing-frame.ts?program';
+import { createDrawer } from '../components/diagram/drawing.ts';
+import { createPdfOpener } from '../components/pdf/pdf-drawer.ts';
 // oxlint-disable-next-line import/default -- build.mjs makes it, as the one above
-import pdfProgram from '../components/pdf-frame.ts?program';
-import { PdfOpenerProvider } from '../components/pdf.tsx';
-import { Exploration } from './exploration.tsx';
-import { Launch } from './launch.tsx';
+import pdfProgram from '../components/pdf/pdf-frame.ts?program';
+import { PdfOpenerProvider } from '../components/pdf/pdf.tsx';
+import { Exploration } from './compare/exploration.tsx';
+import { Launch } from './launch/launch.tsx';
 import { Metrics } from './metrics.tsx';
-import { Roadmap } from './roadmap.tsx';
-import { RunPage } from './run-page.tsx';
+import { Roadmap } from './roadmap/roadmap.tsx';
+import { RunPage } from './run/run-page.tsx';
 import { Setup } from './setup.tsx';
 import { SignIn } from './sign-in.tsx';
 

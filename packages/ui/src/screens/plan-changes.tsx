@@ -1,10 +1,10 @@
 /** Changes from one version of a plan to the next: on its diagrams, as a list, and in its source side by side. */
 import { type ReactNode, useCallback, useMemo, useState } from 'react';
-import { type ChangeKind, type DiagramChange, diagramChanges } from '../components/diagram-changes.ts';
-import { DrawnDiagram, type Drawing, useDrawing } from '../components/diagram.tsx';
-import { type Mark, type MarksOf, SIGNS } from '../components/diagram-marks.ts';
+import { type ChangeKind, type DiagramChange, diagramChanges } from '../components/diagram/diagram-changes.ts';
+import { DrawnDiagram, type Drawing, useDrawing } from '../components/diagram/diagram.tsx';
+import { type Mark, type MarksOf, SIGNS } from '../components/diagram/diagram-marks.ts';
 import { blocksOf } from '../components/document.tsx';
-import { lineDiff } from '../components/line-diff.ts';
+import { lineDiff } from '../components/review/line-diff.ts';
 
 export interface PlanText {
   readonly version: number;

@@ -1,7 +1,7 @@
 import { constraintsOf } from '@autonomous/shared/diagram';
 import { describe, expect, it } from 'vitest';
 import { agoText, durationText } from '@autonomous/shared/presentation';
-import { constraintsIn } from './run-document.tsx';
+import { constraintsIn } from './run/run-document.tsx';
 import { codeIn } from './sign-in.tsx';
 import { stateName } from './statechart.tsx';
 import { mergedLines } from './transcript.tsx';

@@ -10,7 +10,7 @@ import { Loading, useLoaded } from '../components/loading.tsx';
 import { useHost } from '../hosts/host.ts';
 import { messageOf } from '../hosts/messages.ts';
 import { faultAt, faultsOf } from '../launch-faults.ts';
-import { FormField } from './form-field.tsx';
+import { FormField } from './launch/form-field.tsx';
 
 export function Setup() {
   const { setup: client } = useHost();

@@ -4,7 +4,7 @@ import { withoutTerminal } from '@autonomous/shared/presentation';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { statusLabel } from '../labels.ts';
 import { ChildRuns, useChildrenByKey } from './child-runs.tsx';
-import { Diagram } from '../components/diagram.tsx';
+import { Diagram } from '../components/diagram/diagram.tsx';
 import { Link } from '../components/link.tsx';
 import { Loading, useLoaded } from '../components/loading.tsx';
 import { Ago } from '../components/times.tsx';

@@ -8,7 +8,7 @@ import { messageOf } from '../hosts/messages.ts';
 import { valueOf } from '../components/elements.ts';
 import { Link } from '../components/link.tsx';
 import { ownDecisions } from '../components/own-decisions.ts';
-import type { RunChanges } from './run-changes.ts';
+import type { RunChanges } from './run/run-changes.ts';
 
 export interface Choice {
   /** Where the files come from. */

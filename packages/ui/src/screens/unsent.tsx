@@ -1,10 +1,10 @@
 /** Texts of a person that no decision has sent: comments beside lines, and drafts at gates that are closed. */
 import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
 import { countedComments, leftComments, sanitizeText } from '@autonomous/shared/presentation';
-import { LineComment } from '../components/line-comments.tsx';
+import { LineComment } from '../components/review/line-comments.tsx';
 import { Link } from '../components/link.tsx';
 import { drafts, leftDrafts, useDrafts } from '../components/drafts.ts';
-import { useReview } from '../components/review.ts';
+import { useReview } from '../components/review/review.ts';
 
 /** At the open gate: all comments that its next words send. */
 export function GateComments({ run, approves }: { readonly run: RunView; readonly approves: boolean }) {

@@ -3,8 +3,8 @@ import * as vscode from 'vscode';
 import { connectionLine } from '../connection-words.ts';
 import { clientOf, type Host } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
-import { isLoopback, readLocalToken, serverAddress } from '../local-server-place.ts';
-import { configuredUrl, setAddress, tokenKey } from '../server-place.ts';
+import { isLoopback, readLocalToken, serverAddress } from '../local-server/local-server-place.ts';
+import { configuredUrl, setAddress, tokenKey } from '../local-server/server-place.ts';
 import type { CommandTable } from './register.ts';
 import { startServer } from './start-server.ts';
 

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { type Host, type Panels, runsOf } from '../host.ts';
 import { SETTINGS } from '../identifiers.ts';
 import { isAlive } from '../server-package/install-lock.ts';
-import { configuredUrl } from '../server-place.ts';
+import { configuredUrl } from '../local-server/server-place.ts';
 import { demoCommand } from './start-server.ts';
 
 const APPEARS_WITHIN_MS = 30_000;

@@ -18,11 +18,11 @@ import {
 } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { connectionLine } from '../connection-words.ts';
-import { remoteUrl } from '../git-checkout.ts';
+import { remoteUrl } from '../git/git-checkout.ts';
 import { clientOf, type Host, type Panels } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
 import { plainMessage } from '../plain-message.ts';
-import { committedFile, isOf, reachedAt, type Reached, type RepositoryFile } from '../repository-file.ts';
+import { committedFile, isOf, reachedAt, type Reached, type RepositoryFile } from '../review/repository-file.ts';
 import type { CommandTable } from './register.ts';
 
 const MAX_APPROACHES = 20;

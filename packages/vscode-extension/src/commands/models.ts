@@ -4,7 +4,7 @@ import { type Client, explainRefusal } from '@autonomous/shared/client';
 import * as vscode from 'vscode';
 import { clientOf, type Host, type Panels } from '../host.ts';
 import { COMMANDS } from '../identifiers.ts';
-import { isLoopback } from '../local-server-place.ts';
+import { isLoopback } from '../local-server/local-server-place.ts';
 import { cleanKey, recognizeProvider, withoutKey } from '../model-keys.ts';
 import { plainMessage } from '../plain-message.ts';
 import { tryDemo } from './demo.ts';

@@ -2,7 +2,7 @@
 import { acceptsConcerns, type Decision, type Gate, type RunView, type ShownGate } from '@autonomous/shared';
 import { gateLine, statusLabel, waitingFirst } from '@autonomous/ui';
 import * as vscode from 'vscode';
-import { documentOf, resultInFront } from '../diff-documents.ts';
+import { documentOf, resultInFront } from '../review/diff-documents.ts';
 import { type Host, type Panels, runsOf, workflowOf } from '../host.ts';
 import { plainMessage } from '../plain-message.ts';
 import { iconOf, titleOf } from '../run-tree-view.ts';

@@ -5,8 +5,8 @@ import { createClient } from '@autonomous/shared/client';
 import * as vscode from 'vscode';
 import type { Host } from '../host.ts';
 import { COMMANDS, SETTINGS } from '../identifiers.ts';
-import { checkoutCommand, type ServerCommand } from '../local-server.ts';
-import { findCheckout, localServerUrl, readLocalToken } from '../local-server-place.ts';
+import { checkoutCommand, type ServerCommand } from '../local-server/local-server.ts';
+import { findCheckout, localServerUrl, readLocalToken } from '../local-server/local-server-place.ts';
 import { handKeys } from '../model-keys.ts';
 import { plainMessage } from '../plain-message.ts';
 import {
@@ -20,7 +20,7 @@ import {
 import { chooseRuntime } from '../server-package/node-runtime.ts';
 import { megabytes, registryAddress } from '../server-package/package-registry.ts';
 import { type PinnedPackage, readPinnedPackage } from '../server-package/pinned-package.ts';
-import { configuredUrl, setAddress } from '../server-place.ts';
+import { configuredUrl, setAddress } from '../local-server/server-place.ts';
 
 /** A server that can be started; `installed` where it is the package. */
 interface Startable {

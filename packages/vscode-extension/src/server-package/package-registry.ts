@@ -1,7 +1,7 @@
 /** Finds and downloads the packed file of the pinned package in an npm registry. */
 import { createHash } from 'node:crypto';
 import { open } from 'node:fs/promises';
-import { isLoopback } from '../local-server-place.ts';
+import { isLoopback } from '../local-server/local-server-place.ts';
 import type { PinnedPackage } from './pinned-package.ts';
 
 export const PUBLIC_REGISTRY = 'https://registry.npmjs.org';

@@ -24,7 +24,7 @@ import {
 } from '../../project-analysis/installation/python-setup.ts';
 import { scrubbedEnd } from '../../secrets/secrets.ts';
 import { explainSetupFailure } from '../../project-analysis/installation/setup-failure.ts';
-import { indexOf, submodulesFileOf } from '../../repository/known-stats.ts';
+import { indexOf, submodulesFileOf } from '../../repository/checkout/known-stats.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import type { ActivityContext } from '../../core/activity.ts';
 import type { ProjectCommand } from '../types.ts';

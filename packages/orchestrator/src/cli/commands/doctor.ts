@@ -8,7 +8,7 @@ export function addDoctor(line: CommandLine): void {
     .option('--branch <name>', "branch of the project that is examined; else its remote's default")
     .action(
       line.ending(async (project: string | undefined, options: object) =>
-        (await import('../doctor.ts')).doctor({ ...options, project }, line.io),
+        (await import('../doctor/doctor.ts')).doctor({ ...options, project }, line.io),
       ),
     );
 }

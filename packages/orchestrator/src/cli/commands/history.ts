@@ -6,7 +6,7 @@ import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';
 import { type CliIo, say, sayJson } from '../io.ts';
 import { workflowOfRun } from '../run-workflow.ts';
-import { describeEvent } from '../timeline.ts';
+import { describeEvent } from '../follow/timeline.ts';
 
 export function addHistory(line: CommandLine): void {
   line

@@ -14,7 +14,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { NO_TEXTS } from '../../workflows/research/report-texts.ts';
+import { NO_TEXTS } from '../../workflows/research/report/report-texts.ts';
 import { renderState } from '../../workflows/research/state-file.ts';
 import { command, makePlace, type Place } from './hook.fixture.ts';
 

@@ -5,10 +5,10 @@ import { ROADMAP_PATH } from '../../workflows/roadmap-item/roadmap-file.ts';
 import { nextItemLines, statusLines } from '../../workflows/roadmap-item/roadmap-texts.ts';
 import type { CommandLine } from '../command-line.ts';
 import { CommandFailure, EXIT } from '../exit.ts';
-import { readTextFile } from '../input-files.ts';
+import { readTextFile } from '../launch/input-files.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
 import { noteIfBehind, roadmapFileOf, roadmapIn } from '../roadmap-files.ts';
-import { addRoadmapWork } from './roadmap-work.ts';
+import { addRoadmapWork } from './launch/roadmap-work.ts';
 
 interface NextOptions {
   readonly item?: string;

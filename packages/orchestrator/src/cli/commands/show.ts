@@ -5,7 +5,7 @@ import { ApiError, type Client, workflowOf } from '@autonomous/shared/client';
 import { collect, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
-import { waysOn } from '../gate-lines.ts';
+import { waysOn } from '../gates/gate-lines.ts';
 import { type CliIo, say, sayJson } from '../io.ts';
 import { changesOf, DOCUMENT_OPTIONS, documentOf, runLine, runPage } from '../run-texts.ts';
 

@@ -2,7 +2,7 @@
 import type { CommandLine, ServerOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';
-import { readJson } from '../input-files.ts';
+import { readJson } from '../launch/input-files.ts';
 import { say } from '../io.ts';
 import { statusOf } from '../run-texts.ts';
 

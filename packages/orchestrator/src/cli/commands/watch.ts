@@ -4,10 +4,10 @@ import type { Client } from '@autonomous/shared/client';
 import type { CommandLine, JsonOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { exitCodeOf, UsageError } from '../exit.ts';
-import { followFamily } from '../follow-family.ts';
-import { endOf } from '../follow-started.ts';
-import { followRun } from '../follow.ts';
-import { waysOn } from '../gate-lines.ts';
+import { followFamily } from '../follow/follow-family.ts';
+import { endOf } from '../follow/follow-started.ts';
+import { followRun } from '../follow/follow.ts';
+import { waysOn } from '../gates/gate-lines.ts';
 import { type CliIo, hasPerson, note, say } from '../io.ts';
 import { workflowOfRun } from '../run-workflow.ts';
 

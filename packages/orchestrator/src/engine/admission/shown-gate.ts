@@ -31,8 +31,9 @@ export function otherGate(view: RunView, gateId: string | undefined): Conflict |
 }
 
 /**
- * Why a decision that vouches for what the open gate shows is not taken; `null` where it names all of it, or vouches for nothing.
- * @param payload of the signal; it may name the hashes itself
+ * Why a decision is not taken that names other hashes than the open gate shows, or that vouches for what the gate shows without
+ * naming all of it; `null` where it is taken.
+ * @param payload of the signal; one that vouches may name the hashes itself
  * @param shown what the sender saw; its hashes count where the payload has none
  */
 export function unseen(
@@ -42,20 +43,19 @@ export function unseen(
   shown: ShownFields | undefined,
 ): InvalidRequest | Stale | null {
   const { gate } = view;
-  if (gate === null || !isVouching(type, payload)) return null;
+  if (gate === null) return null;
+  const isVouched = isVouching(type, payload);
   const given = {
     gateId: gate.id,
-    artifactHash: hashIn(payload, 'artifactHash') ?? hashIn(payload, 'accepts') ?? shown?.artifactHash,
-    codeTree: hashIn(payload, 'codeTree') ?? shown?.codeTree,
+    artifactHash: (isVouched ? hashOf(payload, 'artifactHash', 'accepts') : undefined) ?? shown?.artifactHash,
+    codeTree: (isVouched ? hashOf(payload, 'codeTree') : undefined) ?? shown?.codeTree,
     concernsHash: shown?.concernsHash,
   };
   const hashes = hashesOf(gate);
-  // A gate without that hash has nothing that could have moved.
-  const moved = movedOf(gate, given).filter((name) => hashes[name] !== undefined);
-  if (moved.length > 0) {
-    return changed(gate, moved);
-  }
-  const missing = missingOf(gate, given);
+  // A payload's hash that the gate does not have is of something else.
+  const moved = movedOf(gate, given).filter((name) => hashes[name] !== undefined || shown?.[name] !== undefined);
+  if (moved.length > 0) return changed(gate, moved);
+  const missing = isVouched ? missingOf(gate, given) : [];
   return missing.length === 0 ? null : incomplete(view.id, gate.id, missing);
 }
 
@@ -93,7 +93,6 @@ function isVouching(type: string, payload: JsonObject): boolean {
   }
 }
 
-function hashIn(payload: JsonObject, name: 'artifactHash' | 'codeTree' | 'accepts'): string | undefined {
-  const value = payload[name];
-  return typeof value === 'string' ? value : undefined;
+function hashOf(payload: JsonObject, ...names: readonly string[]): string | undefined {
+  return names.map((name) => payload[name]).find((value) => typeof value === 'string');
 }

@@ -44,6 +44,27 @@ export function parseRunInput(definition: WorkflowDefinition, start: RunStart): 
   return { input: parsed.data as JsonObject }; // Found to be JSON just before.
 }
 
+export interface JudgedSignal {
+  /** The payload as the workflow's schema gives it. */
+  readonly payload: JsonObject;
+  /** Why the run cannot take it now; `null` when it can. */
+  readonly refusal: Error | null;
+}
+
+/**
+ * Looks at a signal once for each state of its run: a run that has not stepped since has the same answer.
+ * @throws {InvalidRequest} as {@link parseSignal} does
+ */
+export function signalJudge(type: string, payload: JsonObject, shown: ShownGate | undefined) {
+  let last: (JudgedSignal & Pick<LiveRun, 'state'>) | null = null;
+  return (run: LiveRun): JudgedSignal => {
+    if (last?.state === run.state) return last;
+    const parsed = parseSignal(run, type, payload);
+    last = { state: run.state, payload: parsed, refusal: refusalOf(run, type, parsed, shown) };
+    return last;
+  };
+}
+
 /** Why a run cannot take a signal now; `null` when it can. */
 export function refusalOf(
   { state, view }: Pick<LiveRun, 'state' | 'view'>,

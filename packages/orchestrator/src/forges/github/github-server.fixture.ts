@@ -8,7 +8,7 @@ import { renameSync, mkdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { dirname } from 'node:path';
-import { answerByGit, GIT_PATH, isPush, passwordOf } from '../../repository/smart-http.fixture.ts';
+import { answerByGit, GIT_PATH, isPush, passwordOf } from '../../repository/git/smart-http.fixture.ts';
 import { answerGraphql } from './github-server-graphql.fixture.ts';
 import { type Answer, refusal } from './github-server-answers.fixture.ts';
 import { ROUTES } from './github-server-rest.fixture.ts';

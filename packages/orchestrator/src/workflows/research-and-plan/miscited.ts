@@ -1,5 +1,5 @@
 /** Proposals that name findings for something that those do not say. */
-import { miscitedIn } from '../research/prose.ts';
+import { miscitedIn } from '../research/report/prose.ts';
 import type { Finding } from '../research/types.ts';
 import { sectionsOf, textsOf } from './plan.ts';
 import type { Draft, Fault } from './types.ts';

@@ -15,11 +15,11 @@ import { renderMarkdownReport } from '../../documents/latex/render-markdown-repo
 import { renderReport } from '../../documents/latex/render-report.ts';
 import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import { judge, repair, research, synthesise } from './agents.ts';
-import { normalisedAddress } from './addresses.ts';
+import { normalisedAddress } from './claim-checks/addresses.ts';
 import { checkedRound } from './checked-round.ts';
 import { topicFiles, topicSlug } from '../parts/topic-files.ts';
 import { findingsOf, refusalsOf, sourcesOf } from './kept-findings.ts';
-import { reportOf } from './report-of-run.ts';
+import { reportOf } from './report/report-of-run.ts';
 import { roles } from './roles/index.ts';
 import { renderState } from './state-file.ts';
 import type {

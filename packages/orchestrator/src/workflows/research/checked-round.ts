@@ -1,6 +1,6 @@
 /** Checks the findings of a round without a model: their passages, and whether they are new. Pure. */
 import { localId } from '../parts/new-findings.ts';
-import { normalisedAddress } from './addresses.ts';
+import { normalisedAddress } from './claim-checks/addresses.ts';
 import {
   checkCitations,
   type Finding as CitedFinding,
@@ -8,9 +8,9 @@ import {
   isLeftOut,
   leftOutOf,
   sayClaim,
-} from './citations.ts';
-import { areContradictory } from './contradictions.ts';
-import { noveltiesOf, prepared } from './novelty.ts';
+} from './claim-checks/citations.ts';
+import { areContradictory } from './claim-checks/contradictions.ts';
+import { noveltiesOf, prepared } from './claim-checks/novelty.ts';
 import type { AgentReport, CheckedRound, Confidence, Doubt, Finding, LeftOut, SoundFinding, Source } from './types.ts';
 import { CONFIDENCES } from './types.ts';
 

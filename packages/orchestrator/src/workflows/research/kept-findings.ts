@@ -1,6 +1,6 @@
 /** Findings and sources of a run, from its events. Pure. */
 import type { WorkflowEvent } from '@autonomous/shared';
-import type { Refusal } from './citations.ts';
+import type { Refusal } from './claim-checks/citations.ts';
 import type { ResearchFact } from './events.ts';
 import type { FetchedSource, Finding, LeftOut } from './types.ts';
 

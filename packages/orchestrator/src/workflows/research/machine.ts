@@ -11,7 +11,7 @@ import { pausedState } from '../parts/pausing.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { awaitingResult, compiling, findingConcerns, publishing, repairing } from './finishing.ts';
-import { directionsOf, NO_TEXTS } from './report-texts.ts';
+import { directionsOf, NO_TEXTS } from './report/report-texts.ts';
 import {
   agentInput,
   blockingFailures,

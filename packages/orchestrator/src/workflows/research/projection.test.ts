@@ -4,7 +4,7 @@ import { aRun } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
 import type { ResearchFact } from './events.ts';
 import { projectionOf } from './projection.ts';
-import { NO_TEXTS } from './report-texts.ts';
+import { NO_TEXTS } from './report/report-texts.ts';
 import { researchInputSchema, type ResearchContext } from './types.ts';
 
 const AT = (second: number): string => new Date(Date.UTC(2030, 0, 1) + second * 1_000).toISOString();

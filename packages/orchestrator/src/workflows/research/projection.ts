@@ -18,7 +18,7 @@ import type { ResearchFact } from './events.ts';
 import { counted } from './setup.ts';
 import { factsIn, type StoredFact } from '../parts/run-facts.ts';
 import { agentTitle, leadsTo, LONGEST_TEXT, shortened } from '../parts/projected-text.ts';
-import { sourceRows } from './source-rows.ts';
+import { sourceRows } from './report/source-rows.ts';
 import type { ResearchContext, RoundSummary } from './types.ts';
 
 type Fact<Type extends ResearchFact['type']> = StoredFact<ResearchFact, Type>;

@@ -17,7 +17,7 @@ import { sourceFact } from '../parts/source-facts.ts';
 import { clockActions } from '../parts/stage-clock.ts';
 import { judgedRound } from './checked-round.ts';
 import type { ResearchFact } from './events.ts';
-import { updated } from './report-texts.ts';
+import { updated } from './report/report-texts.ts';
 import { researchTransition } from '../parts/transition.ts';
 import type {
   AgentReport,

@@ -1,7 +1,7 @@
 /** The state file of a topic: front matter and sections that tools read, and a request that cannot imitate them. */
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { NO_TEXTS } from './report-texts.ts';
+import { NO_TEXTS } from './report/report-texts.ts';
 import { renderState } from './state-file.ts';
 
 const STATE = {

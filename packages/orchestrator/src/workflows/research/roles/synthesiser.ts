@@ -10,7 +10,7 @@ import {
 } from '../../../roles/prompt-parts.ts';
 import { callLine, type Role } from '../../../roles/role.ts';
 import { DIRECTION_KINDS, type ReportUpdate } from '../types.ts';
-import { LONGEST_TEXTS, MOST_OPEN_QUESTIONS } from '../report-texts.ts';
+import { LONGEST_TEXTS, MOST_OPEN_QUESTIONS } from '../report/report-texts.ts';
 
 const finding = z.string().regex(/^F[1-9][0-9]{0,4}$/);
 const theme = z.string().regex(/^T[1-9][0-9]{0,4}$/);

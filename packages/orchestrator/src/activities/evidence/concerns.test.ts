@@ -1,0 +1,191 @@
+/** Concerns of results, computed from commits of a real repository. */
+import { acceptedAt, type Evidence, type RunView } from '@autonomous/shared';
+import { aRun } from '@autonomous/shared/a-run.fixture';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  commitFiles,
+  type Fixture,
+  mainHead,
+  openFixture,
+  temporaryFolder,
+} from '../../repository/git-fixture.fixture.ts';
+import type { ActivityTools } from '../tools.ts';
+import { assertAccepted, concernsOf, type Result } from './concerns.ts';
+
+const FILES = {
+  'README.md': '# Shop\n',
+  'notes/plan.md': '# Plan\n',
+  'src/cart.js': 'export const total = 1;\n',
+  'src/old.js': "import { test } from 'node:test';\n",
+};
+const WORKFLOW = '.github/workflows/a.yml';
+
+let temporary: ReturnType<typeof temporaryFolder>;
+let fixture: Fixture;
+let baseCommit: string;
+beforeAll(async () => {
+  temporary = temporaryFolder();
+  fixture = await openFixture(temporary.path, { files: FILES });
+  baseCommit = await mainHead(fixture);
+});
+afterAll(() => temporary.remove());
+
+it.each([
+  ['nothing at all', {}],
+  [
+    'the record of the run, its plan and the memory',
+    { '.autonomous/runs/r-1/log.md': 'a', '.autonomous/specs/1.md': 'a', '.autonomous/memory.md': 'a' },
+  ],
+])('a result that changes %s raises that nothing was changed', async (_, files) => {
+  expect(await concernsAfter(files)).toMatchObject([{ kind: 'no_change', title: 'Nothing was changed' }]);
+});
+
+it.each([
+  ['an ordinary file', { 'src/cart.js': 'export const total = 2;\n' }],
+  ["another run's record", { '.autonomous/runs/r-2/log.md': 'a' }],
+])('a result that changes %s raises nothing', async (_, files) => {
+  expect(await concernsAfter(files)).toEqual([]);
+});
+
+describe('files that can run code by themselves', () => {
+  it('are listed in the order of the changes, with all of them in the digest', async () => {
+    const one = await concernsAfter({ [WORKFLOW]: 'on: push\n' });
+    expect(one).toMatchObject([
+      { kind: 'runs_code', title: 'A changed file can run code by itself', items: [{ path: WORKFLOW }] },
+    ]);
+    const two = await concernsAfter({ [WORKFLOW]: 'on: push\n', 'AGENTS.md': 'Be kind.\n' });
+    expect(two).toMatchObject([
+      { title: '2 changed files can run code by themselves', items: [{ path: WORKFLOW }, { path: 'AGENTS.md' }] },
+    ]);
+    expect(two[0]?.hash).not.toBe(one[0]?.hash);
+  });
+
+  it('beyond 200 are counted, and change the digest as well', async () => {
+    const many = (last: string) => {
+      const names = Array.from({ length: 202 }, (_, index) => `.github/workflows/${1000 + index}.yml`);
+      return concernsAfter(
+        Object.fromEntries(names.map((name) => [name, name.endsWith('1201.yml') ? last : 'a: 1\n'])),
+      );
+    };
+    const [concern] = await many('a: 1\n');
+    expect(concern?.items).toHaveLength(201);
+    expect(concern?.items[0]).toMatchObject({ path: '.github/workflows/1000.yml' });
+    expect(concern?.items.at(-1)).toEqual({ reason: '… and 2 more: see the changes' });
+    expect((await many('a: 2\n'))[0]?.hash).not.toBe(concern?.hash);
+  });
+
+  it('are those that the server names, and the project at the base commit, too', async () => {
+    const wanted = { 'src/cart.js': 'export const total = 3;\n' };
+    expect(await concernsAfter(wanted, { tools: { reviewPaths: ['src/**'] } })).toMatchObject([{ kind: 'runs_code' }]);
+    const project = await openFixture(`${temporary.path}/configured`, {
+      files: { ...FILES, '.autonomous/config.json': '{ "reviewPaths": ["src/**"] }' },
+    });
+    const head = await commitFiles(project, 'autonomous/r-1', wanted);
+    const result = { ...(await resultOf(head)), project: project.project, baseCommit: await mainHead(project) };
+    expect(await concernsOf(toolsOf({ repository: project.repository }), result)).toMatchObject([
+      { kind: 'runs_code' },
+    ]);
+  });
+});
+
+it.each([
+  ['changed', '# Another plan\n'],
+  ['removed', null],
+])('the plan that agents follow raises a concern when it is %s', async (what, content) => {
+  const files = { 'notes/plan.md': content, 'README.md': '# Our shop\n' };
+  const raised = await concernsAfter(files, { result: { followed: 'notes/plan.md' } });
+  expect(raised).toMatchObject([{ title: `The plan itself was ${what}`, items: [{ path: 'notes/plan.md' }] }]);
+  expect(raised[0]?.items[0]?.reason).toMatch(new RegExp(`^${what} by the run`));
+  expect(await concernsAfter(files)).toEqual([]);
+});
+
+describe('code that newly names what judges tests', () => {
+  const JUDGED = { 'src/cart.js': "import assert from 'node:assert';\nassert.equal = () => {};\n" };
+  const TITLE = 'A changed file that is no test uses the test runner, or a way to change it';
+
+  it('raises a concern where the checks passed', async () => {
+    const raised = await concernsAfter(JUDGED, { evidence: {} });
+    expect(raised).toContainEqual(expect.objectContaining({ kind: 'tests_unknown', title: TITLE }));
+    const both = await concernsAfter({ ...JUDGED, 'src/b.js': "import 'vitest';\n" }, { evidence: {} });
+    expect(both.map(({ title }) => title)).toContain(
+      '2 changed files that are no tests use the test runner, or a way to change it',
+    );
+  });
+
+  it.each([
+    ['there is no evidence', undefined],
+    ['the checks failed', { passed: false }],
+    ['the checks ran without it', { mode: 'base_tests', restored: ['src/cart.js'] }],
+    ['the evidence is of another tree', { codeTree: 'a'.repeat(40) }],
+  ] as const)('raises none where %s', async (_, evidence) => {
+    const titles = (await concernsAfter(JUDGED, { evidence })).map(({ title }) => title);
+    expect(titles).not.toContain(TITLE);
+  });
+
+  it('raises none for a file that only moved', async () => {
+    const moved = { 'src/old.js': null, 'lib/old.js': FILES['src/old.js'] };
+    expect((await concernsAfter(moved, { evidence: {} })).map(({ title }) => title)).not.toContain(TITLE);
+  });
+});
+
+it('a result passes once people have accepted all of its concerns, and not with those of other content', async () => {
+  const head = await commitFiles(fixture, nextBranch(), { [WORKFLOW]: 'on: push\n' });
+  const result = await resultOf(head);
+  const raised = await concernsOf(toolsOf(), result);
+  await expect(assertAccepted(toolsOf(), result)).rejects.toThrow(
+    'The result needs a review before it is merged into main: A changed file can run code by itself.',
+  );
+  const decision = { by: 'me', at: '2030-01-01T00:00:00.000Z', notes: 'Read.' };
+  const accepting = (hash: string) => {
+    const acceptedConcerns = acceptedAt(
+      raised.map((concern) => ({ ...concern, hash, items: [] })),
+      decision,
+    );
+    return { ...result, view: { ...result.view, acceptedConcerns } };
+  };
+  await assertAccepted(toolsOf(), accepting(raised[0]?.hash ?? ''));
+  await expect(assertAccepted(toolsOf(), accepting('another'))).rejects.toMatchObject({ reason: 'review_needed' });
+});
+
+let branches = 0;
+function nextBranch(): string {
+  branches += 1;
+  return `autonomous/r-1-${branches}`;
+}
+
+interface Wanted {
+  readonly tools?: Partial<ActivityTools>;
+  readonly result?: Partial<Result>;
+  /** Evidence of the result's tree that differs from a passed check; absent: there is none. */
+  readonly evidence?: Partial<Evidence> | undefined;
+}
+
+/** Concerns of a result that changes these files of the base commit. */
+async function concernsAfter(files: Readonly<Record<string, string | null>>, { tools, result, evidence }: Wanted = {}) {
+  const head =
+    Object.keys(files).length === 0
+      ? baseCommit
+      : await commitFiles(fixture, nextBranch(), files, `r-1/${branches}/work`);
+  return concernsOf(toolsOf(tools), { ...(await resultOf(head, evidence)), ...result });
+}
+
+async function resultOf(head: string, evidence?: Partial<Evidence>): Promise<Result> {
+  const { project, repository } = fixture;
+  const passed = {
+    mode: 'as_is',
+    codeTree: evidence === undefined ? '' : await repository.codeTree(project, head),
+    commit: head,
+    passed: true,
+    commands: [],
+    sandbox: 'bubblewrap',
+    recordedAt: '2030-01-01T00:00:00.000Z',
+  } satisfies Evidence;
+  const view = aRun(evidence === undefined ? {} : { evidence: [{ ...passed, ...evidence }] });
+  return { project, baseCommit, head, view };
+}
+
+function toolsOf(parts: Partial<ActivityTools> = {}): ActivityTools {
+  const view = (id: string): Promise<RunView> => Promise.reject(new Error(`There is no run ${id}.`));
+  const scrub: ActivityTools['scrub'] = (value) => value;
+  return { repository: fixture.repository, reviewPaths: [], scrub, view, ...parts } as ActivityTools;
+}

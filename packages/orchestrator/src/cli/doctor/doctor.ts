@@ -1,0 +1,314 @@
+/** The command `doctor`: whether this machine has all that the server and its runs need, and how to get what is missing. */
+import { execFile } from 'node:child_process';
+import { constants } from 'node:fs';
+import { access, statfs } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join, resolve } from 'node:path';
+import { promisify, styleText } from 'node:util';
+import { InvalidRequest, type Page, type Project, type Setup, Unavailable } from '@autonomous/shared';
+import type { Check } from './doctor-check.ts';
+import { checkForge } from './doctor-forge.ts';
+import { examineRepository } from './doctor-project.ts';
+import { findServer, type ServerPlace, tokenFor } from '../connection.ts';
+import { EXIT, UsageError } from '../exit.ts';
+import { type CliIo, hasColor, sayJson } from '../io.ts';
+import { modelStatus } from './model-status.ts';
+import { readServerConfig, type ServerConfig } from '../../config.ts';
+import { startCommand } from '../../server/start-command.ts';
+import { describeLostProjects, lostProjects } from '../../data-folder.ts';
+import { openServerSetup } from '../../server-setup/server-setup.ts';
+import { inspectDatabase } from '../../event-store/sqlite/sqlite-database.ts';
+import { createSandboxProvider } from '../../sandboxes/provider-choice.ts';
+import { printable } from '../follow/timeline.ts';
+
+const OLDEST_NODE = [22, 18] as const;
+const OLDEST_GIT = [2, 38] as const;
+const MB = 1024 * 1024;
+/** Sandboxes end a command when less is free. */
+const LEAST_FREE_BYTES = 512 * MB;
+const PROBE_MS = 3_000;
+
+export interface DoctorOptions {
+  readonly json?: boolean;
+  /** Path or address of a repository, or name or id of a project of the running server. Absent: the machine alone. */
+  readonly project?: string | undefined;
+  readonly branch?: string;
+}
+
+/** @returns exit code 0 when everything needed is there */
+export async function doctor({ json = false, project, branch }: DoctorOptions, io: CliIo): Promise<number> {
+  const { config, server, checks: ofMachine } = await examine(io);
+  const checks =
+    project === undefined
+      ? ofMachine
+      : [...ofMachine, ...(await checkProject({ config, server, io }, project, branch))];
+  const ok = checks.every(({ status }) => status !== 'missing');
+  if (json) sayJson(io, { ok, checks });
+  else io.stdout.write(`${checks.map((check) => lineOf(check, hasColor(io.stdout, io.env))).join('\n')}\n`);
+  return ok ? EXIT.done : EXIT.notDone;
+}
+
+interface Examined {
+  readonly config: ServerConfig;
+  /** The server that would answer. */
+  readonly server: AskedServer;
+  readonly checks: readonly Check[];
+}
+
+interface AskedServer extends ServerPlace {
+  /** Empty: there is none. */
+  readonly token: string;
+}
+
+async function examine(io: CliIo): Promise<Examined> {
+  const { config, faults } = readConfig(io);
+  const server = await serverOf(config, io);
+  const [git, sandbox, dataFolder, disk, address] = await Promise.all([
+    checkGit(),
+    checkSandbox(config),
+    checkDataFolder(config),
+    checkDisk(config),
+    checkAddress(config, server),
+  ]);
+  const here = [checkNode(), git, sandbox, ...faults, dataFolder, disk, checkDatabase(config), address];
+  const record = await checkRecord(config, server);
+  return {
+    config,
+    server,
+    checks: [...here, ...record, await checkModels(config, server), ...(await checkForge(config)), checkSearch(config)],
+  };
+}
+
+/** The repository of a project of the running server, else what was given. */
+async function checkProject(
+  { config, server, io }: Pick<Examined, 'config' | 'server'> & { readonly io: CliIo },
+  given: string,
+  branch: string | undefined,
+): Promise<readonly Check[]> {
+  const known = await projectsOf(server);
+  const named = known?.find(({ id, name }) => id === given || name === given);
+  const isAddress = /^[\w.+-]+:\/\/|^[\w.-]+@[\w.-]+:/.test(given);
+  const repository = named?.repository ?? (isAddress ? given : resolve(io.cwd, given));
+  return examineRepository({ config, repository, branch: branch ?? named?.baseBranch });
+}
+
+/** As the client commands find it; faults of what names it are among those of the configuration. */
+async function serverOf(config: ServerConfig, io: CliIo): Promise<AskedServer> {
+  try {
+    const place = await findServer(io, undefined);
+    const baseUrl = place.from === 'configuration' ? addressOf(config.host, config.port) : place.baseUrl;
+    return { ...place, baseUrl, token: await tokenFor(io, place).catch(() => '') };
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    const { dataFolder } = config;
+    return { baseUrl: addressOf(config.host, config.port), from: 'configuration', dataFolder, holder: null, token: '' };
+  }
+}
+
+async function projectsOf(server: AskedServer): Promise<readonly Project[] | null> {
+  const answer = await ask(server, '/api/projects?limit=200');
+  const page = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Page<Project>> | null;
+  return page?.items ?? null;
+}
+
+/**
+ * Reads the configuration. When it has faults, returns them with the default
+ * configuration, so that the rest can be examined.
+ */
+function readConfig(io: CliIo): { readonly config: ServerConfig; readonly faults: readonly Check[] } {
+  try {
+    return { config: readServerConfig(io.env), faults: [] };
+  } catch (error) {
+    if (!(error instanceof InvalidRequest)) throw error;
+    const faults = error.faults.map(({ path, message }) =>
+      missing('configuration', message, `correct ${path} in the environment or in .env`),
+    );
+    return { config: readServerConfig({}), faults };
+  }
+}
+
+function checkNode(): Check {
+  const { node } = process.versions;
+  const [major = 0, minor = 0] = node.split('.').map(Number);
+  const isNew = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
+  if (isNew) return present('node', `Node ${node}`);
+  return missing('node', `Node ${node}`, `install Node ${OLDEST_NODE.join('.')} or newer: https://nodejs.org`);
+}
+
+async function checkGit(): Promise<Check> {
+  const way = `install git ${OLDEST_GIT.join('.')} or newer: sudo apt-get install git`;
+  try {
+    const { stdout } = await promisify(execFile)('git', ['--version'], { timeout: PROBE_MS });
+    const [, major = 0, minor = 0] = (/(?<!\d)(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number);
+    const isNew = major > OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor >= OLDEST_GIT[1]);
+    return isNew ? present('git', stdout.trim()) : missing('git', stdout.trim(), way);
+  } catch {
+    return missing('git', 'git cannot be started', way);
+  }
+}
+
+async function checkSandbox({ sandbox, dataFolder }: ServerConfig): Promise<Check> {
+  const answer = await createSandboxProvider(sandbox, { server: 'doctor', dataFolder }).availability();
+  return answer.ok ? present('sandbox', answer.detail) : missing('sandbox', answer.reason, answer.remedy);
+}
+
+/** Nothing is made here: what counts is the nearest folder that is there. */
+async function checkDataFolder({ dataFolder }: ServerConfig): Promise<Check> {
+  const folder = await nearestFolder(dataFolder);
+  try {
+    await access(folder, constants.W_OK | constants.X_OK);
+    await access(join(folder, '.'));
+  } catch (error) {
+    const why = (error as NodeJS.ErrnoException).code ?? String(error);
+    return missing('data folder', `${dataFolder} cannot be written (${why})`, 'name another with AUTONOMOUS_DATA');
+  }
+  return present('data folder', folder === dataFolder ? dataFolder : `${dataFolder} (made when the server starts)`);
+}
+
+async function checkDisk({ dataFolder }: ServerConfig): Promise<Check> {
+  const folder = await nearestFolder(dataFolder);
+  const { bavail, bsize } = await statfs(folder);
+  const free = bavail * bsize;
+  const detail = `${Math.round(free / MB).toLocaleString('en')} MB free in ${folder}`;
+  if (free >= LEAST_FREE_BYTES) return present('disk space', detail);
+  return missing('disk space', detail, `free some: below ${LEAST_FREE_BYTES / MB} MB runs pause`);
+}
+
+function checkDatabase({ databasePath }: ServerConfig): Check {
+  try {
+    const found = inspectDatabase(databasePath);
+    if (found === null) return present('database', `${databasePath} (made when the server starts)`);
+    return present('database', `${databasePath}, format ${found.schema}`);
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    return missing('database', what, 'name another with DATABASE_URL, or restore a copy');
+  }
+}
+
+/** Mirrors that the database does not know, and what the running server says of its projects. */
+async function checkRecord(config: ServerConfig, server: AskedServer): Promise<readonly Check[]> {
+  const { dataFolder, databasePath } = config;
+  const way = 'stop the server and restore the newest copy of the data folder';
+  const notices: string[] = [];
+  try {
+    const known = inspectDatabase(databasePath)?.projectIds ?? [];
+    const lost = await lostProjects(dataFolder, new Set(known));
+    if (lost.length > 0) notices.push(describeLostProjects(lost, null));
+  } catch {
+    // `checkDatabase` reports faults of the database itself.
+  }
+  for (const { notices: said = [] } of (await projectsOf(server)) ?? []) notices.push(...said);
+  return notices.map((detail) => missing('record', detail, way));
+}
+
+function addressOf(host: string, port: number): string {
+  return `http://${host.includes(':') ? `[${host}]` : host === '0.0.0.0' ? '127.0.0.1' : host}:${port}`;
+}
+
+/** Answered by a server that takes the token, or free for the next one. */
+async function checkAddress(config: ServerConfig, server: AskedServer): Promise<Check> {
+  const without = await whyNoServer(config, server);
+  if (without !== null) return without;
+  const me = await ask(server, '/api/me');
+  if (me?.ok) return present('address', `a server answers at ${server.baseUrl} and takes the token`);
+  return missing(
+    'address',
+    `a server answers at ${server.baseUrl} and refuses the token`,
+    'set AUTONOMOUS_TOKEN, or AUTONOMOUS_DATA to its data folder',
+  );
+}
+
+/** `null`: a server answers. */
+async function whyNoServer({ host, port }: ServerConfig, server: AskedServer): Promise<Check | null> {
+  const { from, holder, baseUrl: url } = server;
+  const { serve } = startCommand();
+  if (from === 'configuration' && holder !== null)
+    return missing('address', `process ${holder.pid} has the data folder and takes no requests yet`, 'try again');
+  if (from === 'configuration' && port === 0)
+    return present('address', `a free port of ${host} is chosen when the server starts`);
+  const fault = from === 'configuration' ? await whyNotFree(host, port) : 'EADDRINUSE';
+  if (fault === null) return present('address', `${url} is free; start the server with: ${serve}`);
+  const other = 'choose another with ORCHESTRATOR_PORT, or stop what listens there';
+  if (fault !== 'EADDRINUSE') return missing('address', `nothing can listen at ${url} (${fault})`, other);
+  if (await answersHealth(server)) return null;
+  if (from === 'configuration') return missing('address', `another program listens at ${url}`, other);
+  return from === 'AUTONOMOUS_SERVER'
+    ? missing('address', `no server answers at ${url}, which AUTONOMOUS_SERVER names`, 'correct or unset it')
+    : missing(
+        'address',
+        `no server answers at ${url}, where process ${holder?.pid} noted that it serves`,
+        `end that process if it is a server that hangs, and start one with: ${serve}`,
+      );
+}
+
+function whyNotFree(host: string, port: number): Promise<string | null> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    probe.listen({ host, port }, () => probe.close(() => resolve(null)));
+  });
+}
+
+async function answersHealth(server: AskedServer): Promise<boolean> {
+  const answer = await ask(server, '/healthz');
+  const body: unknown = answer?.ok ? await answer.json().catch(() => null) : null;
+  return typeof body === 'object' && body !== null && 'status' in body && body.status === 'ok';
+}
+
+async function ask({ baseUrl, token }: AskedServer, path: string): Promise<Response | null> {
+  const headers: Record<string, string> = path.startsWith('/api/') ? { Authorization: `Bearer ${token}` } : {};
+  const url = `${baseUrl.replace(/\/$/, '')}${path}`;
+  return fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(PROBE_MS) }).catch(() => null);
+}
+
+/** As the server that runs says, which may have keys in its memory; else what its next start finds. */
+async function checkModels(config: ServerConfig, server: AskedServer): Promise<Check> {
+  try {
+    const setup = await openServerSetup({ config, learn: () => {} });
+    const { ok, detail, way } = modelStatus({ models: setup.models, defaultModels: () => setup.defaultModels() });
+    if (ok) return present('models', detail);
+    const answer = await ask(server, '/api/setup');
+    const told = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Setup> | null;
+    if (told?.isReady !== true) return missing('models', detail, way);
+    const roles = Object.entries(told.defaultModels ?? {}).map(([role, model]) => `${role} ${model}`);
+    return present('models', `${roles.join(', ')} (as the server that runs says)`);
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error;
+    return missing('models', error.message, 'fix the file, then call doctor again');
+  }
+}
+
+/** The API is not asked: each search costs something. */
+function checkSearch({ web: { search } }: ServerConfig): Check {
+  const name = 'web search';
+  if (search !== null) return present(name, `the key of ${search.api === 'exa' ? 'Exa' : 'Brave'} is set`);
+  const detail = 'neither EXA_API_KEY nor BRAVE_API_KEY is set';
+  return { name, status: 'optional', detail, way: 'set one for research on the web; repositories need none' };
+}
+
+async function nearestFolder(folder: string): Promise<string> {
+  for (let current = folder; ; current = dirname(current)) {
+    const isThere = await access(current).then(
+      () => true,
+      () => false,
+    );
+    if (isThere || current === dirname(current)) return current;
+  }
+}
+
+function present(name: string, detail: string): Check {
+  return { name, status: 'ok', detail };
+}
+
+function missing(name: string, detail: string, way: string): Check {
+  return { name, status: 'missing', detail, way };
+}
+
+const SIGNS = { ok: ['✓', 'green'], missing: ['✗', 'red'], optional: ['–', 'yellow'] } as const;
+
+function lineOf({ name, status, detail, way }: Check, color: boolean): string {
+  const [sign, format] = SIGNS[status];
+  const painted = color ? styleText(format, sign, { validateStream: false }) : sign;
+  const first = `${painted} ${name.padEnd(14)}${printable(detail)}`;
+  return way === undefined ? first : `${first}\n  ${' '.repeat(14)}→ ${printable(way)}`;
+}

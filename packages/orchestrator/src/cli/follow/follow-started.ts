@@ -1,0 +1,48 @@
+/** Follows a run until its command ends, and prints how to continue. */
+import type { RunView } from '@autonomous/shared';
+import type { Client } from '@autonomous/shared/client';
+import { personAtTerminal } from '../gates/dialog.ts';
+import { EXIT, exitCodeOf } from '../exit.ts';
+import { followWatching } from './follow-watching.ts';
+import { type Followed, followRun } from './follow.ts';
+import { gateLines } from '../gates/gate-lines.ts';
+import { type CliIo, hasPerson, note, say, sayJson } from '../io.ts';
+import { statusOf } from '../run-texts.ts';
+
+/**
+ * Follows a run that was just started, with its child runs, and asks the person at the terminal at their gates.
+ * With `detach` it only prints the run.
+ * @param name of the project, or of whatever else the run belongs to
+ * @returns the exit code
+ */
+export async function followStarted(
+  io: CliIo,
+  client: Client,
+  launched: RunView,
+  name: string,
+  options: { readonly detach?: boolean; readonly json?: boolean },
+): Promise<number> {
+  if (options.detach) {
+    if (options.json) sayJson(io, launched);
+    else say(io, `${launched.id}\n${name}: ${statusOf(launched)}; follow it with: ${io.program} watch ${launched.id}`);
+    return EXIT.done;
+  }
+  const json = options.json ?? false;
+  const person = hasPerson(io) && !json ? personAtTerminal(client, io) : undefined;
+  const runId = launched.id;
+  const followed = await followRun({ client, io, runId, json, atGate: person ?? 'end', endsAtChildren: true });
+  if (followed.interrupted || followed.run.status !== 'awaiting_children') return endOf(io, followed, json);
+  // The run has nothing to tell while its child runs are under way, and one of them may wait for a person.
+  const { run, gates } = await followWatching({ client, io, runId, json, person, toldUpTo: followed.position });
+  return exitCodeOf(run, gates);
+}
+
+/** Prints the commands that can follow. @returns the exit code */
+export function endOf(io: CliIo, followed: Followed, json: boolean): number {
+  const { run: last, interrupted } = followed;
+  if (!json) {
+    if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${last.id}`);
+    else if (last.gate) for (const line of gateLines(io, last.gate, followed)) say(io, line);
+  }
+  return exitCodeOf(last);
+}

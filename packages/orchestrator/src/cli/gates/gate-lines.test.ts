@@ -1,0 +1,28 @@
+import { PassThrough } from 'node:stream';
+import { expect, it } from 'vitest';
+import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
+import { waysOn } from './gate-lines.ts';
+import type { CliIo } from '../io.ts';
+
+const stream = new PassThrough();
+const io: CliIo = { stdin: stream, stdout: stream, stderr: stream, env: {}, cwd: '/', program: 'autonomous' };
+
+it('a conflict with the base is answered with the commands that resolve it in a clone, before those that decide the gate', () => {
+  const branch = 'autonomous/r-1-login';
+  const question = {
+    question: 'How should it go on?',
+    context: '',
+    options: [`Take in what was pushed to ${branch}, and check it again`],
+    responseType: 'single_choice' as const,
+  };
+  const gate = aGate({ kind: 'pause', reason: 'merge_conflict', decisions: ['answer', 'retry'], question });
+  const run = aRun({ branch, gate });
+  expect(waysOn(io, gate, { run, workflow: undefined })).toEqual([
+    `  git fetch origin ${branch} main`,
+    `  git switch ${branch}`,
+    '  git merge origin/main  # then resolve the conflicts in the files that it names',
+    `  git commit --all && git push origin ${branch}`,
+    `  autonomous answer ${run.id} "…"`,
+    `  autonomous retry ${run.id}`,
+  ]);
+});

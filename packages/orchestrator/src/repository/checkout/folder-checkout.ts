@@ -1,0 +1,121 @@
+/**
+ * Writes a tree into a plain folder: files byte by byte, and links that stay within the tree, without anything that git would
+ * run. git's index of what was written stays beside the folder, as `FOLDER.index`.
+ */
+import { constants } from 'node:fs';
+import { chmod, copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Conflict } from '@autonomous/shared';
+import { type GitPlace, runGit } from '../git/git.ts';
+import { SUBMODULE_MODE, SYMLINK_MODE, type TreeEntry, withScratch } from '../git/git-trees.ts';
+import { symlinksOf } from '../git/git-outgoing.ts';
+import { createIgnoreMatcher } from './ignore-matcher.ts';
+import { indexOf, submodulesFileOf } from './known-stats.ts';
+import type { LeftOut } from '../repository.ts';
+import type { Submodule } from './submodules.ts';
+import { linkFaults, MAX_TARGET_BYTES } from '../tree-links.ts';
+
+/**
+ * @param entries all of the tree
+ * @param folder absolute; empty or absent
+ * @returns paths that were not written, except excluded ones
+ * @throws {Conflict} when something lies in the folder
+ */
+export async function checkoutTree(
+  place: GitPlace,
+  tree: string,
+  entries: readonly TreeEntry[],
+  folder: string,
+  excludePaths: readonly string[],
+  submodules: readonly Submodule[] = [],
+  lfs: readonly LfsFile[] = [],
+): Promise<{ readonly leftOut: readonly LeftOut[] }> {
+  await mkdir(folder, { recursive: true });
+  if ((await readdir(folder)).length > 0)
+    throw new Conflict(`The folder ${folder} is not empty; a tree is only written into an empty one`);
+  const index = indexOf(folder);
+  await Promise.all([index, submodulesFileOf(folder)].map((file) => rm(file, { force: true })));
+  const leftOut = [...(await linksLeftOut(place, tree, entries))];
+  const placed: PlacedSubmodule[] = [];
+  await withScratch(place, async (scratch) => {
+    const matcher = await createIgnoreMatcher(place, join(scratch, 'excluded'), excludePaths);
+    const paths = [...entries, ...submodules].map(({ path }) => path);
+    const excluded = await matcher.match(paths);
+    const isLeftOut = new Set(leftOut.map(({ path }) => path));
+    const unwanted = entries.filter(
+      ({ path, mode }) => excluded.has(path) || isLeftOut.has(path) || mode === SUBMODULE_MODE,
+    );
+    // It is renamed on one disk when all is written: a folder beside an index is whole.
+    const indexFile = `${index}.new`;
+    await runGit(place, { indexFile, args: ['read-tree', '--end-of-options', tree] });
+    if (unwanted.length > 0) {
+      const input = unwanted.flatMap(({ rawPath }) => [Buffer.from(`0 ${'0'.repeat(40)}\t`), rawPath, Buffer.of(0)]);
+      await runGit(place, { indexFile, args: ['update-index', '-z', '--index-info'], input: Buffer.concat(input) });
+    }
+    await runGit(place, {
+      indexFile,
+      workTree: folder,
+      config: [
+        ['index.version', '2'],
+        ['core.symlinks', 'true'],
+      ],
+      args: ['checkout-index', '--all', '-u', '--quiet'],
+    });
+    for (const { path, file } of lfs.filter((each) => !excluded.has(each.path))) {
+      const target = join(folder, path);
+      const { mode } = await stat(target);
+      await rm(target);
+      await copyFile(file, target, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+      await chmod(target, mode & 0o777);
+    }
+    for (const each of submodules.filter(({ path }) => !excluded.has(path))) {
+      const inside = join(folder, each.path);
+      const inner = await checkoutTree(each.place, each.tree, each.entries, inside, []);
+      // The sandbox must not write it, and two files beside a folder of the project would be the project's.
+      await Promise.all([indexOf(inside), submodulesFileOf(inside)].map((file) => rm(file, { force: true })));
+      leftOut.push(...inner.leftOut.map((one) => ({ ...one, path: `${each.path}/${one.path}` })));
+      const isMissing = new Set(inner.leftOut.map(({ path }) => path));
+      const written = each.entries.filter(({ path, mode }) => mode !== SUBMODULE_MODE && !isMissing.has(path));
+      placed.push({ path: each.path, entries: written.map(({ path, mode, oid }) => ({ path, mode, oid })) });
+    }
+    if (placed.length > 0) await writeFile(submodulesFileOf(folder), JSON.stringify(placed));
+    await rename(indexFile, index);
+  }).finally(() => rm(`${index}.new`, { force: true }));
+  return { leftOut };
+}
+
+/** A submodule as it was written into a folder. */
+export interface PlacedSubmodule {
+  readonly path: string;
+  /** Its files and links; paths begin at the submodule. */
+  readonly entries: readonly Pick<TreeEntry, 'path' | 'mode' | 'oid'>[];
+}
+
+/** A file of the tree in whose place the content comes that Git LFS has. */
+export interface LfsFile {
+  readonly path: string;
+  /** Absolute file of the server. */
+  readonly file: string;
+}
+
+/** Links of a tree that are not made, with the reason for each. */
+export async function linksLeftOut(
+  place: GitPlace,
+  tree: string,
+  entries: readonly TreeEntry[],
+): Promise<readonly LeftOut[]> {
+  const faults = linkFaults(await linksOf(place, tree, entries));
+  return [...faults].map(([path, reason]) => ({ path, kind: 'symlink', reason }));
+}
+
+/** Targets of all links of a tree by path; that of one with an overlong target is as long as no path may be. */
+export async function linksOf(
+  place: GitPlace,
+  tree: string,
+  entries: readonly TreeEntry[],
+): Promise<ReadonlyMap<string, string>> {
+  const links = entries.filter(({ mode }) => mode === SYMLINK_MODE);
+  if (links.length === 0) return new Map();
+  const targets = await symlinksOf(place, tree);
+  return new Map(links.map(({ path }) => [path, targets.get(path) ?? 'x'.repeat(MAX_TARGET_BYTES + 1)]));
+}

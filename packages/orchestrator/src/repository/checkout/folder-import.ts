@@ -1,0 +1,772 @@
+/**
+ * Takes what an agent left in a folder back into a tree. The folder is hostile: only regular files that were opened without
+ * following anything are read, of links only where they lead, git never looks into it, and what is not taken stays as it was in
+ * the base tree.
+ */
+import { createHash } from 'node:crypto';
+import { constants, type Dirent, lstatSync, opendirSync, type Stats } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readFile, readlink, realpath, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { NeedsHuman, NotFound, showHidden } from '@autonomous/shared';
+import type { AllowedPaths } from '../../path-rules/allowed-files.ts';
+import type { OwnedPaths } from '../../documents/owned-files.ts';
+import { type GitPlace, gitText } from '../git/git.ts';
+import {
+  diffFiles,
+  EXECUTABLE_MODE,
+  editTree,
+  FILE_MODE,
+  isFileMode,
+  SUBMODULE_MODE,
+  SYMLINK_MODE,
+  type TreeEdit,
+  type TreeEntry,
+  withScratch,
+  writeBlobsFrom,
+} from '../git/git-trees.ts';
+import { type ByProducts, createByProducts } from './by-products.ts';
+import { linksOf, type PlacedSubmodule } from './folder-checkout.ts';
+import { createIgnoreMatcher, type IgnoreMatcher, withoutTooWild } from './ignore-matcher.ts';
+import { type KnownContent, readKnownStats, submodulesFileOf } from './known-stats.ts';
+import type { ImportRequest, ImportResult } from '../repository.ts';
+import { type LfsPointer, lfsPointersOf } from './lfs-pointers.ts';
+import { collidingPaths, nameFault } from './portable-names.ts';
+import { isDotGit, isOwnPath, onEachFolder, OWN_FOLDER, pathFault } from '../repository-paths.ts';
+import { linkFaults } from '../tree-links.ts';
+
+/** Largest file taken: sources are far smaller, and a file is held in memory while it is compared. */
+export const MAX_FILE_BYTES = 10 * 1024 * 1024;
+/** Most entries that the base tree does not have; more are generated output that .gitignore should name. */
+export const MAX_NEW_ENTRIES = 50_000;
+/** Most bytes of new and changed files together: git keeps each of them for ever. */
+export const MAX_CHANGED_BYTES = 500 * 1024 * 1024;
+/** Most entries looked at, ignored ones included, beyond those of the base tree: bounds the memory of the walk. */
+const MAX_SEEN_ENTRIES = 400_000;
+/** Refused paths that are named; the rest is a number. */
+const MAX_REFUSED_NAMED = 500;
+/** Files compared at the same time: enough to keep the disk busy, and 16 of the largest fit into memory. */
+const PARALLEL_FILES = 16;
+/** Files looked at after which the rest of the server has its turn: some ten milliseconds' worth. */
+const FILES_A_TURN = 1_000;
+const FOLDERS_A_TURN = 100;
+const ENTRIES_A_PART = 1_000;
+/** A larger `.gitignore` is taken as a file and not obeyed. */
+const MAX_RULES_BYTES = 1024 * 1024;
+
+/** Reason for a refused change, to be read after the path. */
+const ENGINE_OWNED = 'it is engine-owned: the server alone writes it';
+const NOT_ALLOWED = 'it is not among the files that this run may change; change only those, or ask for it';
+
+/** The server fetches from the addresses in it, wherever they lead and whatever they tell there. */
+const OF_SUBMODULES = 'it names where the submodules are fetched from, and changes of it are not taken';
+
+const CHANGED_IN_LFS = 'the project keeps it in Git LFS, and changes of such files are not taken';
+
+type Refusal = ImportResult['refused'][number];
+
+/** Rules of the run about what its agents may change. */
+export interface ImportRules {
+  readonly owned: OwnedPaths;
+  readonly allowed: AllowedPaths;
+}
+
+/**
+ * @param entries all of the base tree
+ * @throws {NeedsHuman} `agent_failed` when the folder holds more than is ever taken; `storage_full`
+ */
+export async function importFolderTree(
+  place: GitPlace,
+  request: ImportRequest,
+  entries: readonly TreeEntry[],
+  rules: ImportRules,
+): Promise<ImportResult> {
+  const base = await readBase(place, request, entries);
+  return withScratch(place, async (scratch) => {
+    const matchers = {
+      excluded: await createIgnoreMatcher(place, join(scratch, 'excluded'), request.excludePaths),
+      ignored: await createIgnoreMatcher(place, join(scratch, 'ignored'), []),
+    };
+    const root = await resolveRoot(request.folder);
+    const byProducts = createByProducts(base.byPath.keys(), request.asked ?? '');
+    const walk = await walkFolder(root, base, { ...matchers, byProducts }, rules.owned);
+    await refuseSubmoduleChanges(root, base, walk);
+    const deleted = await findDeletedFiles(base, walk, matchers, rules);
+    refuseCollisions(base, walk, deleted, rules);
+    const staged = join(scratch, 'changed');
+    await mkdir(staged);
+    const known = await readKnownStats(request.folder);
+    const placeFault = faultOfPlace(base, deleted, rules);
+    const files = await stageChangedFiles({ place, root, base, walk, staged, placeFault, known });
+    const replaced = [...deleted, ...files].map(({ path }) => path);
+    const links = takeChangedLinks(base, walk, replaced, placeFault);
+    const changed = [...files, ...(await stageLinks(links, staged))];
+    const oids = await writeBlobsFrom(
+      place,
+      changed.map(({ stagedPath }) => stagedPath),
+    );
+    const edits: TreeEdit[] = changed.map(({ path, mode }, index) => ({ path, mode, oid: oids[index] ?? null }));
+    edits.push(...deleted.map(({ rawPath, mode }) => ({ path: rawPath, mode, oid: null })));
+    const tree = await editTree(place, base.tree, edits);
+    return { tree, files: await diffFiles(place, base.tree, tree), refused: shorten(walk.refused) };
+  });
+}
+
+/** The folder's real path. */
+async function resolveRoot(folder: string): Promise<string> {
+  const found = await lstat(folder).catch(() => null);
+  if (found === null || !found.isDirectory()) throw new NotFound(`There is no folder ${folder} to take files from`);
+  return realpath(folder);
+}
+
+interface Base {
+  readonly tree: string;
+  readonly entries: readonly TreeEntry[];
+  readonly byPath: ReadonlyMap<string, TreeEntry>;
+  readonly folders: ReadonlySet<string>;
+  /** Targets of all links by path. */
+  readonly links: ReadonlyMap<string, string>;
+  /** Paths that no checkout has as they are in the tree: links that are not made, and all submodules. */
+  readonly leftOut: ReadonlySet<string>;
+  /** Files in whose place the folder may have the content that Git LFS has, by path. */
+  readonly lfs: ReadonlyMap<string, LfsPointer>;
+  /** Submodules that were written into the folder, by path. */
+  readonly submodules: ReadonlyMap<string, PlacedSubmodule>;
+}
+
+async function readBase(
+  place: GitPlace,
+  { baseTree, folder }: ImportRequest,
+  entries: readonly TreeEntry[],
+): Promise<Base> {
+  const links = await linksOf(place, baseTree, entries);
+  const placed = await readFile(submodulesFileOf(folder), 'utf8').catch(() => '[]');
+  const submodules = JSON.parse(placed) as readonly PlacedSubmodule[];
+  return {
+    tree: baseTree,
+    entries,
+    links,
+    leftOut: new Set([
+      ...linkFaults(links).keys(),
+      ...entries.filter(({ mode }) => mode === SUBMODULE_MODE).map(({ path }) => path),
+    ]),
+    lfs: new Map((await lfsPointersOf(place, entries)).map((each) => [each.path, each])),
+    submodules: new Map(submodules.map((each) => [each.path, each])),
+    byPath: new Map(entries.map((entry) => [entry.path, entry])),
+    folders: foldersOf(entries),
+  };
+}
+
+/** Paths of all folders in which entries lie. */
+function foldersOf(entries: readonly TreeEntry[]): ReadonlySet<string> {
+  const folders = new Set<string>();
+  for (const { path } of entries) {
+    for (
+      let end = path.lastIndexOf('/');
+      end > 0 && !folders.has(path.slice(0, end));
+      end = path.lastIndexOf('/', end - 1)
+    ) {
+      folders.add(path.slice(0, end));
+    }
+  }
+  return folders;
+}
+
+interface Walk {
+  /** Paths that look like regular files and are neither ignored nor excluded. */
+  readonly candidates: string[];
+  /** Where links lead that are neither ignored nor excluded, by their paths. */
+  readonly links: Map<string, Buffer>;
+  /** Files that were found as they are in the base, or taken, or refused: none of them was deleted. */
+  readonly present: Set<string>;
+  readonly refused: Refusal[];
+}
+
+interface Matchers {
+  readonly excluded: IgnoreMatcher;
+  readonly ignored: IgnoreMatcher;
+}
+
+interface Found {
+  readonly path: string;
+  readonly kind: 'file' | 'folder' | 'link' | 'other';
+  readonly what: string;
+}
+
+/** Goes down level by level, so that git is asked once a level and no ignored folder is ever opened. */
+async function walkFolder(
+  root: string,
+  base: Base,
+  matchers: Matchers & { readonly byProducts: ByProducts },
+  owned: OwnedPaths,
+): Promise<Walk> {
+  const walk: Walk = { candidates: [], links: new Map(), present: new Set(), refused: [] };
+  const counts = { seen: 0, added: 0, folders: 0 };
+  for (let level = ['']; level.length > 0;) {
+    const found: Found[] = [];
+    for (const folder of level) {
+      let hasRules = false;
+      try {
+        for await (const part of readFolder(root, folder)) {
+          counts.seen += part.length;
+          if (counts.seen > MAX_SEEN_ENTRIES + base.entries.length)
+            throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
+          hasRules ||= part.some(({ path, kind }) => kind === 'file' && basename(path) === '.gitignore');
+          for (const entry of part) if (!refuseName(entry, base, walk)) found.push(entry);
+        }
+        if (++counts.folders % FOLDERS_A_TURN === 0) await setImmediate();
+      } catch (error) {
+        if (folder === '' || !isUnreadable(error)) throw error;
+        refuse(walk, folder, 'the folder cannot be read');
+      }
+      const rules = hasRules ? await readRules(root, folder) : null;
+      if (rules !== null) {
+        const { rules: kept, left } = withoutTooWild(rules);
+        await matchers.ignored.addRules(folder, kept);
+        for (const pattern of left)
+          refuse(walk, join(folder, '.gitignore'), `its pattern ${pattern.slice(0, 100)} contains ** too many times`);
+      }
+    }
+    const unignored = await withoutIgnored(found, base, matchers, owned);
+    const taken = withoutByProducts(unignored, found, base, matchers.byProducts);
+    counts.added += taken.filter(({ path }) => !base.byPath.has(path) && !base.folders.has(path)).length;
+    if (counts.added > MAX_NEW_ENTRIES) throw tooMuch(`more than ${MAX_NEW_ENTRIES} new files and folders`);
+    level = [];
+    for (const { path, kind, what } of taken) {
+      if (kind === 'folder') level.push(path);
+      else if (kind === 'file') walk.candidates.push(path);
+      else if (kind !== 'link') refuse(walk, path, `${what} are not imported, only files and symlinks`);
+    }
+    const links = taken.filter(({ kind }) => kind === 'link').map(({ path }) => path);
+    for (const [folder, inside] of Map.groupBy(links, (path) => dirname(path))) {
+      const targets = await readTargets(root, folder, inside);
+      for (const path of inside) {
+        const target = targets.get(path);
+        if (target === undefined) refuse(walk, path, 'the symlink cannot be read');
+        else walk.links.set(path, target);
+      }
+    }
+  }
+  walk.refused.push(...matchers.byProducts.described());
+  return walk;
+}
+
+/** @param found all of the folders in which they lie */
+function withoutByProducts(
+  paths: readonly Found[],
+  found: readonly Found[],
+  base: Base,
+  byProducts: ByProducts,
+): Found[] {
+  const names = Map.groupBy(
+    found.map(({ path }) => path),
+    (path) => dirname(path),
+  );
+  return paths.filter(({ path, kind }) => {
+    if (base.byPath.has(path) || base.folders.has(path) || isOwnPath(path)) return true;
+    const beside = names.get(dirname(path)) ?? [];
+    const hasBeside = (name: string): boolean =>
+      beside.some((each) => (name.startsWith('*') ? each.endsWith(name.slice(1)) : basename(each) === name));
+    return !byProducts.isByProduct({ path, isFolder: kind === 'folder', hasBeside });
+  });
+}
+
+/** Names the submodules that an agent has changed: the project's commits of them stay as they are. */
+async function refuseSubmoduleChanges(root: string, base: Base, walk: Walk): Promise<void> {
+  for (const { path, entries } of base.submodules.values()) {
+    const missing = new Map(entries.map((entry) => [`${path}/${entry.path}`, entry]));
+    let changed = 0;
+    let seen = 0;
+    for (let level = [path]; level.length > 0;) {
+      const below: string[] = [];
+      for (const folder of level) {
+        for (const { path: inside, kind } of await entriesOf(root, folder)) {
+          if (++seen > MAX_SEEN_ENTRIES) throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
+          if (kind === 'folder') {
+            if (!base.submodules.has(inside)) below.push(inside);
+            continue;
+          }
+          const before = missing.get(inside);
+          missing.delete(inside);
+          if (before === undefined || !(await isSame(root, inside, kind, before))) changed += 1;
+        }
+      }
+      level = below;
+    }
+    changed += missing.size;
+    const files = changed === 1 ? 'a file' : `${changed} files`;
+    if (changed > 0) refuse(walk, path, `it is a submodule: the change of ${files} in it is not taken`);
+  }
+}
+
+/** Everything in a folder; nothing where it cannot be read. */
+async function entriesOf(root: string, folder: string): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  try {
+    for await (const part of readFolder(root, folder)) {
+      found.push(...part);
+      if (found.length > MAX_SEEN_ENTRIES) throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
+    }
+  } catch (error) {
+    if (!isUnreadable(error)) throw error;
+  }
+  return found;
+}
+
+async function isSame(
+  root: string,
+  path: string,
+  kind: Found['kind'],
+  before: Pick<TreeEntry, 'mode' | 'oid'>,
+): Promise<boolean> {
+  if (kind === 'link') {
+    const target = (await readTargets(root, dirname(path), [path])).get(path);
+    return before.mode === SYMLINK_MODE && target !== undefined && blobId(target) === before.oid;
+  }
+  const file = kind === 'file' ? await openRegularFile(join(root, path)) : null;
+  if (file === null) return false;
+  try {
+    return file.mode === before.mode && (await blobIdOfFile(file.handle, file.size)) === before.oid;
+  } finally {
+    await file.handle.close();
+  }
+}
+
+/** Reads on its own thread in bounded parts: the system calls themselves are quick, and there may be thousands of folders. */
+async function* readFolder(root: string, folder: string): AsyncGenerator<readonly Found[]> {
+  const absolute = join(root, folder);
+  // The type was read in the folder above; a symlink that stands here now must not lead the walk elsewhere.
+  if (!lstatSync(absolute).isDirectory()) return;
+  const entries = opendirSync(absolute, { bufferSize: 256 });
+  try {
+    for (let isRead = false; !isRead;) {
+      const part: Found[] = [];
+      while (part.length < ENTRIES_A_PART) {
+        const entry = entries.readSync();
+        isRead = entry === null;
+        if (entry === null) break;
+        part.push(foundAt(folder === '' ? entry.name : `${folder}/${entry.name}`, entry));
+      }
+      yield part;
+      if (!isRead) await setImmediate();
+    }
+  } finally {
+    entries.closeSync();
+  }
+}
+
+function foundAt(path: string, entry: Dirent): Found {
+  if (entry.isFile()) return { path, kind: 'file', what: 'files' };
+  if (entry.isDirectory()) return { path, kind: 'folder', what: 'folders' };
+  if (entry.isSymbolicLink()) return { path, kind: 'link', what: 'symlinks' };
+  return { path, kind: 'other', what: entry.isFIFO() ? 'pipes' : entry.isSocket() ? 'sockets' : 'devices' };
+}
+
+/** Refuses what no tree may hold under this name. A name that the base has already stays as it is there, without a word. */
+function refuseName({ path, kind }: Found, base: Base, walk: Walk): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const before = base.byPath.get(path);
+  if (isDotGit(name)) refuse(walk, path, 'a git repository inside the folder is not imported');
+  else if (kind === 'folder' && base.submodules.has(path)) keep(walk, path);
+  else if (before !== undefined && base.leftOut.has(path)) {
+    // The checkout left it out, so whatever stands here now is new.
+    refuse(
+      walk,
+      path,
+      `the project has a ${before.mode === SUBMODULE_MODE ? 'submodule' : 'symlink'} here, which stays as it is`,
+    );
+  } else {
+    const isKnown = before !== undefined || base.folders.has(path);
+    const fault = pathFault(path);
+    if (fault !== null && isKnown) keep(walk, path);
+    else {
+      const reason = fault ?? (isKnown ? null : nameFault(name));
+      if (reason === null) return false;
+      refuse(walk, path, reason);
+    }
+  }
+  return true;
+}
+
+/** As git has it, no rule ignores what the project has already. */
+async function withoutIgnored(
+  found: readonly Found[],
+  base: Base,
+  matchers: Matchers,
+  owned: OwnedPaths,
+): Promise<Found[]> {
+  const isNew = ({ path }: Found): boolean => !base.byPath.has(path) && !base.folders.has(path);
+  for (const each of found) {
+    if (each.kind !== 'folder') continue;
+    matchers.excluded.addFolder(each.path);
+    if (isNew(each)) matchers.ignored.addFolder(each.path);
+  }
+  const paths = found.map(({ path }) => path);
+  const [excluded, ignored] = await Promise.all([
+    matchers.excluded.match(paths),
+    matchers.ignored.match(found.filter(isNew).map(({ path }) => path)),
+  ]);
+  // Neither the orchestrator's own folder nor an owned file can be hidden by a rule that an agent wrote: what lies there is reported.
+  const isShown = ({ path, kind }: Found): boolean =>
+    isOwnPath(path) || owned.has(path) || (kind === 'folder' && owned.isAbove(path));
+  return found.filter((each) => !excluded.has(each.path) && (!ignored.has(each.path) || isShown(each)));
+}
+
+async function readRules(root: string, folder: string): Promise<Buffer | null> {
+  const file = await openRegularFile(join(root, folder, '.gitignore'));
+  if (file === null) return null;
+  try {
+    return file.size > MAX_RULES_BYTES ? null : await file.handle.readFile();
+  } finally {
+    await file.handle.close();
+  }
+}
+
+interface ChangedFile {
+  readonly path: string;
+  readonly mode: string;
+  /** Where its content lies now, in a folder of the server. */
+  readonly stagedPath: string;
+}
+
+interface Staging {
+  readonly place: GitPlace;
+  readonly root: string;
+  readonly base: Base;
+  readonly walk: Walk;
+  /** Folder of the server for what is taken. */
+  readonly staged: string;
+  readonly placeFault: PlaceFault;
+  readonly known: KnownContent;
+}
+
+/** Copies the files that differ from the base out of the folder; what was compared is what is stored. */
+async function stageChangedFiles(staging: Staging): Promise<ChangedFile[]> {
+  const { place, root, base, walk, staged, placeFault, known } = staging;
+  const changed: ChangedFile[] = [];
+  const queue: string[] = [];
+  for (const [index, path] of walk.candidates.toSorted().entries()) {
+    if (index % FILES_A_TURN === 0) await setImmediate();
+    if (isUnchanged(join(root, path), base.byPath.get(path), (found) => known(path, found))) keep(walk, path);
+    else queue.push(path);
+  }
+  let bytes = 0;
+  const compare = async (path: string): Promise<void> => {
+    const before = base.byPath.get(path);
+    const file = await openRegularFile(join(root, path));
+    if (file === null) return refuse(walk, path, 'it is not a regular file that can be read');
+    try {
+      const pointer = base.lfs.get(path);
+      if (pointer !== undefined && before?.mode === file.mode && (await hasContentOf(pointer, file)))
+        return keep(walk, path);
+      const content = file.size > MAX_FILE_BYTES ? null : await file.handle.readFile();
+      if (content === null) {
+        if (await isSameLargeFile(place, file.handle, file.size, before)) return keep(walk, path);
+        return refuse(walk, path, `it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB`);
+      }
+      if (before?.mode === file.mode && before.oid === blobId(content)) return keep(walk, path);
+      const fault = pointer === undefined ? placeFault(path) : CHANGED_IN_LFS;
+      if (fault !== null) return refuse(walk, path, fault);
+      bytes += content.length;
+      if (bytes > MAX_CHANGED_BYTES)
+        throw tooMuch(`more than ${MAX_CHANGED_BYTES / 1024 / 1024} MB of new and changed files`);
+      const stagedPath = join(staged, String(changed.length));
+      changed.push({ path, mode: file.mode, stagedPath });
+      keep(walk, path);
+      await writeFile(stagedPath, content);
+    } finally {
+      await file.handle.close();
+    }
+  };
+  const worker = async (): Promise<void> => {
+    try {
+      for (let path = queue.pop(); path !== undefined; path = queue.pop()) await compare(path);
+    } finally {
+      // The first failure ends the others' work too.
+      queue.length = 0;
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL_FILES }, worker));
+  return changed;
+}
+
+/** Whether a file of the base is there as its checkout wrote it, without reading it. */
+function isUnchanged(
+  file: string,
+  before: TreeEntry | undefined,
+  known: (found: Stats) => ReturnType<KnownContent>,
+): boolean {
+  if (before === undefined) return false;
+  // A call on another thread takes ten times as long.
+  const found = statOf(file);
+  const content = found?.isFile() === true ? known(found) : null;
+  return content !== null && content.oid === before.oid && content.mode === before.mode;
+}
+
+function statOf(file: string): Stats | null {
+  try {
+    return lstatSync(file);
+  } catch (error) {
+    if (isUnreadable(error)) return null;
+    throw error;
+  }
+}
+
+/** Why no file or link of an agent is taken at a path; `null` where it may be. */
+type PlaceFault = (path: string) => string | null;
+
+/** @param deleted entries of the base that are gone */
+function faultOfPlace(base: Base, deleted: readonly TreeEntry[], { owned, allowed }: ImportRules): PlaceFault {
+  const gone = new Set(deleted.map(({ path }) => path));
+  /** Whether a file or link of the base that stays is on the way to this path. */
+  const isBelowEntry = onEachFolder<boolean>(
+    (above, path) => above === true || (base.byPath.has(path) && !gone.has(path)),
+  );
+  const foldersOfOwned = foldersOf(base.entries.filter(({ path }) => owned.has(path)));
+  const foldersOfOthers = foldersOf(base.entries.filter(({ path }) => !allowed.has(path)));
+  const hasSubmodules = base.entries.some(({ mode }) => mode === SUBMODULE_MODE);
+  return (path) => {
+    if (isOwnPath(path)) return `agents do not write under ${OWN_FOLDER}/`;
+    if (owned.has(path)) return ENGINE_OWNED;
+    if (hasSubmodules && path === '.gitmodules') return OF_SUBMODULES;
+    if (owned.isAbove(path) || foldersOfOwned.has(path)) return 'an engine-owned file needs a folder of this name';
+    // A file in the place of a folder would take away what is in there.
+    if (!allowed.has(path) || foldersOfOthers.has(path)) return NOT_ALLOWED;
+    const folder = dirname(path);
+    if (folder !== '.' && isBelowEntry(folder)) return 'the project has a file in the place of its folder, which stays';
+    return null;
+  };
+}
+
+/**
+ * Links that differ from the base and stay within the tree as it will be. One that is refused leaves the base's entry in its
+ * place, through which others may lead elsewhere, so all are looked at again.
+ * @param replaced paths of entries that are gone, and of files that are taken
+ */
+function takeChangedLinks(
+  base: Base,
+  walk: Walk,
+  replaced: readonly string[],
+  placeFault: PlaceFault,
+): ReadonlyMap<string, Buffer> {
+  const links = new Map(base.links);
+  for (const path of replaced) links.delete(path);
+  const taken = new Map<string, Buffer>();
+  for (const [path, target] of walk.links) {
+    const before = base.byPath.get(path);
+    if (before?.mode === SYMLINK_MODE && before.oid === blobId(target)) continue;
+    const fault = placeFault(path);
+    if (fault !== null) {
+      refuse(walk, path, fault);
+      continue;
+    }
+    taken.set(path, target);
+    links.set(path, target.toString('utf8'));
+  }
+  for (let isSettled = taken.size === 0; !isSettled;) {
+    isSettled = true;
+    const faults = linkFaults(links);
+    for (const path of taken.keys()) {
+      const fault = faults.get(path);
+      if (fault === undefined) continue;
+      isSettled = false;
+      taken.delete(path);
+      refuse(walk, path, `the symlink is not imported: ${fault}`);
+      const before = base.links.get(path);
+      if (before === undefined) links.delete(path);
+      else links.set(path, before);
+    }
+  }
+  return taken;
+}
+
+async function stageLinks(links: ReadonlyMap<string, Buffer>, staged: string): Promise<ChangedFile[]> {
+  return Promise.all(
+    [...links].map(async ([path, target], index) => {
+      const stagedPath = join(staged, `link-${index}`);
+      await writeFile(stagedPath, target);
+      return { path, mode: SYMLINK_MODE, stagedPath };
+    }),
+  );
+}
+
+/**
+ * Where links of one folder lead, read without following anything. Paths at which no link can be read are left out.
+ * @param paths of the links, with the folder
+ */
+async function readTargets(root: string, folder: string, paths: readonly string[]): Promise<Map<string, Buffer>> {
+  const targets = new Map<string, Buffer>();
+  const real = folder === '.' ? root : join(root, folder);
+  const handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY).catch(
+    noneReadable,
+  );
+  if (handle === null) return targets;
+  try {
+    if ((await pathOf(handle, real)) !== real) return targets;
+    const above = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : real;
+    for (const path of paths) {
+      const target = await readlink(join(above, basename(path)), 'buffer').catch(noneReadable);
+      if (target !== null) targets.set(path, target);
+    }
+    return targets;
+  } finally {
+    await handle.close();
+  }
+}
+
+function noneReadable(error: unknown): null {
+  if (isErrno(error, 'EINVAL') || isUnreadable(error)) return null;
+  throw error;
+}
+
+/**
+ * Opens without following a symlink or waiting at a pipe.
+ * @param path absolute and real
+ * @returns `null` when it is anything but a regular file that can be read and lies at this very path
+ */
+async function openRegularFile(
+  path: string,
+): Promise<{ readonly handle: FileHandle; readonly size: number; readonly mode: string } | null> {
+  let handle: FileHandle;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  } catch (error) {
+    if (isUnreadable(error)) return null;
+    throw error;
+  }
+  const stat = await handle.stat();
+  if (stat.isFile() && (await pathOf(handle, path)) === path)
+    return { handle, size: stat.size, mode: (stat.mode & 0o100) === 0 ? FILE_MODE : EXECUTABLE_MODE };
+  await handle.close();
+  return null;
+}
+
+/** Where an open file really lies: O_NOFOLLOW says nothing of the folders on the way. */
+async function pathOf(handle: FileHandle, path: string): Promise<string> {
+  return process.platform === 'linux' ? readlink(`/proc/self/fd/${handle.fd}`) : realpath(path);
+}
+
+function isUnreadable(error: unknown): boolean {
+  return isErrno(error, 'ENOENT', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENOTDIR');
+}
+
+function isErrno(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(String(error.code));
+}
+
+/** Large files that the project has always had are compared as a stream; only one of the base's size is read at all. */
+async function isSameLargeFile(
+  place: GitPlace,
+  handle: FileHandle,
+  size: number,
+  before: TreeEntry | undefined,
+): Promise<boolean> {
+  if (before === undefined || Number(await gitText(place, { args: ['cat-file', '-s', before.oid] })) !== size)
+    return false;
+  return (await blobIdOfFile(handle, size)) === before.oid;
+}
+
+async function hasContentOf(
+  { oid, size }: LfsPointer,
+  file: { readonly handle: FileHandle; readonly size: number },
+): Promise<boolean> {
+  if (file.size !== size) return false;
+  const hash = createHash('sha256');
+  // It may grow meanwhile; the last byte belongs to the range.
+  const range = { autoClose: false, start: 0, end: Math.max(size - 1, 0) };
+  if (size > 0) for await (const chunk of file.handle.createReadStream(range)) hash.update(chunk as Buffer);
+  return hash.digest('hex') === oid;
+}
+
+async function blobIdOfFile(handle: FileHandle, size: number): Promise<string> {
+  if (size === 0) return blobId(Buffer.alloc(0));
+  const hash = createHash('sha1').update(`blob ${size}\0`);
+  for await (const chunk of handle.createReadStream({ autoClose: false, start: 0, end: size - 1 })) {
+    hash.update(chunk as Buffer);
+  }
+  return hash.digest('hex');
+}
+
+function blobId(content: Buffer): string {
+  return createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');
+}
+
+/** Files and links that the checkout wrote and that are gone, unless something stands in their place that was not taken. */
+async function findDeletedFiles(
+  base: Base,
+  walk: Walk,
+  matchers: Matchers,
+  { owned, allowed }: ImportRules,
+): Promise<TreeEntry[]> {
+  const present = new Set([...walk.present, ...walk.candidates, ...walk.links.keys()]);
+  /** Whether this path, or something on the way to it, was found in the folder. */
+  const isPresent = onEachFolder<boolean>((above, path) => above === true || present.has(path));
+  const missing = base.entries.filter(
+    ({ path, mode }) => (isFileMode(mode) || mode === SYMLINK_MODE) && !base.leftOut.has(path) && !isPresent(path),
+  );
+  const excluded = await matchers.excluded.match(missing.map(({ path }) => path));
+  return missing.filter(({ path }) => {
+    if (excluded.has(path)) return false;
+    if (isOwnPath(path)) {
+      refuse(walk, path, `agents do not remove anything under ${OWN_FOLDER}/`);
+      return false;
+    }
+    const fault = owned.has(path) ? ENGINE_OWNED : allowed.has(path) ? null : NOT_ALLOWED;
+    if (fault !== null) {
+      refuse(walk, path, fault);
+      return false;
+    }
+    return true;
+  });
+}
+
+/** Refuses new names that some file system takes for another of the result. A name in another case instead of the old one is taken. */
+function refuseCollisions(
+  base: Base,
+  walk: Walk,
+  deleted: readonly TreeEntry[],
+  { owned, allowed }: ImportRules,
+): void {
+  const gone = new Set(deleted.map(({ path }) => path));
+  const left = base.entries.map(({ path }) => path).filter((path) => !gone.has(path));
+  const isKnown = (path: string): boolean => base.byPath.has(path) || base.folders.has(path);
+  // The orchestrator's own folder, owned files and files that the run may not make are refused in words of their own.
+  const found = [...walk.candidates, ...walk.links.keys()].filter((path) => isKnown(path) || allowed.has(path));
+  const added = found.filter((path) => !isKnown(path) && !isOwnPath(path) && !owned.has(path));
+  if (added.length === 0) return;
+  const colliding = collidingPaths(new Set([...left, ...found]), added, isKnown);
+  for (const [path, other] of colliding) {
+    refuse(
+      walk,
+      path,
+      `some systems take it for ${showHidden(other)}: the names differ in case or in how letters are stored`,
+    );
+  }
+  for (const path of colliding.keys()) walk.links.delete(path);
+  const kept = walk.candidates.filter((path) => !colliding.has(path));
+  walk.candidates.splice(0, walk.candidates.length, ...kept);
+}
+
+function keep(walk: Walk, path: string): void {
+  walk.present.add(path);
+}
+
+function refuse(walk: Walk, path: string, reason: string): void {
+  walk.present.add(path);
+  walk.refused.push({ path, reason });
+}
+
+function shorten(refused: readonly Refusal[]): Refusal[] {
+  const sorted = refused.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  const rest = sorted.length - MAX_REFUSED_NAMED;
+  return rest <= 0
+    ? sorted
+    : [...sorted.slice(0, MAX_REFUSED_NAMED), { path: '…', reason: `${rest} more were refused` }];
+}
+
+function tooMuch(what: string): NeedsHuman {
+  return new NeedsHuman(
+    'agent_failed',
+    `The run's folder contains ${what}. Add generated files to .gitignore or excludePaths, then retry`,
+  );
+}

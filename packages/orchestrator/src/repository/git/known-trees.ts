@@ -1,0 +1,68 @@
+/** Trees of commits and their entries, cached by object id: an id always names the same content. */
+import { NotFound } from '@autonomous/shared';
+import { ownedPaths } from '../../documents/owned-files.ts';
+import { type GitPlace, runGit } from './git.ts';
+import { listTree, makeCodeTree, type TreeEntry } from './git-trees.ts';
+import { RecentAnswers } from '../recent-answers.ts';
+import { isObjectId, resolveTreeish } from '../repository-paths.ts';
+
+/** Trees of commits that are known without asking git. */
+const TREES_KEPT = 2_000;
+/** Files of the tree lists that are cached: a step of a run reads from the same tree again and again. */
+const LISTED_FILES_KEPT = 400_000;
+
+export class KnownTrees {
+  readonly #trees = new RecentAnswers<string>(TREES_KEPT, () => 1);
+  readonly #codeTrees = new RecentAnswers<string>(TREES_KEPT, () => 1);
+  readonly #lists = new RecentAnswers<readonly TreeEntry[]>(LISTED_FILES_KEPT, (entries) => 1 + entries.length);
+
+  /**
+   * @param treeish id of a commit or tree, or the short name of a branch; a branch is resolved anew each time
+   * @throws {NotFound} when the mirror has no such commit, tree or branch
+   */
+  async treeOf(place: GitPlace, treeish: string): Promise<string> {
+    if (!isObjectId(treeish)) return readTreeOf(place, treeish);
+    return remembered(this.#trees, place, treeish, () => readTreeOf(place, treeish));
+  }
+
+  /**
+   * The tree without `.autonomous/runs/`, `.autonomous/memory.md` and engine-owned files.
+   * @param owned paths and patterns of these
+   */
+  async codeTree(place: GitPlace, treeish: string, owned: readonly string[] = []): Promise<string> {
+    const tree = await this.treeOf(place, treeish);
+    const key = owned.length === 0 ? tree : `${tree} ${JSON.stringify(owned)}`;
+    return remembered(this.#codeTrees, place, key, () => makeCodeTree(place, tree, ownedPaths(owned)));
+  }
+
+  /** Everything in a tree, in all of its folders. */
+  async entries(place: GitPlace, treeish: string): Promise<readonly TreeEntry[]> {
+    const tree = await this.treeOf(place, treeish);
+    return remembered(this.#lists, place, tree, () => listTree(place, tree));
+  }
+}
+
+/** The cached answer for an object of the mirror, or for an object and what is asked of it, else the one that `ask` gives. */
+async function remembered<Value>(
+  answers: RecentAnswers<Value>,
+  { gitDir }: GitPlace,
+  id: string,
+  ask: () => Promise<Value>,
+): Promise<Value> {
+  const key = `${gitDir} ${id}`;
+  const known = answers.get(key);
+  if (known !== undefined) return known;
+  const answer = await ask();
+  answers.keep(key, answer);
+  return answer;
+}
+
+async function readTreeOf(place: GitPlace, treeish: string): Promise<string> {
+  const { exitCode, stdout } = await runGit(place, {
+    args: ['rev-parse', '--verify', '--quiet', `${resolveTreeish(treeish)}^{tree}`],
+    accept: [0, 1, 128],
+  });
+  if (exitCode !== 0)
+    throw new NotFound(`The mirror has no commit, tree or branch '${treeish}'; fetch the project, or choose another`);
+  return stdout.toString('utf8').trim();
+}

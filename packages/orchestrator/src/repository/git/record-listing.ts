@@ -1,0 +1,64 @@
+/**
+ * Lists what a commit of the record has. Anyone with push access writes to the record, and a tree of a few objects can name any number of
+ * files: folders of runs are listed without their contents, and each list is bounded.
+ */
+import { NeedsHuman } from '@autonomous/shared';
+import { type GitPlace, runGit, splitNul } from './git.ts';
+import { isFileMode, parseEntry, type TreeEntry } from './git-trees.ts';
+import { type RecordedFile, RECORD_BRANCH } from '../repository.ts';
+
+/** A hundred thousand runs, or the files of twenty thousand. */
+const MAX_RECORD_BYTES = 12 * 1024 * 1024;
+
+const RUNS = '.autonomous/runs/';
+const FOLDER_MODE = '040000';
+
+/**
+ * Everything in a tree of the record that is not itself a tree; with `under`, in that folder alone.
+ * @throws {NeedsHuman} `setup_failed` where there is too much of it
+ */
+export async function listRecordTree(place: GitPlace, tree: string, under?: readonly string[]): Promise<TreeEntry[]> {
+  return listBounded(place, ['-r', '--full-tree', '--end-of-options', tree, ...(under ?? [])]);
+}
+
+/** A file of each run of a tree of the record, by the name of the run's folder. Runs without it are left out. */
+export async function listRunFiles(
+  place: GitPlace,
+  tree: string,
+  name: string,
+): Promise<ReadonlyMap<string, RecordedFile>> {
+  const listed = await listBounded(place, ['--full-tree', '--end-of-options', tree, RUNS]);
+  // A name with a line break would be two requests: no server writes one.
+  const folders = listed.filter(({ mode, path }) => mode === FOLDER_MODE && /^[\w-]+$/.test(path.slice(RUNS.length)));
+  const files = new Map<string, RecordedFile>();
+  if (folders.length === 0) return files;
+  const { stdout } = await runGit(place, {
+    args: ['cat-file', '--batch-check=%(objecttype) %(objectname) %(objectsize)'],
+    input: folders.map(({ oid }) => `${oid}:${name}\n`).join(''),
+  });
+  const facts = stdout.toString('latin1').split('\n');
+  for (const [index, { path }] of folders.entries()) {
+    const [type, oid = '', size] = (facts[index] ?? '').split(' ');
+    if (type === 'blob') files.set(path.slice(RUNS.length), { oid, bytes: Number(size) });
+  }
+  return files;
+}
+
+/** Files of the folders of projects and of runs, without symlinks. */
+export async function listRecordedFiles(place: GitPlace, tree: string): Promise<readonly TreeEntry[]> {
+  return (await listRecordTree(place, tree, ['.autonomous/projects', '.autonomous/runs'])).filter(({ mode }) =>
+    isFileMode(mode),
+  );
+}
+
+async function listBounded(place: GitPlace, args: readonly string[]): Promise<TreeEntry[]> {
+  const { stdout, truncated } = await runGit(place, {
+    args: ['ls-tree', '-z', ...args],
+    maxOutputBytes: MAX_RECORD_BYTES,
+  });
+  if (!truncated) return splitNul(stdout).map(parseEntry);
+  throw new NeedsHuman(
+    'setup_failed',
+    `The branch '${RECORD_BRANCH}' of the remote names more files than the server reads: the list has more than ${MAX_RECORD_BYTES / 1024 / 1024} MB. Push a commit to it that removes what no server of yours wrote`,
+  );
+}
