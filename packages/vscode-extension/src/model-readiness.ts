@@ -1,5 +1,5 @@
 /** Whether the connected server has a model to work with, for welcome views and the walkthrough. */
-import { ApiError, type Client } from '@autonomous/shared/client';
+import type { Client } from '@autonomous/shared/client';
 import type { ModelKeys } from './model-keys.ts';
 
 export interface ModelReadiness {

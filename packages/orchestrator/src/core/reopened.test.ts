@@ -7,7 +7,6 @@ import { z } from 'zod';
 import { advance, canTake, dehydrate, newRun, reopened } from './advance.ts';
 import type { RunInput, RunState, Step } from './run-state.ts';
 import { defineWorkflow, type WorkflowDefinition } from './definition.ts';
-import { replay } from './replay.ts';
 import { moves, type Move, SIGNALS, type Statechart, statecharts, workflowOf } from './statecharts.fixture.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z');
