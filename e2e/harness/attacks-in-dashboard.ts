@@ -3,7 +3,7 @@ import type { Locator, Page } from 'playwright-core';
 import { AttackWatch } from './attack-watch.ts';
 import { OPTION, type Stopped } from './hostile-runs.ts';
 import { AUTHOR_SHOWN, MODEL_ERROR_SHOWN, NAME, NAME_SHOWN, SUBJECT_SHOWN, TITLE } from './hostile-words.ts';
-import { checkPlan, drawAttacks, drawSlowly, drawTooMuch, retryDrawing } from './plan-attacks.ts';
+import { checkPlan, drawAttacks, drawSlowly, drawTooMuch } from './plan-attacks.ts';
 import type { Server } from './server.ts';
 import type { Stage } from './stage.ts';
 
@@ -34,10 +34,7 @@ export async function drawInDashboard(stage: Stage, server: Server, runId: strin
   await checkPlan(page, () => check('E03 and E06 the plan'));
   await stage.picture(page, 'plan');
   await drawAttacks(page, () => check('E01'));
-  await drawTooMuch(page, async () => {
-    await stage.picture(page, 'given-up-in-the-dashboard');
-    await retryDrawing(page);
-  });
+  await drawTooMuch(page, () => stage.picture(page, 'still-drawing-in-the-dashboard'));
   await drawSlowly(page);
   await check('E02');
 }

@@ -51,7 +51,7 @@ export async function lookInEditor(
   await checkPlan(panel, () => check('E03 and E06 the plan'));
   await stage.picture(editor.page, 'plan-in-the-editor');
   await drawAttacks(panel, () => check('E01'));
-  await drawTooMuch(panel, () => stage.picture(editor.page, 'given-up-in-the-editor'));
+  await drawTooMuch(panel, () => stage.picture(editor.page, 'still-drawing-in-the-editor'));
   await check('E02');
   await checkDecisions(editor, server, runId, check);
   await stage.picture(editor.page, 'decided-in-the-editor');

@@ -6,8 +6,8 @@
  */
 import { InvalidRequest } from '@autonomous/shared';
 import type { BenchResult } from './bench.ts';
-import { HONEST } from './honesty/honest.ts';
 import type { AgentCase } from './honesty/agent-case.ts';
+import { HONEST } from './honesty/honest.ts';
 import { LIARS } from './honesty/liars.ts';
 import { installRunners } from './honesty/runners.ts';
 import { missingNeeds, needOf, openStage, type Played } from './honesty/stage.ts';

@@ -5,6 +5,7 @@ export { clippedPath, foreseenConflictText, foreseenConflictsBrief } from './rev
 export * from './gates/gate-details.ts';
 export * from './text/look-alikes.ts';
 export { branchConflictOf, conflictCommands } from './review/merge-conflict.ts';
+export * from './text/mermaid-fault.ts';
 export * from './review/patch.ts';
 export { pulseOf, pulseText, withPulse, withoutPulse } from './pulse.ts';
 export * from './review/reordered-lines.ts';

@@ -7,6 +7,7 @@ import {
   dollars,
   isTreeBudget,
   missingBudgetOf,
+  moneyText,
   totalSpending,
   usedUpBudget,
   usedUpTreeBudget,
@@ -207,4 +208,21 @@ it('sums up what several runs have cost, without a price where none has one', ()
     costUsd: 0.3,
   });
   expect(totalSpending([])).toEqual({ inputTokens: 0, outputTokens: 0, calls: 0 });
+});
+
+describe('The money of a run', () => {
+  it.each([
+    [{}, undefined, '$0.00'],
+    [{ costUsd: 1.2, unpricedCalls: 1 }, undefined, '$1.20, 1 call of unknown price'],
+    [{ unpricedCalls: 1_500 }, undefined, '1,500 calls of unknown price'],
+    [{ costUsd: 0, unpricedCalls: 2, booked: { calls: 1, costUsd: 0 } }, undefined, '2 calls of unknown price'],
+    [{ unpricedCalls: 2 }, 5, '$0.00 of $5.00, 2 calls of unknown price'],
+    [
+      { costUsd: 0.5, booked: { calls: 1, costUsd: 0.2 } },
+      5,
+      '$0.50 of $5.00, at most $0.20 of it for calls without an answer',
+    ],
+  ])('of %j with the budget %j is %j: calls of unknown price are not free', (cost, budget, text) => {
+    expect(moneyText(cost, budget)).toBe(text);
+  });
 });

@@ -212,6 +212,29 @@ export function withBudgets<Config extends Budgets>(config: Config, change: Budg
   return { ...rest, ...Object.fromEntries(budgets) } as unknown as Config;
 }
 
+/**
+ * Money of a run or of several: `$1.20 of $5.00, 3 calls of unknown price`. Dollars are left out where no call had a price and
+ * no budget is set: calls of unknown price are not free.
+ */
+export function moneyText(
+  { costUsd = 0, unpricedCalls = 0, booked }: Pick<RunCost, 'costUsd' | 'unpricedCalls' | 'booked'>,
+  maxCostUsd?: number,
+): string {
+  const budget = maxCostUsd === undefined ? '' : ` of ${dollars(maxCostUsd)}`;
+  const isPriced = costUsd > 0 || unpricedCalls === 0 || maxCostUsd !== undefined;
+  return [
+    ...(isPriced ? [`${dollars(costUsd)}${budget}`] : []),
+    ...(isPriced && booked !== undefined
+      ? [`at most ${dollars(booked.costUsd)} of it for calls without an answer`]
+      : []),
+    ...(unpricedCalls === 0 ? [] : [unpricedText(unpricedCalls)]),
+  ].join(', ');
+}
+
+export function unpricedText(calls: number): string {
+  return `${calls.toLocaleString('en')} ${calls === 1 ? 'call' : 'calls'} of unknown price`;
+}
+
 /** `$12.50`; below ten cents the first two digits that say something, as `$0.0042`. */
 export function dollars(usd: number): string {
   if (usd === 0 || usd >= 0.1) return `$${usd.toFixed(2)}`;

@@ -7,6 +7,7 @@ import {
   FINAL_STATUSES,
   type ForeseenConflict,
   gateInfoOf,
+  moneyText,
   type Pulses,
   type RunView,
   type ShownGate,
@@ -309,7 +310,7 @@ export function tooltipOf(
   parent?: RunView,
   conflicts: readonly string[] = [],
 ): readonly string[] {
-  const dollars = run.cost.costUsd;
+  const money = moneyText(run.cost);
   return [
     `${statusLabel(run, workflow)}${run.currentStage === null ? '' : ` · ${stageTitle(run.currentStage, workflow)}`}`,
     ...(run.gate === null || FINAL_STATUSES.has(run.status) ? [] : [gateLine(run.gate, workflow)]),
@@ -321,7 +322,7 @@ export function tooltipOf(
     ...(run.branch === '' ? [] : [`Branch ${run.branch}`]),
     ...(workflow === undefined ? [] : [`Workflow ${workflow.title}`]),
     ...(run.merged === undefined ? [] : [`Merged into ${run.merged.baseBranch}`]),
-    ...(dollars === undefined || dollars === 0 ? [] : [`Cost $${dollars.toFixed(2)}`]),
+    ...(money === '$0.00' ? [] : [`Cost ${money}`]),
     ...(run.scriptedModels.length === 0 ? [] : [`Scripted, no real model: ${run.scriptedModels.join(', ')}`]),
   ].map(sanitizeText);
 }

@@ -4,11 +4,11 @@ import {
   CHANGES_TYPE,
   documentInfoOf,
   documentWordOf,
-  dollars,
   type Evidence,
   type Gate,
   gateInfoOf,
   hashWordOf,
+  moneyText,
   presentedAt,
   progressOf,
   type RunDiff,
@@ -233,13 +233,9 @@ function testsOf(evidence: Evidence, { baseline }: RunView): string {
 
 /** Cost of the run, the estimated part of it, and its budget. `undefined` when it has neither cost nor budget. */
 function costOf({ cost, config: { maxCostUsd } }: RunView): string | undefined {
-  const { costUsd, unpricedCalls = 0, booked } = cost;
+  const { costUsd, unpricedCalls = 0 } = cost;
   if (costUsd === undefined && unpricedCalls === 0 && maxCostUsd === undefined) return undefined;
-  return [
-    `${dollars(costUsd ?? 0)}${maxCostUsd === undefined ? '' : ` of ${dollars(maxCostUsd)}`}`,
-    ...(booked === undefined ? [] : [`at most ${dollars(booked.costUsd)} of it for calls without an answer`]),
-    ...(unpricedCalls === 0 ? [] : [`${unpricedCalls} calls of unknown price`]),
-  ].join(', ');
+  return moneyText(cost, maxCostUsd);
 }
 
 /**

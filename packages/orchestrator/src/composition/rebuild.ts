@@ -97,6 +97,7 @@ export async function rebuild({ config, log, from, remotes }: RebuildOptions): P
       dataFolder,
       stops,
       sandboxes: undefined,
+      parser: undefined,
       wrapStore: undefined,
       scrubber: undefined,
       onStopped: (reason) => log.error(reason.message),

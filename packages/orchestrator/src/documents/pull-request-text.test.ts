@@ -70,7 +70,7 @@ describe('the body of a pull request', () => {
     const view = aView('r-1', { cost: { inputTokens: 50, outputTokens: 5, calls: 1 } });
     const { body } = renderPullRequest({ ...NOTHING, view, childRuns: [child] });
     expect(body).toContain('Run `r-1` and 1 child run with');
-    expect(body).toContain('750 tokens in, 35 out in 5 calls, 1.50 US dollars');
+    expect(body).toContain('750 tokens in, 35 out in 5 calls, $1.50');
     expect(body).toContain('Scripted models took part');
   });
 

@@ -2,7 +2,7 @@
  * Title and body of a run's pull request. What agents and people wrote mentions nobody and closes no issue there. Pure; texts
  * given here must be free of secrets already.
  */
-import type { RunView } from '@autonomous/shared';
+import { moneyText, type RunView, totalSpending } from '@autonomous/shared';
 import { testCountText } from '@autonomous/shared/presentation';
 import { code, inline, table } from './quoted-markdown.ts';
 
@@ -303,16 +303,10 @@ function reproduction({ view, commit }: PullRequestContent): string {
 function run({ view: { id, ...view }, childRuns }: PullRequestContent): string {
   const all = [view, ...childRuns];
   const models = [...new Set(all.flatMap(({ config }) => Object.values(config.modelRouting)))].map(code).join(', ');
-  const sum = (amount: (cost: RunView['cost']) => number) => all.reduce((before, { cost }) => before + amount(cost), 0);
-  const [tokensIn, tokensOut, calls] = [
-    sum(({ inputTokens }) => inputTokens),
-    sum(({ outputTokens }) => outputTokens),
-    sum((cost) => cost.calls),
-  ];
+  const spent = totalSpending(all.map(({ cost }) => cost));
   const below = childRuns.length === 0 ? '' : ` and ${childRuns.length} child run${childRuns.length === 1 ? '' : 's'}`;
-  const tokens = `${tokensIn} tokens in, ${tokensOut} out`;
-  const costUsd = sum((cost) => cost.costUsd ?? 0);
-  const money = costUsd === 0 ? '' : `, ${costUsd.toFixed(2)} US dollars`;
+  const tokens = `${spent.inputTokens} tokens in, ${spent.outputTokens} out`;
+  const money = moneyText(spent);
   const scripted = all.some(({ scriptedModels }) => scriptedModels.length > 0)
     ? ' **Scripted models took part: they play a script and judge nothing.**'
     : '';
@@ -320,7 +314,7 @@ function run({ view: { id, ...view }, childRuns }: PullRequestContent): string {
     view.forkedFrom === undefined || view.cost.calls > 0
       ? ''
       : ` It was forked from run ${code(view.forkedFrom.runId)}, whose child runs are not counted here.`;
-  return `Run ${code(id)}${below} with ${models}: ${tokens} in ${calls} calls${money}. Its record is on the branch \`autonomous/record\`, below \`.autonomous/runs/${id}/\`.${forked}${scripted}`;
+  return `Run ${code(id)}${below} with ${models}: ${tokens} in ${spent.calls} calls${money === '$0.00' ? '' : `, ${money}`}. Its record is on the branch \`autonomous/record\`, below \`.autonomous/runs/${id}/\`.${forked}${scripted}`;
 }
 
 function clipped(text: string, most: number): string {

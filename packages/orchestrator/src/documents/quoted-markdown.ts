@@ -1,4 +1,8 @@
-/** Foreign text in Markdown documents, quoted so that it cannot pass for the words of the document. Pure. */
+/**
+ * Foreign text in Markdown documents, quoted so that it cannot pass for the words of the document. Colours of terminals are left
+ * out, and other characters that are not seen become escapes, so that a document of the server holds none. Pure.
+ */
+import { sanitizeText } from '@autonomous/shared/presentation';
 
 /** A Markdown table; cells are given as Markdown. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -9,9 +13,7 @@ export function table(header: readonly string[], rows: readonly (readonly string
 
 /** Foreign text on one line, with what Markdown and HTML would act on made plain. */
 export function inline(text: string): string {
-  return text
-    .replace(/\s+/g, ' ')
-    .trim()
+  return oneLine(text)
     .replace(/[\\`*_[\]#|~]/g, '\\$&')
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;');
@@ -19,7 +21,7 @@ export function inline(text: string): string {
 
 /** Foreign text as inline code; longer runs of backticks around it than it holds itself. */
 export function code(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim();
+  const line = oneLine(text);
   const ticks = '`'.repeat(longestRun(line) + 1);
   const pad = line === '' || line.startsWith('`') || line.endsWith('`') ? ' ' : '';
   return `${ticks}${pad}${line}${pad}${ticks}`;
@@ -27,8 +29,13 @@ export function code(text: string): string {
 
 /** Foreign text as a fenced block; the fence is longer than any run of backticks inside. */
 export function fenced(text: string): string {
-  const fence = '`'.repeat(Math.max(3, longestRun(text) + 1));
-  return `${fence}text\n${text.trimEnd()}\n${fence}`;
+  const shown = sanitizeText(text).trimEnd();
+  const fence = '`'.repeat(Math.max(3, longestRun(shown) + 1));
+  return `${fence}text\n${shown}\n${fence}`;
+}
+
+function oneLine(text: string): string {
+  return sanitizeText(text).replace(/\s+/g, ' ').trim();
 }
 
 function longestRun(text: string): number {

@@ -36,7 +36,8 @@ export function describeRepository(
     afterAll(close);
 
     it('tells the base branch of a remote and refuses one that does not exist by naming those that do', async () => {
-      const { repository, project } = fixture;
+      const { repository, project, remote } = fixture;
+      commitOnRemote(remote, 'autonomous/record', { 'a.txt': 'a' });
       expect(await repository.inspectRemote(project.repository)).toEqual({ baseBranch: 'main', notices: [] });
       const missing = repository.inspectRemote(project.repository, 'develop');
       await expect(missing).rejects.toThrow(Unprocessable);
@@ -561,6 +562,26 @@ export function describeRepository(
         'plain.txt': [],
         'word.js': ["a word that mixes letters of several alphabets in added lines: 'р⟨U+0440⟩а⟨U+0430⟩ypal'"],
       });
+    });
+
+    it('C07: warns of no file that the server wrote, and of all others', async () => {
+      const { repository, project } = fixture;
+      const from = await mainHead(fixture);
+      const paths = [
+        '.autonomous/memory.md',
+        '.autonomous/runs/r/report.md',
+        '.autonomous/specs/plan.md',
+        'ai/done.md',
+      ];
+      const to = await commitFiles(fixture, BRANCH, Object.fromEntries(paths.map((path) => [path, '\u001b[31mred\n'])));
+      const warned = async (engineWritten: readonly string[]): Promise<readonly string[]> =>
+        (await repository.diff(project, from, to, { engineWritten })).files.flatMap(({ path, warnings = [] }) =>
+          warnings.length > 0 ? [path] : [],
+        );
+      expect(await warned(['.autonomous/runs', '.autonomous/memory.md', 'ai/*.md'])).toEqual([
+        '.autonomous/specs/plan.md',
+      ]);
+      expect(await warned([])).toEqual(paths);
     });
 
     it('leaves folders out where it is asked to', async () => {

@@ -117,6 +117,8 @@ export interface NewHistory {
 export interface DiffOptions {
   /** Folders to leave out. Default: none. */
   readonly leaveOut?: readonly string[];
+  /** Paths and patterns of files that the server wrote: they have no warnings. Default: none. */
+  readonly engineWritten?: readonly string[];
   /** Maximum size of the patch in bytes (default 1 MB), shared among the files. A line counts as at least 10 bytes. */
   readonly maxBytes?: number;
 }

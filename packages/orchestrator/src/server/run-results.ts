@@ -1,5 +1,6 @@
 /** Results of runs as they are in git: artifacts and changes. */
 import {
+  allOwnedPaths,
   type Artifact,
   type ArtifactContent,
   documentInfoOf,
@@ -64,6 +65,17 @@ export class RunResults {
     const from = view.baseCommit ?? '';
     const to = view.headCommit ?? from;
     if (from === '' || from === to) return { from, to, files: [], patch: '', truncated: false };
-    return this.#options.repository.diff(await this.#options.projects.of(view.projectId), from, to);
+    const project = await this.#options.projects.of(view.projectId);
+    return this.#options.repository.diff(project, from, to, { engineWritten: engineWrittenOf(view) });
   }
+}
+
+/** Records, memory and engine-owned files. Where such a file is the run's result, a person decides on it as on an agent's. */
+function engineWrittenOf({ ownedFiles }: RunView): readonly string[] {
+  const results = ownedFiles?.results ?? [];
+  return [
+    '.autonomous/runs',
+    '.autonomous/memory.md',
+    ...allOwnedPaths(ownedFiles).filter((path) => !results.includes(path)),
+  ];
 }

@@ -7,7 +7,7 @@ const NEVER_SHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\
 
 describe('E06 words of others', () => {
   it.each([
-    ['\u001b[31mred\u001b[0m \u009b1mbold', 'red bold'],
+    ['\u001b[31mred\u001b(B\u001b[0m \u009b1mbold', 'red bold'],
     ['\u001b]8;;https://evil.example\u0007here\u001b]8;;\u001b\\ it is', 'here it is'],
     // Nothing but a link that ends is taken away whole: what a person decides on must not hide behind one character.
     ['\u001b]0;title', '⟨U+001B⟩]0;title'],

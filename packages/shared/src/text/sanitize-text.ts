@@ -4,9 +4,9 @@
  */
 import { replaceHidden, showHidden } from './hidden-characters.ts';
 
-/** A terminal's colours and links, whole: without their first character the rest would stand there as words. */
+/** A terminal's colours, character sets and links, whole: without their first character the rest would stand there as words. */
 const TERMINAL =
-  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)8;[^\u0000-\u001f\u007f-\u009f]*(?:\u0007|\u001b\\|\u009c)/g;
+  /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|\u001b[()][0-9A-Z]|(?:\u001b\]|\u009d)8;[^\u0000-\u001f\u007f-\u009f]*(?:\u0007|\u001b\\|\u009c)/g;
 
 /**
  * The same text without a terminal's colours and links, and with an escape such as ⟨U+202E⟩ in place of each other character

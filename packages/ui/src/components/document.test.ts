@@ -11,8 +11,8 @@ describe('A document', () => {
     const text =
       '---\ntitle: x\n---\n# Plan\n\n```mermaid\nflowchart TD\n  A --> B\n```\n\nThen *this*.\n\n```ts\nlet a;\n```\n';
     expect(blocksOf(text)).toEqual([
-      { kind: 'text', html: '<h1>Plan</h1>\n' },
-      { kind: 'diagram', source: 'flowchart TD\n  A --> B\n' },
+      { kind: 'text', html: '<h1 dir="auto">Plan</h1>\n' },
+      { kind: 'diagram', source: 'flowchart TD\n  A --> B\n', number: 1 },
       { kind: 'text', html: expect.stringContaining('<em>this</em>') },
     ]);
     expect(htmlOf(text)).toContain('<code class="language-ts">let a;');
@@ -35,7 +35,7 @@ describe('A document', () => {
 
   it('opens links elsewhere, without saying where from', () => {
     expect(htmlOf('[docs](https://example.org/a)')).toBe(
-      '<p><a href="https://example.org/a" target="_blank" rel="noreferrer noopener">docs</a></p>\n',
+      '<p dir="auto"><a href="https://example.org/a" target="_blank" rel="noreferrer noopener">docs</a></p>\n',
     );
   });
 });

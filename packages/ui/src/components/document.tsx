@@ -14,6 +14,12 @@ markdown.renderer.rules['link_open'] = (tokens, index, options, _env, self) => {
   tokens[index]?.attrSet('rel', 'noreferrer noopener');
   return self.renderToken(tokens, index, options);
 };
+// What is read from the right begins there.
+for (const rule of ['paragraph_open', 'heading_open', 'list_item_open', 'th_open', 'td_open'])
+  markdown.renderer.rules[rule] = (tokens, index, options, _env, self) => {
+    tokens[index]?.attrSet('dir', 'auto');
+    return self.renderToken(tokens, index, options);
+  };
 // An image would be a request to anywhere: it is words until somebody asks for it. One that the document itself holds is
 // then shown; any other is a link, which says where it leads.
 markdown.renderer.rules['image'] = (tokens, index) => {
@@ -58,13 +64,15 @@ markdown.core.ruler.before('inline', 'long-paragraphs', ({ tokens }) => {
 
 export type Block =
   | { readonly kind: 'text'; readonly html: string }
-  | { readonly kind: 'diagram'; readonly source: string };
+  /** `number` counts the document's diagrams from 1, as the server does where it names one. */
+  | { readonly kind: 'diagram'; readonly source: string; readonly number: number };
 
 /** Parts of a document, in its order. The HTML is safe to show: it holds what Markdown makes of text and no more. */
 export function blocksOf(text: string): readonly Block[] {
   const body = text.replace(/^---\r?\n[\s\S]*?\r?\n---\r?\n/, '');
   const blocks: Block[] = [];
   let pending: ReturnType<typeof markdown.parse> = [];
+  let diagrams = 0;
   const flush = (): void => {
     if (pending.length > 0)
       blocks.push({ kind: 'text', html: showHidden(markdown.renderer.render(pending, markdown.options, {})) });
@@ -73,7 +81,7 @@ export function blocksOf(text: string): readonly Block[] {
   for (const token of markdown.parse(body, {})) {
     if (token.type === 'fence' && token.level === 0 && /^mermaid\b/.test(token.info.trim())) {
       flush();
-      blocks.push({ kind: 'diagram', source: token.content });
+      blocks.push({ kind: 'diagram', source: token.content, number: (diagrams += 1) });
     } else {
       pending.push(token);
     }
@@ -89,7 +97,7 @@ export function Document({ text, title }: { readonly text: string; readonly titl
     <article className="document" onClick={showImage}>
       {blocks.map((block, index) =>
         block.kind === 'diagram' ? (
-          <Diagram key={index} source={block.source} title={`${title}, diagram`} marksOf={marksOf} />
+          <Diagram key={index} source={block.source} title={`${title}, diagram ${block.number}`} marksOf={marksOf} />
         ) : (
           <div key={index} dangerouslySetInnerHTML={{ __html: block.html }} />
         ),

@@ -4,7 +4,7 @@
  */
 
 /** The frame loads several megabytes of program, on a machine that may be busy. */
-export const MAX_START_MS = 30_000;
+export const MAX_START_MS = 120_000;
 
 export interface SandboxedFrame<Request, Reply> {
   /** @returns `null` where no such reply came in time */

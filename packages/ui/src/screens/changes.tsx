@@ -28,8 +28,7 @@ export function Changes({ run }: { readonly run: RunView }) {
             <>
               <Faults review={value.review} />
               <p className="quiet">
-                {value.files.length} {value.files.length === 1 ? 'file' : 'files'}, {value.from.slice(0, 8)} →{' '}
-                {value.to.slice(0, 8)}{' '}
+                {filesText(value.files.map(({ path }) => path))}, {value.from.slice(0, 8)} → {value.to.slice(0, 8)}{' '}
                 {editor !== undefined && (
                   <vscode-button secondary onClick={() => editor.openDiff(run.id)}>
                     Open all in the editor
@@ -88,6 +87,13 @@ function Files({ run, review, onOpen }: FilesProps) {
       </details>
     );
   });
+}
+
+/** `3 files and 5 of the server`: files that the server itself keeps are counted apart. */
+export function filesText(paths: readonly string[]): string {
+  const own = paths.filter(isOwn).length;
+  const others = paths.length - own;
+  return `${others} ${others === 1 ? 'file' : 'files'}${own === 0 ? '' : ` and ${own} of the server`}`;
 }
 
 /** True for files that the server itself keeps in the repository. They interest less than the requested changes. */

@@ -31,7 +31,7 @@ export function WaitingChildren({ run }: { readonly run: RunView }) {
   return (
     <section className="gate" aria-labelledby={`waiting-below-${run.id}`}>
       <h2 id={`waiting-below-${run.id}`}>{waitingText(waiting.length)}</h2>
-      <ul className="waiting">
+      <ul className="waiting-below">
         {waiting.map((child) => (
           <WaitingChild key={child.id} run={child} />
         ))}

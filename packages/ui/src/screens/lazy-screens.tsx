@@ -4,7 +4,7 @@ import { DEFAULT_METRICS_DAYS, type Screen } from '../bridge.ts';
 import { DrawerProvider } from '../components/diagram/diagram.tsx';
 // oxlint-disable-next-line import/default -- build.mjs makes it: the program of that file, as one text
 import drawingProgram from '../components/diagram/drawing-frame.ts?program';
-import { createDrawer } from '../components/diagram/drawing.ts';
+import { createDrawer, openDrawingFrame } from '../components/diagram/drawing.ts';
 import { createPdfOpener } from '../components/pdf/pdf-drawer.ts';
 // oxlint-disable-next-line import/default -- build.mjs makes it, as the one above
 import pdfProgram from '../components/pdf/pdf-frame.ts?program';
@@ -21,7 +21,7 @@ export type OtherScreen = Exclude<Screen, { readonly name: 'runs' }>;
 
 // The page lets nothing run but what bears its nonce, which the scripts that run here do.
 const nonce = document.querySelector<HTMLScriptElement>('script[nonce]')?.nonce ?? '';
-const drawer = createDrawer(drawingProgram, nonce);
+const drawer = createDrawer(() => openDrawingFrame(drawingProgram, nonce));
 const openPdf = createPdfOpener(pdfProgram, nonce);
 
 export function Others({ screen }: { readonly screen: OtherScreen | 'sign-in' }) {

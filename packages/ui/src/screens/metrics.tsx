@@ -5,8 +5,10 @@ import {
   type Metrics as Figures,
   type MetricsFigures,
   type MetricsPart,
+  moneyText,
   type Project,
   titleOfName,
+  unpricedText,
   type WorkflowFigures,
   type WorkflowInfo,
 } from '@autonomous/shared';
@@ -265,10 +267,7 @@ function Summary({ total, now }: Pick<Figures, 'total' | 'now'>) {
       <Tile name="Spent" value={priced ? measureText('dollars', spending.costUsd) : '–'}>
         {spending.calls.toLocaleString()} calls, {(spending.inputTokens + spending.outputTokens).toLocaleString()}{' '}
         tokens
-        {priced &&
-          spending.unpricedCalls > 0 &&
-          `; the price of ${spending.unpricedCalls.toLocaleString()} calls is not known`}
-        {!priced && `; ${NO_PRICE}`}
+        {spending.unpricedCalls > 0 && `; ${unpricedText(spending.unpricedCalls)}`}
       </Tile>
       <Tile name="Runs" value={total.started.toLocaleString()}>
         started; {now.openRuns} open now, {waitingNow} of them waiting
@@ -316,7 +315,7 @@ function Workflows({
           <td>{failed}</td>
           <td>{successRate === null ? '–' : measureText('percent', successRate)}</td>
           <td>{timeToCompletion === null ? '–' : durationText(timeToCompletion.medianMs)}</td>
-          <td>{isPriced({ spending }) ? measureText('dollars', spending.costUsd) : 'price not known'}</td>
+          <td>{moneyText(spending)}</td>
         </tr>
       ))}
     </Table>
@@ -372,10 +371,10 @@ function Spending({
   if (rows.length === 0) return null;
   return (
     <Table title={title} head={[head, 'Cost', 'Calls', 'Input tokens', 'Output tokens']}>
-      {rows.map(({ name, costUsd, calls, unpricedCalls, inputTokens, outputTokens }) => (
+      {rows.map(({ name, calls, inputTokens, outputTokens, ...money }) => (
         <tr key={name}>
           <th scope="row">{name}</th>
-          <td>{calls === unpricedCalls ? 'price not known' : measureText('dollars', costUsd)}</td>
+          <td>{moneyText(money)}</td>
           <td>{calls.toLocaleString()}</td>
           <td>{inputTokens.toLocaleString()}</td>
           <td>{outputTokens.toLocaleString()}</td>

@@ -34,7 +34,7 @@ export function PlanChanges({ before, after }: { readonly before: PlanText; read
 
 function Legend() {
   return (
-    <ul className="legend" aria-label="Signs on the diagrams">
+    <ul className="sign-legend" aria-label="Signs on the diagrams">
       {(['added', 'changed', 'removed'] as const).map((kind) => (
         <li key={kind}>
           <span className={`sign ${kind}`} aria-hidden="true">

@@ -1,5 +1,5 @@
 /** The machine that drives a run: where it is, how it came there, and what can happen next. */
-import type { RunView } from '@autonomous/shared';
+import type { RunView, Statechart } from '@autonomous/shared';
 import { withoutTerminal } from '@autonomous/shared/presentation';
 import { useHost, useWorkflow } from '../hosts/host.ts';
 import { statusLabel } from '../labels.ts';
@@ -20,45 +20,64 @@ export function StatechartView({ run }: { readonly run: RunView }) {
           <>
             <Diagram isOwn source={value.mermaid} title={`Statechart of ${value.workflow}, version ${value.version}`} />
             <ChildRuns run={run} />
-            <h2>Can happen now</h2>
-            <ul className="possible">
-              {value.possible.signals.map(({ type, decisions }) => (
-                <li key={type}>
-                  <code>{type}</code> {decisions.length > 0 && `by ${decisions.join(', ')}`}
-                </li>
-              ))}
-              {value.possible.timers.map(({ event, dueAt }) => (
-                <li key={`${event} ${dueAt}`}>
-                  <code>{event}</code> at {new Date(dueAt).toLocaleString()}
-                </li>
-              ))}
-              {value.possible.activities.map(({ key, id }) => (
-                <AtWork key={key} id={id} child={byKey.get(key)} />
-              ))}
-            </ul>
-            <h2>
-              The path taken{' '}
-              {value.changes > value.path.length && (
-                <span className="quiet">
-                  (the newest {value.path.length} of {value.changes})
-                </span>
-              )}
-            </h2>
-            <ol className="path">
-              {value.path.toReversed().map(({ sequence, event, to, at }) => (
-                <li key={sequence}>
-                  <code>{event}</code> → <strong>{stateName(to)}</strong>{' '}
-                  <span className="quiet">
-                    <Link to={{ name: 'run', runId: run.id, tab: 'events', event: sequence }}>event {sequence}</Link>,{' '}
-                    <Ago at={at} />
-                  </span>
-                </li>
-              ))}
-            </ol>
+            <Moves runId={run.id} chart={value} byKey={byKey} />
           </>
         )}
       </Loading>
     </section>
+  );
+}
+
+interface MovesProps {
+  readonly runId: string;
+  readonly chart: Pick<Statechart, 'possible' | 'path' | 'changes'>;
+  readonly byKey: ReturnType<typeof useChildrenByKey>;
+}
+
+/** What can happen next, where anything can, and the changes of state so far: the newest first, numbered as they came. */
+export function Moves({ runId, chart, byKey }: MovesProps) {
+  const { signals, timers, activities } = chart.possible;
+  return (
+    <>
+      {signals.length + timers.length + activities.length > 0 && (
+        <>
+          <h2>Can happen now</h2>
+          <ul className="possible">
+            {signals.map(({ type, decisions }) => (
+              <li key={type}>
+                <code>{type}</code> {decisions.length > 0 && `by ${decisions.join(', ')}`}
+              </li>
+            ))}
+            {timers.map(({ event, dueAt }) => (
+              <li key={`${event} ${dueAt}`}>
+                <code>{event}</code> at {new Date(dueAt).toLocaleString()}
+              </li>
+            ))}
+            {activities.map(({ key, id }) => (
+              <AtWork key={key} id={id} child={byKey.get(key)} />
+            ))}
+          </ul>
+        </>
+      )}
+      <h2>
+        The path taken{' '}
+        {chart.changes > chart.path.length && (
+          <span className="quiet">
+            (the newest {chart.path.length} of {chart.changes})
+          </span>
+        )}
+      </h2>
+      <ol className="path" reversed start={chart.changes}>
+        {chart.path.toReversed().map(({ sequence, event, to, at }) => (
+          <li key={sequence}>
+            <code>{event}</code> → <strong>{stateName(to)}</strong>{' '}
+            <span className="quiet">
+              <Link to={{ name: 'run', runId, tab: 'events', event: sequence }}>event {sequence}</Link>, <Ago at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
 

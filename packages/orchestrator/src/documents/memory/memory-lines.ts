@@ -1,4 +1,5 @@
 /** Lines, headings and entries of `.autonomous/memory.md`. Pure. */
+import { sanitizeText } from '@autonomous/shared/presentation';
 
 export interface MemoryLine {
   /** Without its end. */
@@ -36,7 +37,7 @@ export function join(before: string, lines: readonly string[], eol: string): str
   return `${kept === '' ? '' : `${kept}${eol}${eol}`}${lines.join(eol)}${eol}`;
 }
 
-/** A text as one line. */
+/** A text as one line, in which characters that are not seen are escapes. */
 export function flat(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
+  return sanitizeText(text).replace(/\s+/g, ' ').trim();
 }

@@ -6,7 +6,7 @@ import { parentPort } from 'node:worker_threads';
 import { parseHTML } from 'linkedom';
 import type { MermaidConfig } from 'mermaid';
 import { type DiagramGraph, readDiagram } from '@autonomous/shared/diagram';
-import type { ParserComplaint } from './mermaid-fault.ts';
+import { complaintOf, type ParserComplaint } from '@autonomous/shared/presentation';
 
 export interface WorkerRequest {
   readonly id: number;
@@ -52,18 +52,4 @@ send({ kind: 'ready' });
 
 function send(reply: WorkerReply): void {
   port?.postMessage(reply);
-}
-
-function complaintOf(error: unknown): ParserComplaint {
-  const { message, hash } = error as {
-    message?: unknown;
-    hash?: { token?: unknown; loc?: { first_line?: unknown }; expected?: unknown };
-  };
-  const line = hash?.loc?.first_line;
-  return {
-    message: String(message ?? error).slice(0, 2_000),
-    line: typeof line === 'number' ? line : null,
-    token: hash?.token === undefined ? null : String(hash.token).slice(0, 100),
-    expected: Array.isArray(hash?.expected) ? hash.expected.slice(0, 50).map(String) : [],
-  };
 }

@@ -4,8 +4,8 @@
  */
 import { Worker } from 'node:worker_threads';
 import { extractConstraints, type ParsedConstraints, type ParsedDiagram } from '@autonomous/shared/diagram';
+import { explainParserError, type ParserComplaint } from '@autonomous/shared/presentation';
 import { type DiagramSource, findDiagrams } from './diagram-fences.ts';
-import { explainParserError } from './mermaid-fault.ts';
 import type { WorkerReply, WorkerRequest } from './mermaid-worker.ts';
 
 export type ParsedPlan =
@@ -178,11 +178,7 @@ function ask(worker: Worker, request: WorkerRequest | null, maxMs: number): Prom
   });
 }
 
-function refusal(
-  diagram: number,
-  source: DiagramSource,
-  complaint: Parameters<typeof explainParserError>[1],
-): ParsedPlan {
+function refusal(diagram: number, source: DiagramSource, complaint: ParserComplaint): ParsedPlan {
   const fault = explainParserError(source.text, complaint);
   const line = fault.line === null ? null : source.firstLine + fault.line - 1;
   const place =

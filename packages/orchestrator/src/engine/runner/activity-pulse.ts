@@ -1,11 +1,9 @@
 /** The command or step that an activity is at, made from what it reports: the source of live progress and of the words of a timeout. */
 import { type AtWork, type Progress, titleOfName } from '@autonomous/shared';
+import { withoutTerminal } from '@autonomous/shared/presentation';
 
 /** Characters of a line or of a command that are kept. */
 const LONGEST_LINE = 200;
-
-/** Escape sequences of terminals: colours and moves of the cursor. */
-const TERMINAL_CODES = /\u001b(?:\[[0-9;?]{0,20}[A-Za-z]|[()][A-Z0-9])/g;
 
 export class ActivityPulse {
   readonly #activity: string;
@@ -69,9 +67,7 @@ export class ActivityPulse {
 
 /** One line without control characters, cut to {@link LONGEST_LINE}. */
 function printable(text: string): string {
-  const line = text
-    .slice(0, 4 * LONGEST_LINE)
-    .replace(TERMINAL_CODES, '')
+  const line = withoutTerminal(text.slice(0, 4 * LONGEST_LINE))
     .replace(/\p{C}+/gu, ' ')
     .trim();
   return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE - 1)}…` : line;

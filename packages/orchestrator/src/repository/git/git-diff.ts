@@ -6,6 +6,7 @@
 import { setImmediate as othersFirst } from 'node:timers/promises';
 import type { FileChange, RunDiff } from '@autonomous/shared';
 import { type RawFile, readPatch } from '@autonomous/shared/presentation';
+import { ownedPaths } from '../../documents/owned-files.ts';
 import { changeWarnings } from '../change-warnings.ts';
 import { type GitPlace, runGit, splitNul } from './git.ts';
 import { readBlobs } from './git-outgoing.ts';
@@ -44,7 +45,7 @@ export async function readDiff(
   place: GitPlace,
   from: string,
   to: string,
-  { leaveOut = [], maxBytes = MAX_PATCH_BYTES }: DiffOptions,
+  { leaveOut = [], engineWritten = [], maxBytes = MAX_PATCH_BYTES }: DiffOptions,
 ): Promise<Pick<RunDiff, 'files' | 'patch' | 'truncated'>> {
   if (from === to) return { files: [], patch: '', truncated: false };
   const without = leaveOut.map((folder) => `:(top,exclude,literal)${folder}`);
@@ -53,6 +54,7 @@ export async function readDiff(
   const raw = await readRest(place, scope, listed, first);
   const binary = await lookAtBinaries(place, scope, listed, raw);
   const limited = limitPatches(raw, maxBytes);
+  const own = ownedPaths(engineWritten);
   const files: FileChange[] = [];
   for (const [index, change] of listed.entries()) {
     if (index % FILES_AT_ONCE === 0) await othersFirst();
@@ -61,13 +63,9 @@ export async function readDiff(
     const { additions, deletions } = binary.asText.get(path) ?? change;
     const shown = limited.get(path) ?? { added: 0, removed: 0 };
     const leftOut = { additions: additions - shown.added, deletions: deletions - shown.removed };
-    const warnings = await changeWarnings({
-      path,
-      status,
-      isBinary,
-      isForcedText: binary.asText.has(path) || hasNul(raw.get(path)),
-      file: raw.get(path),
-    });
+    const file = raw.get(path);
+    const isForcedText = binary.asText.has(path) || hasNul(file);
+    const warnings = own.has(path) ? [] : await changeWarnings({ path, status, isBinary, isForcedText, file });
     files.push({
       path,
       status,

@@ -9,6 +9,7 @@ import { asUnprocessable, hasUncommittedChanges, listRemote, type RemoteRefs } f
 import { withScratch } from './git-trees.ts';
 import { parseRemoteAddress, type RemoteAddress, withoutCredentials } from '../remote-url.ts';
 import { assertBranchName, isBranchName } from '../repository-paths.ts';
+import { OWN_BRANCHES } from './run-branches.ts';
 
 /** Longest wait for a remote that a person has just named, since that person waits for the answer. */
 const INSPECTION_LIMIT_MS = 15_000;
@@ -203,7 +204,7 @@ function chooseBaseBranch(url: string, refs: RemoteRefs, asked: string | undefin
       `${url} has no commits yet; make a first commit there (git add -A && git commit), then try again`,
     );
   }
-  const names = [...refs.branches.keys()];
+  const names = [...refs.branches.keys()].filter((name) => !name.startsWith(OWN_BRANCHES));
   const shown =
     names.length > BRANCHES_NAMED
       ? `${names.slice(0, BRANCHES_NAMED).join(', ')} and ${names.length - BRANCHES_NAMED} more`

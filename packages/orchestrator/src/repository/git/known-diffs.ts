@@ -21,7 +21,8 @@ export class KnownDiffs {
 
   /** The difference between two trees. A second request for the same one waits for the first and takes its cached result. */
   read(place: GitPlace, before: string, after: string, options: DiffOptions): Promise<TreeDiff> {
-    const key = JSON.stringify([place.gitDir, before, after, options.leaveOut ?? [], options.maxBytes ?? null]);
+    const { leaveOut = [], engineWritten = [], maxBytes = null } = options;
+    const key = JSON.stringify([place.gitDir, before, after, leaveOut, engineWritten, maxBytes]);
     return this.#turns.take(key, async () => {
       const known = this.#diffs.get(key);
       if (known !== undefined) return known;

@@ -5,14 +5,15 @@ import { removeRemoteBranch } from './git-remote.ts';
 import { type GitPlace, gitText, runGit } from './git.ts';
 import { isRecordBranch, type RunBranch } from '../repository.ts';
 
-const PREFIX = 'autonomous/';
+/** Branches of runs and of their record. */
+export const OWN_BRANCHES = 'autonomous/';
 const PLACES = { mirror: 'refs/heads/', remote: 'refs/remotes/origin/' } as const;
 
 export async function listRunBranches(place: GitPlace): Promise<readonly RunBranch[]> {
   const found = new Map<string, { name: string; mirror: string | null; remote: string | null }>();
   for (const [where, folder] of Object.entries(PLACES) as [keyof typeof PLACES, string][]) {
     const format = '--format=%(objectname) %(refname)';
-    const text = await gitText(place, { args: ['for-each-ref', format, `${folder}${PREFIX}`] });
+    const text = await gitText(place, { args: ['for-each-ref', format, `${folder}${OWN_BRANCHES}`] });
     for (const line of text.split('\n')) {
       const [commit = '', ref = ''] = line.split(' ');
       const name = ref.slice(folder.length);

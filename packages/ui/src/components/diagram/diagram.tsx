@@ -43,10 +43,11 @@ export function DrawnDiagram({
 }) {
   const [showsSource, setShowsSource] = useState(false);
   const isBusy = drawing.state === 'drawing' || drawing.source !== source;
+  const isLate = useLate(isBusy);
   if (drawing.state === 'failed' && !isBusy) {
     return (
       <figure className="diagram failed" aria-label={title}>
-        <p role="alert">This diagram cannot be drawn: {drawing.reason.split('\n')[0]}</p>
+        <p role="alert">This diagram cannot be drawn: {drawing.reason}.</p>
         <vscode-button secondary onClick={drawing.again}>
           Retry render
         </vscode-button>
@@ -56,9 +57,10 @@ export function DrawnDiagram({
   }
   return (
     <figure className="diagram" aria-label={title} aria-busy={isBusy}>
-      {drawing.state !== 'drawn' ? (
-        <p className="quiet">Drawing…</p>
-      ) : (
+      {isBusy && (isLate || drawing.state !== 'drawn') && (
+        <p className="quiet">{isLate ? 'Still drawing… It is shown as soon as it is ready.' : 'Drawing…'}</p>
+      )}
+      {drawing.state === 'drawn' && (
         <Viewport drawn={drawing.drawn} svg={drawing.svg} title={title} marksOf={marksOf} />
       )}
       <figcaption>
@@ -79,19 +81,19 @@ export function useDrawing(source: string | null, isOwn = false): Drawing {
   const [drawing, setDrawing] = useState<Drawing>({ state: 'drawing' });
   useEffect(() => {
     if (drawer === null || source === null) return undefined;
-    let isOver = false;
+    const left = new AbortController();
     setDrawing((now) => (now.state === 'drawn' ? now : { state: 'drawing' }));
     const { fontFamily } = getComputedStyle(document.body);
-    drawer.draw(source, { isDark: dark, fontFamily }, isOwn).then(
+    drawer.draw(source, { isDark: dark, fontFamily }, { isOwn, signal: left.signal }).then(
       (drawn) => {
-        if (isOver) return;
+        if (left.signal.aborted) return;
         try {
           setDrawing({ state: 'drawn', source, drawn, svg: readSvg(drawn.svg) });
         } catch (error) {
           fail(error);
         }
       },
-      (error: unknown) => isOver || fail(error),
+      (error: unknown) => left.signal.aborted || fail(error),
     );
     const fail = (error: unknown): void =>
       setDrawing({
@@ -100,11 +102,26 @@ export function useDrawing(source: string | null, isOwn = false): Drawing {
         reason: error instanceof Error ? error.message : String(error),
         again: () => setTries(tries + 1),
       });
-    return () => {
-      isOver = true;
-    };
+    return () => left.abort();
   }, [drawer, source, isOwn, dark, tries]);
   return drawing;
+}
+
+/** After so long a person asks whether anything still happens. */
+const LATE_MS = 3_000;
+
+/** Whether something has been busy for {@link LATE_MS}. */
+function useLate(isBusy: boolean): boolean {
+  const [isLate, setLate] = useState(false);
+  useEffect(() => {
+    if (!isBusy) return undefined;
+    const timer = setTimeout(() => setLate(true), LATE_MS);
+    return () => {
+      clearTimeout(timer);
+      setLate(false);
+    };
+  }, [isBusy]);
+  return isLate;
 }
 
 /** Longer ones are cut on the screen: laying out a line of a million characters stops the page. */

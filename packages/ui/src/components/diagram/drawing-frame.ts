@@ -3,6 +3,7 @@
  * better of it. It is built into one text and handed to the frame; see drawing.ts.
  */
 import { readDiagram } from '@autonomous/shared/diagram';
+import { complaintOf, explainParserError } from '@autonomous/shared/presentation';
 import mermaid from 'mermaid';
 import type { DrawingReply, DrawingRequest } from './drawing.ts';
 
@@ -29,7 +30,9 @@ addEventListener('message', ({ data, source }) => {
   // The parent of this frame is the page that made it.
   const request = data as DrawingRequest;
   if (request.kind === 'spin') return spin(request.ms);
-  draw(request).then(answer, (error: unknown) => answer({ kind: 'refused', id: request.id, reason: reasonOf(error) }));
+  draw(request).then(answer, (error: unknown) =>
+    answer({ kind: 'refused', id: request.id, reason: reasonOf(request.source, error) }),
+  );
 });
 // The first drawing costs most, on a busy machine more than a diagram is given: it is one of ours, and part of the start.
 const FIRST = { kind: 'draw', id: 0, source: 'flowchart TD\n  a["a"] --> b{"b"}', maxEdges: 1 } as const;
@@ -90,6 +93,8 @@ function namesIn(db: unknown): { readonly nodes: Record<string, string>; readonl
   };
 }
 
-function reasonOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, 2_000);
+/** Says the same of a diagram as the server does at the gate of its plan. */
+function reasonOf(source: string, error: unknown): string {
+  const { line, problem } = explainParserError(source, complaintOf(error));
+  return line === null ? problem : `line ${line}: ${problem}`;
 }

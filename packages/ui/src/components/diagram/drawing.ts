@@ -1,16 +1,18 @@
 /**
  * Draws diagrams in a frame of its own origin, which browsers that isolate sandboxed frames give a process of its own: what
- * hangs there is ended by taking the frame away, and the page goes on meanwhile. Where the frame shares the page's thread,
- * nothing could end it, so that only what is quickly drawn is begun.
+ * hangs there is ended by taking the frame away, and the page goes on meanwhile. A drawing that takes long gives way to the
+ * others and is begun again with more time, as long as somebody looks at it. Where the frame shares the page's thread, nothing
+ * could end it, so that only what is quickly drawn is begun.
  */
 import type { DiagramGraph } from '@autonomous/shared/diagram';
 import { MAX_START_MS, openFrame, type SandboxedFrame } from '../sandboxed-frame.ts';
 
 /** As much as the server takes of a plan's diagrams. */
 const MAX_BYTES = 50_000;
-const MAX_MS = 3_000;
-/** Of a diagram that the server itself has made: it ends by itself, on a busy machine as well. */
-const OWN_MAX_MS = 30_000;
+/** Time of a diagram's first turn, on a machine that runs tests as well; each further turn is three times as long. */
+const FIRST_TURN_MS = 5_000;
+/** Characters of all drawings that are kept. */
+const KEPT_CHARACTERS = 20_000_000;
 /** Mermaid's own limit. */
 const MAX_EDGES = 500;
 /** More than this takes the page itself too long to show. */
@@ -18,7 +20,7 @@ const MAX_SVG_CHARACTERS = 4_000_000;
 /** Without a process of its own: what is drawn in well under three seconds, whatever its kind. */
 const SHARED_LIMITS = { bytes: 6_000, lines: 120, lineCharacters: 400, depth: 8, edges: 60 };
 /** Long enough to be seen by a page that is not disturbed, short enough not to be felt where it is. */
-const SPIN_MS = [60, 250];
+const SPIN_MS = [60, 250, 1_000];
 
 export interface Look {
   readonly isDark: boolean;
@@ -63,56 +65,152 @@ export type DrawingReply =
     }
   | { readonly kind: 'refused'; readonly id: number; readonly reason: string };
 
-export interface Drawer {
-  /**
-   * Calls are taken one after the other; the limit of time counts from a call's own turn.
-   * @param isOwn the server has made the diagram, of a workflow: it is no agent's text
-   * @throws {Error} saying why it cannot be drawn
-   */
-  draw(source: string, look: Look, isOwn?: boolean): Promise<Drawn>;
+export interface DrawOptions {
+  /** The server has made the diagram, of a workflow: it is no agent's text. Default: it is one. */
+  readonly isOwn?: boolean;
+  /** Aborted when nobody looks at the diagram any more. Default: somebody always does. */
+  readonly signal?: AbortSignal;
 }
 
-/**
- * @param program gives that of drawing-frame.ts, as one text
- * @param nonce by which the page's policy lets that program run
- */
-export function createDrawer(program: () => Promise<string>, nonce: string, page: Document = document): Drawer {
-  let opened: Awaited<ReturnType<typeof openDrawingFrame>> | null = null;
-  let turn: Promise<unknown> = Promise.resolve();
+export interface Drawer {
+  /**
+   * Draws one diagram after the other, those first that had the least time. The same diagram in the same look is drawn once
+   * and kept. Only a drawing that nobody looks at is given up: it never settles, and may be asked for again.
+   * @throws {Error} saying why it cannot be drawn
+   */
+  draw(source: string, look: Look, options?: DrawOptions): Promise<Drawn>;
+}
+
+/** Frame in which diagrams are drawn. `isIsolated`: the page goes on whatever happens in it. */
+export interface DrawingPlace {
+  readonly frame: SandboxedFrame<DrawingRequest, DrawingReply>;
+  readonly isIsolated: boolean;
+}
+
+interface Job {
+  readonly key: string;
+  readonly source: string;
+  readonly look: Look;
+  readonly isOwn: boolean;
+  readonly drawn: PromiseWithResolvers<Drawn>;
+  /** Of those who asked: how many still look. */
+  viewers: number;
+  turnMs: number;
+}
+
+export function createDrawer(open: () => Promise<DrawingPlace>): Drawer {
+  /** Diagrams that are to be drawn, and drawings that were: both by source and look, the latter by their last use. */
+  const jobs = new Map<string, Job>();
+  const kept = new Map<string, Drawn>();
+  const waiting: Job[] = [];
+  let current: Job | null = null;
+  let place: DrawingPlace | null = null;
+  let isInterrupted = false;
   let lastId = 0;
 
-  const drawInTurn = async (source: string, look: Look, isOwn: boolean): Promise<Drawn> => {
-    opened ??= await openDrawingFrame(await program(), nonce, page);
-    const { frame, isIsolated } = opened;
+  const endFrame = (): void => {
+    place?.frame.end();
+    place = null;
+  };
+  /** Ends a turn that is not the diagram's first, for others or since nobody looks at it any more. */
+  const interrupt = ({ turnMs }: Job): void => {
+    if (turnMs === FIRST_TURN_MS) return;
+    isInterrupted = true;
+    endFrame();
+  };
+
+  function begin(job: Job): void {
+    jobs.set(job.key, job);
+    waiting.push(job);
+    if (current === null) void drawAll();
+    else interrupt(current);
+  }
+
+  async function drawAll(): Promise<void> {
+    while (waiting.length > 0) {
+      waiting.sort((one, other) => one.turnMs - other.turnMs);
+      const job = waiting.shift();
+      if (job === undefined) return;
+      current = job;
+      isInterrupted = false;
+      try {
+        const drawn = await drawInTurn(job);
+        if (drawn !== null) finish(job, () => job.drawn.resolve(keep(job.key, drawn)));
+        else if (job.viewers === 0) jobs.delete(job.key);
+        else waiting.push(job);
+      } catch (error) {
+        finish(job, () => job.drawn.reject(error));
+      }
+    }
+    current = null;
+  }
+
+  function finish(job: Job, settle: () => void): void {
+    jobs.delete(job.key);
+    settle();
+  }
+
+  function keep(key: string, drawn: Drawn): Drawn {
+    kept.delete(key);
+    kept.set(key, drawn);
+    let characters = [...kept.values()].reduce((sum, { svg }) => sum + svg.length, 0);
+    for (const [oldest, { svg }] of kept) {
+      if (characters <= KEPT_CHARACTERS) break;
+      kept.delete(oldest);
+      characters -= svg.length;
+    }
+    return drawn;
+  }
+
+  /** @returns `null` where its turn was over before it was drawn */
+  async function drawInTurn(job: Job): Promise<Drawn | null> {
+    const { source, look, isOwn, turnMs } = job;
+    place ??= await open();
+    const { frame, isIsolated } = place;
     const fault = isIsolated || isOwn ? null : sharedThreadFault(source);
     if (fault !== null) throw new Error(`${fault}, and this browser could not stop a drawing that takes too long`);
     const id = ++lastId;
-    const maxMs = isOwn ? OWN_MAX_MS : MAX_MS;
     const maxEdges = isIsolated || isOwn ? MAX_EDGES : SHARED_LIMITS.edges;
     const reply = await frame.ask(
       { kind: 'draw', id, source, look, maxEdges },
       (given) => (given.kind === 'drawn' || given.kind === 'refused') && given.id === id,
-      maxMs,
+      turnMs,
     );
     if (reply === null) {
-      frame.end();
-      opened = null;
-      throw new Error(`it took longer than ${maxMs / 1_000} s`);
+      endFrame();
+      if (!isInterrupted) job.turnMs *= 3;
+      return null;
     }
     if (reply.kind !== 'drawn') throw new Error(reply.kind === 'refused' ? reply.reason : 'the frame did not answer');
     if (reply.svg.length > MAX_SVG_CHARACTERS) throw new Error('the drawing is too large to be shown');
     return { svg: reply.svg, graph: reply.graph, names: reply.names, prefix: `drawing-${id}-` };
-  };
+  }
+
+  function leave(job: Job): void {
+    job.viewers -= 1;
+    if (job.viewers > 0) return;
+    const at = waiting.indexOf(job);
+    if (at !== -1) {
+      waiting.splice(at, 1);
+      jobs.delete(job.key);
+    } else if (job === current) interrupt(job);
+  }
 
   return {
-    draw(source, look, isOwn = false) {
+    draw(source, look, { isOwn = false, signal } = {}) {
       const bytes = new TextEncoder().encode(source).length;
       if (bytes > MAX_BYTES) {
         return Promise.reject(new Error(`it has ${bytes} bytes; at most ${MAX_BYTES} are drawn`));
       }
-      const mine = turn.then(() => drawInTurn(source, look, isOwn));
-      turn = mine.catch(() => undefined);
-      return mine;
+      const key = JSON.stringify([source, look, isOwn]);
+      const known = kept.get(key);
+      if (known !== undefined) return Promise.resolve(keep(key, known));
+      const drawn = Promise.withResolvers<Drawn>();
+      const job = jobs.get(key) ?? { key, source, look, isOwn, drawn, viewers: 0, turnMs: FIRST_TURN_MS };
+      job.viewers += 1;
+      if (!jobs.has(key)) begin(job);
+      signal?.addEventListener('abort', () => leave(job), { once: true });
+      return job.drawn.promise;
     },
   };
 }
@@ -132,26 +230,24 @@ export function sharedThreadFault(source: string): string | null {
   return null;
 }
 
-type DrawingFrame = SandboxedFrame<DrawingRequest, DrawingReply>;
-
-/** A frame in which diagrams are drawn, and whether the page goes on whatever happens in it. */
-async function openDrawingFrame(
-  program: string,
-  nonce: string,
-  page: Document,
-): Promise<{ readonly frame: DrawingFrame; readonly isIsolated: boolean }> {
+/**
+ * Opens a frame for a drawer.
+ * @param program gives that of drawing-frame.ts, as one text
+ * @param nonce by which the page's policy lets that program run
+ */
+export async function openDrawingFrame(program: () => Promise<string>, nonce: string): Promise<DrawingPlace> {
   const frame = await openFrame<DrawingRequest, DrawingReply>({
-    program,
+    program: await program(),
     nonce,
-    page,
+    page: document,
     title: 'Where diagrams are drawn',
     isReady: ({ kind }) => kind === 'ready',
   });
   return { frame, isIsolated: await hasThreadOfItsOwn(frame.ask) };
 }
 
-/** Whether the page goes on while the frame is busy. A page that is slow for another reason is asked twice. */
-async function hasThreadOfItsOwn(ask: DrawingFrame['ask']): Promise<boolean> {
+/** Whether the page goes on while the frame is busy. A page that is slow for another reason is asked again. */
+async function hasThreadOfItsOwn(ask: DrawingPlace['frame']['ask']): Promise<boolean> {
   for (const ms of SPIN_MS) {
     const ticks: number[] = [];
     const ticking = setInterval(() => ticks.push(Date.now()), 4);

@@ -1,5 +1,5 @@
 /** Runs that try different ways, side by side: in figures, by their plans, their changes and their evidence. */
-import { CHANGES_TYPE, type RunView } from '@autonomous/shared';
+import { CHANGES_TYPE, moneyText, type RunView } from '@autonomous/shared';
 import { durationText } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { useMemo, useState } from 'react';
@@ -112,7 +112,7 @@ const ROWS = runRows([
   ['Attempts at fixing', (run) => run.fixAttempts],
   ['Questions', (run) => run.clarificationCount],
   ['Time', (run) => durationText(Date.parse(run.updatedAt) - Date.parse(run.createdAt))],
-  ['Cost', (run) => (run.cost.costUsd === undefined ? '–' : `$${run.cost.costUsd.toFixed(2)}`)],
+  ['Cost', (run) => moneyText(run.cost)],
   ['Tokens', (run) => (run.cost.inputTokens + run.cost.outputTokens).toLocaleString()],
 ]);
 

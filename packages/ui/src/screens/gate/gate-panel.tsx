@@ -68,7 +68,9 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
       aria-labelledby={`gate-${gate.id}`}
     >
       <header>
-        <h2 id={`gate-${gate.id}`}>{sanitizeText(gate.question?.question ?? gate.summary)}</h2>
+        <h2 id={`gate-${gate.id}`} dir="auto">
+          {sanitizeText(gate.question?.question ?? gate.summary)}
+        </h2>
         <p className="quiet">
           <span className={info.isFailure === true ? 'kind failed' : 'kind'}>
             {info.isFailure === true && <Icon name="warning" />} {waitingWordsOf(info)}

@@ -58,7 +58,7 @@ export function RoadmapCard({ item, facts }: { readonly item: RoadmapBoardItem; 
 export function NextMark() {
   return (
     <span>
-      <b className="mark">Next</b>
+      <b className="next-mark">Next</b>
     </span>
   );
 }

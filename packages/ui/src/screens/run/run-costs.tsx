@@ -1,5 +1,5 @@
 /** Cost of a run with its child runs. */
-import { dollars, type RunView, type Spending, totalSpending } from '@autonomous/shared';
+import { moneyText, type RunView, type Spending, totalSpending } from '@autonomous/shared';
 import { useFamily } from '../child-runs.tsx';
 
 export function RunCosts({ run }: { readonly run: RunView }) {
@@ -27,17 +27,13 @@ function Amounts({ of }: { readonly of: Spending }) {
   return (
     <dl className="cost">
       <dt>Money</dt>
-      <dd>{of.costUsd === undefined ? 'none' : dollars(of.costUsd)}</dd>
+      <dd>{moneyText(of)}</dd>
       <dt>Tokens</dt>
       <dd>{tokensText(of)}</dd>
       <dt>Calls</dt>
       <dd>{callsText(of)}</dd>
     </dl>
   );
-}
-
-function moneyText({ costUsd }: Spending): string {
-  return costUsd === undefined ? 'no money' : dollars(costUsd);
 }
 
 function tokensText({ inputTokens, outputTokens }: Spending): string {

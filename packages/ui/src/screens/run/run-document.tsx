@@ -82,10 +82,7 @@ export function RunDocument({ run, type, info }: DocumentProps) {
             </vscode-single-select>
           </label>
         )}
-        <label>
-          <input type="checkbox" checked={showsSource} onChange={({ target }) => setShowsSource(target.checked)} />{' '}
-          Source
-        </label>
+        <SourceChoice isOn={showsSource} onChange={setShowsSource} />
         {gate !== null && !isEditing && artifact.id === versions.at(-1)?.id && (
           <button type="button" className="link" onClick={() => setEditing(true)}>
             {`Edit the ${wordsOf(info.title)}`}
@@ -139,41 +136,65 @@ function Shown({
   return (
     <Constraints all={constraints}>
       {!isWarnedOfAtGate && <TextWarnings text={plan.content} where={`in the ${wordsOf(info.title)}`} />}
-      <div className={showsSource ? 'beside' : ''}>
-        <Document text={plan.content} title={info.title} />
-        {showsSource && (
-          <pre className="source" tabIndex={0} aria-label={`Source of the ${wordsOf(info.title)}`}>
-            {plan.content}
-          </pre>
-        )}
-      </div>
+      <WithSource text={plan.content} info={info} showsSource={showsSource} />
     </Constraints>
   );
 }
 
-/** A document that could not be parsed is in its gate alone. */
+function WithSource({
+  text,
+  info,
+  showsSource,
+}: {
+  readonly text: string;
+  readonly info: DocumentInfo;
+  readonly showsSource: boolean;
+}) {
+  return (
+    <div className={showsSource ? 'beside' : ''}>
+      <Document text={text} title={info.title} />
+      {showsSource && (
+        <pre className="source" tabIndex={0} aria-label={`Source of the ${wordsOf(info.title)}`}>
+          {text}
+        </pre>
+      )}
+    </div>
+  );
+}
+
+function SourceChoice({ isOn, onChange }: { readonly isOn: boolean; readonly onChange: (isOn: boolean) => void }) {
+  return (
+    <label>
+      <input type="checkbox" checked={isOn} onChange={({ target }) => onChange(target.checked)} /> Source
+    </label>
+  );
+}
+
+/** A document that could not be parsed is in its gate alone. Each of its diagrams is drawn, or shows its own fault and source. */
 function Draft({ run, type, info }: DocumentProps) {
   const workflow = useWorkflow(run);
   const [isEditing, setEditing] = useState(false);
+  const [showsSource, setShowsSource] = useState(false);
   const gate = editingGate(run, workflow, type);
   const isPresented = run.gate !== null && gateInfoOf(workflow, run.gate.kind).document === type;
   const draft = isPresented ? run.gate?.details['draft'] : undefined;
   if (typeof draft !== 'string') return <p className="empty">There is no {wordsOf(info.title)} yet.</p>;
   return (
-    <section aria-label={info.title}>
+    <section aria-label={info.title} className="plan">
       <p className="fault">This draft could not be used: see the parser's message at the gate.</p>
       {isEditing && gate !== null ? (
         <EditedDocument info={info} gate={gate} text={draft} onClose={() => setEditing(false)} />
       ) : (
         <>
-          {gate !== null && (
-            <button type="button" className="link" onClick={() => setEditing(true)}>
-              Correct it yourself
-            </button>
-          )}
-          <pre className="source" tabIndex={0} aria-label="Source of the draft">
-            {draft}
-          </pre>
+          <div className="toolbar">
+            <SourceChoice isOn={showsSource} onChange={setShowsSource} />
+            {gate !== null && (
+              <button type="button" className="link" onClick={() => setEditing(true)}>
+                Correct it yourself
+              </button>
+            )}
+          </div>
+          <WithSource text={draft} info={info} showsSource={showsSource} />
         </>
       )}
     </section>

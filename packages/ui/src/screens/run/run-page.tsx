@@ -101,7 +101,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
     <section className="run-page" aria-label="Run">
       <header>
         <ParentLink run={run} />
-        <h1>{title}</h1>
+        <h1 dir="auto">{title}</h1>
         {moreOfRequest !== '' && (
           <details className="more-of-request">
             <summary>More of the request</summary>

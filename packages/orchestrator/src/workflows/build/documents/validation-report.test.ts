@@ -1,4 +1,5 @@
 import type { Evidence } from '@autonomous/shared';
+import { textWarnings } from '@autonomous/shared/presentation';
 import { describe, expect, it } from 'vitest';
 import { renderValidationReport, type ValidationReport } from './validation-report.ts';
 
@@ -88,6 +89,18 @@ describe('the validation report', () => {
     expect(text).toContain('**Verdict: failed, accepted by a person all the same**');
     expect(text).toContain('`local` accepted this result on 2026-02-21T11:00:00Z. Reason given: known flake');
     expect(text).toContain('- npm test ended with exit code 1');
+  });
+
+  it('has neither colours of a terminal nor characters that are not seen', () => {
+    const output = '\u001b[32mok\u001b(B\u001b[m 1 \u001b]0;title\u0007\r\n``\u001b[0m` \u202e';
+    const text = renderValidationReport({
+      ...report,
+      evidence: [{ ...evidence, commands: [{ command: 'npm \u001b[1mtest', exitCode: 1, durationMs: 1, output }] }],
+      feedback: '\u200bwell',
+    });
+    expect(text).toContain('````text\nok 1 ⟨U+001B⟩]0;title⟨U+0007⟩\n``` ⟨U+202E⟩\n````');
+    expect(text).toContain('Output of `npm test`:');
+    expect(textWarnings(text, 'in it')).toEqual([]);
   });
 
   it('cannot be forged by what commands or models wrote', () => {

@@ -37,6 +37,9 @@ const TOKENS: Readonly<Record<string, string>> = {
   SQE: '"]"',
   PIPE: '"|"',
   AMP: '"&"',
+  LINK: 'an arrow such as "-->"',
+  START_LINK: 'an arrow such as "-->"',
+  LINK_ID: 'the id of an arrow',
   COLON: '":"',
   COMMA: '","',
   MINUS: '"-"',
@@ -65,6 +68,21 @@ const TOKENS: Readonly<Record<string, string>> = {
 const LABEL_ENDS: ReadonlySet<string> = new Set(['SQE', 'PE', 'DIAMOND_STOP', 'STADIUMEND', 'SUBROUTINEEND']);
 const DIAGRAM_ENDS: ReadonlySet<string> = new Set(['1', 'EOF', 'EOF_IN_STRUCT']);
 const SHOWN_TOKENS = 8;
+
+/** Reads an error that Mermaid threw for a diagram. */
+export function complaintOf(error: unknown): ParserComplaint {
+  const { message, hash } = error as {
+    message?: unknown;
+    hash?: { token?: unknown; loc?: { first_line?: unknown }; expected?: unknown };
+  };
+  const line = hash?.loc?.first_line;
+  return {
+    message: String(message ?? error).slice(0, 2_000),
+    line: typeof line === 'number' ? line : null,
+    token: hash?.token === undefined ? null : String(hash.token).slice(0, 100),
+    expected: Array.isArray(hash?.expected) ? hash.expected.slice(0, 50).map(String) : [],
+  };
+}
 
 export function explainParserError(diagram: string, complaint: ParserComplaint): WordedFault {
   if (complaint.message.startsWith('No diagram type detected')) return unknownType(diagram);
