@@ -138,11 +138,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   const queuedAt = view.status === 'running' ? queuedBefore : null;
   if (queuedAt !== queuedBefore) changes = collect(queuedAt);
 
-  const emitted = [
-    ...changes.facts,
-    ...factsBetween(state.view, view),
-    ...restatedFacts(state.view, view, input.type),
-  ];
+  const emitted = [...changes.facts, ...factsBetween(state.view, view), ...restatedFacts(state.view, view, input.type)];
   return {
     ok: true,
     state: {

@@ -3,7 +3,7 @@
  * them must be what was stored. Pure.
  */
 import type { JsonObject, ParentOfRun, RunConfig, RunConfigRequest, WorkflowEvent } from '@autonomous/shared';
-import { advance, isFinal, newRun, reopened } from './advance.ts';
+import { advance, isFinal, newRun } from './advance.ts';
 import type { RunInput, RunState, StartedActivity, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { canonical, isQuarantine, replayInput } from './replay.ts';

@@ -44,7 +44,6 @@ describe('a step', () => {
     expect(restarted?.events).toEqual(stayed?.events);
     expect(restarted?.state.view).toEqual(stayed?.state.view);
   });
-
 });
 
 describe('a signal that only an always transition handles', () => {

@@ -38,11 +38,7 @@ export function acceptsConcerns(decision: Decision, { concerns = [] }: Pick<Gate
 }
 
 /** Every hash that a gate shows. */
-export function hashesOf({
-  artifactHash,
-  codeTree,
-  concernsHash,
-}: GateFacts): Omit<ShownGate, 'gateId'> {
+export function hashesOf({ artifactHash, codeTree, concernsHash }: GateFacts): Omit<ShownGate, 'gateId'> {
   return {
     ...(artifactHash === undefined ? {} : { artifactHash }),
     ...(codeTree === undefined ? {} : { codeTree }),

@@ -8,11 +8,7 @@
 import { lstat, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { NeedsHuman, type RunConfig } from '@autonomous/shared';
-import {
-  BUN_SETUP_FILE,
-  BUN_SETUP_PROGRAM,
-  COMPLETE_BUN,
-} from '../../project-analysis/installation/bun-setup.ts';
+import { BUN_SETUP_FILE, BUN_SETUP_PROGRAM, COMPLETE_BUN } from '../../project-analysis/installation/bun-setup.ts';
 import { missingToolOf } from '../../project-analysis/installation/missing-tool.ts';
 import { hashOf } from '../../documents/content-hash.ts';
 import { findProjectCommands, isInstallInput } from '../../project-analysis/project-commands.ts';
