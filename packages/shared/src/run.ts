@@ -248,7 +248,7 @@ export interface Baseline {
   readonly command: CommandEvidence;
   /** Name of the sandbox that ran it. */
   readonly sandbox: string;
-  /** Milliseconds that the checkout with its dependencies took before the command. Absent: there was none. */
+  /** Milliseconds that the checkout with its dependencies took before the command. Absent: the checks have no outcome. */
   readonly preparedMs?: number;
   /** Absent: the runner is unknown or wrote no report. */
   readonly tests?: TestCount;

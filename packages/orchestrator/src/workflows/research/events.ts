@@ -17,8 +17,8 @@ export type ResearchFact =
       readonly type: 'FINDING_KEPT';
       readonly round: number;
       readonly finding: string;
-      /** The agent that brought it. */
-      readonly agent: string;
+      /** The agent that brought it. Absent where architects of a plan asked for it. */
+      readonly agent?: string;
       readonly claim: string;
       readonly confidence: Confidence;
       readonly evidence: readonly (Evidence & { readonly hash: string })[];
@@ -29,8 +29,8 @@ export type ResearchFact =
       readonly type: 'FINDING_SUPPORTED';
       readonly round: number;
       readonly finding: string;
-      /** The agent that found it again. */
-      readonly agent: string;
+      /** The agent that found it again. Absent where architects of a plan asked for it. */
+      readonly agent?: string;
       readonly evidence: readonly (Evidence & { readonly hash: string })[];
       readonly sources: readonly Source[];
     }
