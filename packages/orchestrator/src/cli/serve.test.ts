@@ -24,7 +24,7 @@ describe('serve', () => {
     expect(stdout).toContain(`data     ${place.data}`);
     expect(stdout).toContain(`token    in ${join(place.data, 'token')}`);
     expect(stdout).toMatch(/sandbox {2}bubblewrap started a sandbox/);
-    expect(stdout).toContain('planner scripted:demo (scripted)');
+    expect(stdout).toContain('all roles: scripted:demo (scripted)');
     const link = /sign in +(\S+)/.exec(stdout)?.[1] ?? '';
     const signedIn = await fetch(link, { redirect: 'manual' });
     expect([signedIn.status, signedIn.headers.get('set-cookie')]).toEqual([303, expect.stringContaining('HttpOnly')]);

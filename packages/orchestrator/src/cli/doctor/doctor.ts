@@ -12,7 +12,7 @@ import { examineRepository } from './doctor-project.ts';
 import { findServer, type ServerPlace, tokenFor } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { type CliIo, hasColor, sayJson } from '../io.ts';
-import { modelStatus } from './model-status.ts';
+import { modelsOfRoles, modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../../config.ts';
 import { startCommand } from '../../server/start-command.ts';
 import { describeLostProjects, lostProjects } from '../../data-folder.ts';
@@ -270,8 +270,8 @@ async function checkModels(config: ServerConfig, server: AskedServer): Promise<C
     const answer = await ask(server, '/api/setup');
     const told = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Setup> | null;
     if (told?.isReady !== true) return missing('models', detail, way);
-    const roles = Object.entries(told.defaultModels ?? {}).map(([role, model]) => `${role} ${model}`);
-    return present('models', `${roles.join(', ')} (as the server that runs says)`);
+    const roles = modelsOfRoles(Object.entries(told.defaultModels ?? {}));
+    return present('models', `${roles} (as the server that runs says)`);
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     return missing('models', error.message, 'fix the file, then call doctor again');

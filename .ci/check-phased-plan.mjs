@@ -3,7 +3,7 @@
  * Checks with git and the project's own tests alone that the demo of a plan in phases did what it says.
  * The demo's `--json` ends with one line: an object with at least `{ run, status, repository, remote, phases }`.
  *
- * Usage: node .ci/check-phases.mjs OUTPUT_FILE
+ * Usage: node .ci/check-phased-plan.mjs OUTPUT_FILE
  */
 import { strict as assert } from 'node:assert';
 import { execFileSync } from 'node:child_process';

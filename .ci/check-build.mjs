@@ -3,7 +3,7 @@
  * Checks with git and the project's own tests alone that the demo did what it says.
  * The demo's `--json` ends with one line: an object with at least `{ run, status, branch, repository, remote, questions, fixes }`.
  *
- * Usage: node .ci/check-demo.mjs OUTPUT_FILE SANDBOX
+ * Usage: node .ci/check-build.mjs OUTPUT_FILE SANDBOX
  */
 import { strict as assert } from 'node:assert';
 import { execFileSync } from 'node:child_process';
