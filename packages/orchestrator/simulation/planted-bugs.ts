@@ -424,6 +424,54 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
 ];
 
+/** Bugs in shared parts of workflows: no schedule shows them, the replay of golden histories does. */
+export const plantedPartBugs: readonly Required<Pick<PlantedBug, 'name' | 'what' | 'source'>>[] = [
+  {
+    name: 'pausing',
+    what: 'A pause that a provider ends resumes by itself once more than it may.',
+    source: [
+      {
+        file: 'workflows/parts/pausing.ts',
+        find: 'if (resumedByItself >= MOST_RESUMES)',
+        replace: 'if (resumedByItself > MOST_RESUMES)',
+      },
+    ],
+  },
+  {
+    name: 'whole-check',
+    what: 'A result whose checks fail with the tests of the base is no failure.',
+    source: [
+      {
+        file: 'workflows/parts/whole-check.ts',
+        find: 'failure: event.output.passed\n',
+        replace: 'failure: true\n',
+      },
+    ],
+  },
+  {
+    name: 'children',
+    what: 'A child run that has failed gives the next attempt no reason.',
+    source: [
+      {
+        file: 'workflows/parts/children.ts',
+        find: 'error: messageOf(event.error),',
+        replace: "error: '',",
+      },
+    ],
+  },
+  {
+    name: 'publishing',
+    what: 'A run whose branch is left as the result is merged.',
+    source: [
+      {
+        file: 'workflows/parts/publishing.ts',
+        find: ' && context.leftAsBranch !== true,',
+        replace: ',',
+      },
+    ],
+  },
+];
+
 /** Bugs of the store that no schedule shows: a check of their own sees them. */
 export const plantedStoreBugs: readonly {
   readonly name: string;

@@ -13,6 +13,7 @@ export {
   type StateMeta,
   type WorkflowDefinition,
 } from './core/definition.ts';
+export { defineVersions, type WorkflowVersions } from './core/versions.ts';
 export { childRun, type ChildRequest, type ChildResult } from './core/child-runs.ts';
 export {
   type Activity,

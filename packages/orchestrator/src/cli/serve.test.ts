@@ -30,6 +30,13 @@ describe('serve', () => {
     expect([signedIn.status, signedIn.headers.get('set-cookie')]).toEqual([303, expect.stringContaining('HttpOnly')]);
   });
 
+  it('warns of a variable that is nearly one of its own', async () => {
+    const server = await place.serve({ BLOCKED_LIMIT_SECOND: '30' });
+    expect(server.output().stderr).toMatch(
+      /"level":40.*BLOCKED_LIMIT_SECOND is set.*Was BLOCKED_LIMIT_SECONDS meant\?/,
+    );
+  });
+
   it('says what to do when no model has a key', async () => {
     const server = await place.serve({ AUTONOMOUS_SCRIPT: '' });
     expect(server.output().stdout).toMatch(

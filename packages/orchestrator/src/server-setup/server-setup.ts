@@ -18,7 +18,8 @@ import {
 } from '@autonomous/shared';
 import type { AcpAgentSettings } from '../agents/acp/acp-agents.ts';
 import type { AgentProbe } from '../agents/acp/acp-probe.ts';
-import { defaultModelOf, type ModelDefaults, type ServerConfig } from '../config.ts';
+import type { ServerConfig } from '../config.ts';
+import { defaultModelOf, type ModelDefaults } from '../default-models.ts';
 import type { Models } from '../models/model.ts';
 import { checkProvider, type ProviderCheck, withoutSecrets } from '../models/provider-check.ts';
 import { isKeyedProvider, KEYED_PROVIDERS, PROVIDERS, whyNoKey } from '../models/provider-catalog.ts';

@@ -424,7 +424,7 @@ describe('a server that cannot start', () => {
     onTestFinished(() => server.stop());
     const message = await messageOf(() => startServer(folder));
     expect(message).toBe(
-      `Another server (pid ${process.pid}) is using the data folder ${server.dataFolder}. Stop it first, or name another folder with AUTONOMOUS_DATA.`,
+      `Another server (pid ${process.pid}) is using the data folder ${server.dataFolder}. Stop it first, or name another folder with AUTONOMOUS_DATA. It answers at ${server.orchestrator.server.url}.`,
     );
     expect(await server.client.listProjects()).toMatchObject({ items: [] });
   });

@@ -14,6 +14,7 @@ import { EXIT, UsageError } from '../exit.ts';
 import { type CliIo, hasColor, sayJson } from '../io.ts';
 import { modelsOfRoles, modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../../config.ts';
+import { misspeltVariables } from '../../misspelt-variables.ts';
 import { startCommand } from '../../server/start-command.ts';
 import { describeLostProjects, lostProjects } from '../../data-folder.ts';
 import { openServerSetup } from '../../server-setup/server-setup.ts';
@@ -116,14 +117,17 @@ async function projectsOf(server: AskedServer): Promise<readonly Project[] | nul
  * configuration, so that the rest can be examined.
  */
 function readConfig(io: CliIo): { readonly config: ServerConfig; readonly faults: readonly Check[] } {
+  const misspelt = misspeltVariables(Object.keys(io.env)).map((detail): Check => {
+    return { name: 'configuration', status: 'optional', detail, way: 'correct its name, or take it out' };
+  });
   try {
-    return { config: readServerConfig(io.env), faults: [] };
+    return { config: readServerConfig(io.env), faults: misspelt };
   } catch (error) {
     if (!(error instanceof InvalidRequest)) throw error;
-    const faults = error.faults.map(({ path, message }) =>
+    const wrong = error.faults.map(({ path, message }) =>
       missing('configuration', message, `correct ${path} in the environment or in .env`),
     );
-    return { config: readServerConfig({}), faults };
+    return { config: readServerConfig({}), faults: [...wrong, ...misspelt] };
   }
 }
 
