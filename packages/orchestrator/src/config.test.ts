@@ -743,7 +743,7 @@ describe('.env.example', () => {
     const defaults = lines.flatMap(([, name = '', shown = '']) => {
       const { schema, place } = SERVER_VARIABLES[name as keyof typeof SERVER_VARIABLES];
       const isPlain = ['string', 'number', 'boolean'].includes(typeof place?.otherwise);
-      return isPlain ? [{ name, shown: schema.parse(shown) as unknown, otherwise: place?.otherwise }] : [];
+      return isPlain ? [{ name, shown: schema.parse(shown), otherwise: place?.otherwise }] : [];
     });
     expect(defaults.length).toBeGreaterThan(20);
     expect(defaults).toEqual(defaults.map(({ name, otherwise }) => ({ name, shown: otherwise, otherwise })));

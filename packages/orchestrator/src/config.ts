@@ -820,7 +820,7 @@ function readAgents(
   return [];
 }
 
-/** Variables of an earlier form, by the role whose default model each names. */
+/** Variables that name the default model of one role each, by that role. */
 const ROLE_VARIABLES = {
   planner: 'DEFAULT_PLANNER_MODEL',
   implementer: 'DEFAULT_IMPLEMENTER_MODEL',

@@ -6,7 +6,7 @@ import { type Fork, type ForkedRun, forkRun, type ForkRequest } from './fork.ts'
 import { replay } from './replay.ts';
 
 const NOW = '2026-03-02T10:00:00.000Z';
-const request: ForkRequest = { runId: 'q', at: 1, by: 'ada', branch: 'autonomous/q-login-flow', now: NOW };
+const request: ForkRequest = { runId: 'q', at: 1, tree: 'r', by: 'ada', branch: 'autonomous/q-login-flow', now: NOW };
 const only = (version: number) => (version === build.version ? build : undefined);
 
 /** The whole way with a gate, a question, a failed check and its fix. */

@@ -87,7 +87,7 @@ export const runContextSchema = z.strictObject({
   decisions: z.array(z.strictObject({ topic: text, choice: text, rationale: text })),
   workflow: z.strictObject({ name: text, version: count }),
   parent: z.strictObject({ runId: text, key: text, depth: count }).optional(),
-  forkedFrom: z.looseObject({ runId: text, at: count }).optional(),
+  forkedFrom: z.looseObject({ runId: text, at: count, spent: z.looseObject({}) }).optional(),
   explorationId: text.optional(),
   progress: z.strictObject({ done: count, total: count }).optional(),
   status: z.enum(RUN_STATUSES),

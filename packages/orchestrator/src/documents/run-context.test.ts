@@ -135,7 +135,7 @@ describe('context.json', () => {
   it('names the parent, the source of a fork and the progress where a run has them', () => {
     const related = {
       parent: { runId: 'p', key: 'p/3/first', depth: 1 },
-      forkedFrom: { runId: 'f', at: 7 },
+      forkedFrom: { runId: 'f', at: 7, spent: { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 } },
       explorationId: 'e',
       progress: { done: 3, total: 7 },
     };

@@ -291,6 +291,7 @@ describe('a run that is migrated', () => {
       const forked = forkRun(events, versions, {
         runId: 'f1',
         at,
+        tree: 'r1',
         by: 'me',
         branch: 'autonomous/f1',
         now: clock.now().toISOString(),

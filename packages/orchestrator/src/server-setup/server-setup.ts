@@ -127,13 +127,7 @@ class Setups implements ServerSetup {
   constructor(options: ServerSetupOptions, keys: Readonly<Record<string, StoredKey>>, chosen: StoredModels) {
     this.#options = options;
     const all = Object.values(keys).flatMap(({ key }) => (key === undefined ? [] : [key]));
-    this.#inFile = new Map(
-      Object.entries(keys).map(([id, stored]) => [
-        id,
-        // A file of an older server may hold names that are not shown.
-        stored.models === undefined ? stored : { ...stored, models: withoutSecrets(stored.models, all) },
-      ]),
-    );
+    this.#inFile = new Map(Object.entries(keys));
     this.#chosen = chosen;
     options.learn(all);
   }

@@ -7,6 +7,7 @@ import type { RunView } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { linkStep, sha256 } from '../../src/event-store/hash-chain.ts';
+import { BUILT_IN_RUN_CONFIG as CONFIG } from '../../src/run-config/run-config.ts';
 import { aScript, aServer, FILES, git, makeRemote, startServer } from '../fixtures/orchestrator.fixture.ts';
 import {
   aClone,
@@ -30,9 +31,6 @@ async function aLostRun(request = 'Plan it') {
   await server.close();
   return { server, run };
 }
-
-/** As little of a configuration as a rebuild needs. */
-const CONFIG = { trustMode: {}, modelRouting: {}, timeoutMinutes: {}, git: {}, commands: {} };
 
 const from = (...places: readonly string[]): string[] => places.flatMap((place) => ['--from', place]);
 
@@ -315,7 +313,7 @@ describe('a file of the record that is not what it says', () => {
       await addRun(folder, 'r-none', { 'context.json': empty });
       const odd = { ...typed, config: { ...CONFIG, trustMode: 7 } };
       await addRun(folder, 'r-config', { 'events.jsonl': line('r-config', JSON.stringify(odd)) });
-      const merging = { ...typed, config: { ...CONFIG, git: { autoMerge: 1 } } };
+      const merging = { ...typed, config: { ...CONFIG, git: { ...CONFIG.git, autoMerge: 1 } } };
       await addRun(folder, 'r-merge', { 'events.jsonl': line('r-merge', JSON.stringify(merging)) });
       const nowhere = { ...typed, projectId: 'p-nowhere' };
       await addRun(folder, 'r-git', { 'events.jsonl': line('r-git', JSON.stringify(nowhere)) });

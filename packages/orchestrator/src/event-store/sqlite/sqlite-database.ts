@@ -47,11 +47,12 @@ export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
   const lock = isFile ? lockDatabase(path) : undefined;
   let connection: Connection | undefined;
   try {
-    // By a connection that cannot write: closing another one would move what is in its log into the file.
-    if (isFile) inspectDatabase(path);
+    // A killed server left its log. Closing a connection that can write would move it into the file, also of one that is refused.
+    if (isFile && existsSync(`${path}-wal`)) inspectDatabase(path);
     connection = connect(path);
     const opened = connection;
     assertSafeVersion(String(opened.prepare('SELECT sqlite_version()').pluck().get()));
+    refuseForeign(opened, path);
     configure(opened, maxBytes);
     migrate(opened);
     const { feedId, epoch } = register(opened, isFile ? String(statSync(path, { bigint: true }).ino) : path);

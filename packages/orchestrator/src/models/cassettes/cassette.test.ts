@@ -192,5 +192,7 @@ it.each([
   [3, 'has format 3, and this program reads format 2. A newer version of this program wrote it: start that version.'],
 ])('refuses a cassette of version %s by name', (version, fault) => {
   const text = JSON.stringify({ ...(JSON.parse(cassetteHeader('r-2', 'now')) as object), version });
-  expect(() => parseCassette(`${text}\n`, 'x.jsonl')).toThrow(`The cassette x.jsonl cannot be played: line 1: it ${fault}`);
+  expect(() => parseCassette(`${text}\n`, 'x.jsonl')).toThrow(
+    `The cassette x.jsonl cannot be played: line 1: it ${fault}`,
+  );
 });

@@ -87,7 +87,7 @@ export interface CommittedPlan {
   /** Models that wrote it, and `person` where one edited it. */
   readonly models: readonly string[];
   readonly scripted: boolean;
-  /** The planner's additions to the project's memory, as a concern. Absent in older logs. */
+  /** The planner's additions to the project's memory, as a concern. Absent: there are none. */
   readonly memory?: Concern;
 }
 

@@ -117,7 +117,7 @@ export interface PhaseContext extends RunHeader {
   readonly lastError: string | null;
   /** False where the branch of a blocked phase could not be pushed. */
   readonly isShared: boolean;
-  /** Set while the push of a blocked phase's branch is refused, so that nobody can fix it by hand there. Absent in older logs. */
+  /** Set while the push of a blocked phase's branch is refused, so that nobody can fix it by hand there. */
   readonly isRefused?: true | undefined;
   readonly committed: CommittedCode | null;
   readonly paused: Pause | null;
