@@ -150,10 +150,11 @@ async function runIn(scene: Scene): Promise<number> {
     log,
     ...(await demoSandbox(options)),
   });
+  const stop: { underWay?: Promise<never> } = {};
   const stopOnSignal = (): void => {
     // What is cut off in the middle fails, and nobody looks for it.
     log.level = 'silent';
-    void orchestrator.stop().then(() => process.exit(NOT_COMPLETED));
+    stop.underWay = orchestrator.stop().then(() => process.exit(NOT_COMPLETED));
   };
   process.once('SIGINT', stopOnSignal);
   process.once('SIGTERM', stopOnSignal);
@@ -200,6 +201,9 @@ async function runIn(scene: Scene): Promise<number> {
     }
     if (options.json) console.log(JSON.stringify(result));
     return exitCodeOf(run);
+  } catch (error) {
+    await stop.underWay;
+    throw error;
   } finally {
     process.removeListener('SIGINT', stopOnSignal);
     process.removeListener('SIGTERM', stopOnSignal);

@@ -69,6 +69,12 @@ export function replay(
   return { ok: true, state, definition, started };
 }
 
+/** The version that a run has before the first of these events; `undefined` where none of them migrates it. */
+export function versionBefore(events: readonly Pick<WorkflowEvent, 'type' | 'origin' | 'payload'>[]): number | undefined {
+  const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
+  return migrated === undefined ? undefined : Number(migrated.payload['from']);
+}
+
 /** @returns with `next`, the index of the event after the step */
 function replayStep(
   definition: WorkflowDefinition,

@@ -3,7 +3,7 @@ import { type PauseReason, NotFound, type RunView, Unprocessable } from '@autono
 import { isFinal, newRun, rehydrate } from '../core/advance.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
-import { replay } from '../core/replay.ts';
+import { replay, versionBefore } from '../core/replay.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { EventStore, StoredRun } from '../event-store/event-store.ts';
 import { findPendingWorkMismatch } from './pending-work.ts';
@@ -89,7 +89,8 @@ export async function readLiveRun(
   }
   if (!stored) throw new NotFound(`There is no run '${runId}'.`);
   const { view, snapshot, events, activities, timers, contexts } = stored;
-  const { name, version } = view.workflow;
+  const { name } = view.workflow;
+  const version = versionBefore(events) ?? view.workflow.version;
   const definition = workflows.find(name, version);
   if (!definition) {
     const message = `Workflow '${name}' version ${version} is not registered on this server.`;
@@ -101,7 +102,7 @@ export async function readLiveRun(
   } catch (error) {
     return { ok: false, reason: 'poisoned', message: error instanceof Error ? error.message : String(error) };
   }
-  const replayed = replay(definition, from, events, undefined, contexts);
+  const replayed = replay(definition, from, events, (other) => workflows.find(name, other), contexts);
   if (!replayed.ok)
     return { ok: false, reason: 'poisoned', message: `event ${replayed.sequence}: ${replayed.message}` };
   const { state } = replayed;
@@ -112,5 +113,5 @@ export async function readLiveRun(
     bytesSinceSnapshot: events.reduce((bytes, event) => bytes + JSON.stringify(event.payload).length, 0),
     snapshotBytes: snapshot ? JSON.stringify(snapshot.data).length + JSON.stringify(view).length : 0,
   };
-  return { ok: true, run: committedRun(definition, state, view, snapshotAge) };
+  return { ok: true, run: committedRun(replayed.definition, state, view, snapshotAge) };
 }

@@ -5,7 +5,7 @@
 import { foldRun, type RunView, Unprocessable } from '@autonomous/shared';
 import { dehydrate, isFinal, newRun } from '../core/advance.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
-import { replay, type Replay } from '../core/replay.ts';
+import { replay, type Replay, versionBefore } from '../core/replay.ts';
 import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
 import type { PauseText } from './rebuilt-pause.ts';
@@ -110,8 +110,7 @@ function replayRecorded(workflows: Pick<WorkflowRegistry, 'find'>, run: Recorded
   const events = eventsOf(run);
   const view = viewOfRecord(run);
   const { name } = view.workflow;
-  const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
-  const version = migrated === undefined ? view.workflow.version : Number(migrated.payload['from']);
+  const version = versionBefore(events) ?? view.workflow.version;
   const definition = workflows.find(name, version);
   if (definition === undefined)
     return {
