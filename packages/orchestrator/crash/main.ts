@@ -59,7 +59,9 @@ async function run(args: readonly string[]): Promise<number> {
   }
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
-  say(`crash-sweep: seed ${seed}${share ? `, share ${share.day + 1} of ${DAYS}` : ''}, scenarios ${scenarios.map(({ name }) => name).join(', ')}`);
+  say(
+    `crash-sweep: seed ${seed}${share ? `, share ${share.day + 1} of ${DAYS}` : ''}, scenarios ${scenarios.map(({ name }) => name).join(', ')}`,
+  );
   const result = await sweep({
     scenarios,
     points: values.points === 'all' ? 'all' : whole(values.points),

@@ -12,8 +12,8 @@ import { defineVersions } from '../core/versions.ts';
 type Context = { readonly plan: string; readonly asked?: number };
 
 export const signals = {
-  APPROVAL_GRANTED: z.strictObject({ by: z.string() }),
-  RETRY_REQUESTED: z.strictObject({ by: z.string() }),
+  APPROVAL_GRANTED: z.strictObject({ by: z.string(), gateId: z.string().optional() }),
+  RETRY_REQUESTED: z.strictObject({ by: z.string(), gateId: z.string().optional() }),
   RUN_CANCELLED: z.strictObject({ by: z.string(), reason: z.string().optional() }),
 };
 const gate = (summary: string) =>
@@ -97,13 +97,13 @@ export function aMachine(shape: {
   } as never) as never;
 }
 
-/** Other states in the second version, and a migration to them. */
+/** Another gate and other states in the second version, and a migration to them. */
 export const flow = defineVersions({
   name: 'flow',
   newest: 2,
   oldest: 1,
   description: 'for tests',
-  machine: (version) => aMachine({ renamed: version > 1 }),
+  machine: (version) => aMachine(version === 1 ? {} : { renamed: true, summary: 'Approve the plan' }),
   signals,
   needsProject: true,
   migrations: {

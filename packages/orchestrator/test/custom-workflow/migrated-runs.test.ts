@@ -1,4 +1,5 @@
 /** Runs that are migrated by the command line, with a real server: they are forked, and rebuilt from the remote alone. */
+import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { shownAt } from '@autonomous/shared';
 import { expect, it } from 'vitest';
@@ -7,7 +8,7 @@ import { BUILT_IN_RUN_CONFIG } from '../../src/run-config/run-config.ts';
 import { newRunId } from '../../src/server/run-ids.ts';
 import { commandLine } from '../fixtures/command-line.fixture.ts';
 import { aServer, type Fixture } from '../fixtures/orchestrator.fixture.ts';
-import { aClone, aFolder, approve, rebuiltBy, startedOn, storedIn, until } from '../record/rebuild.fixture.ts';
+import { aClone, aFolder, approve, rebuiltBy, retry, startedOn, storedIn, until } from '../record/rebuild.fixture.ts';
 
 const env = {
   AUTONOMOUS_WORKFLOWS: fileURLToPath(new URL('../../src/engine/two-versions.fixture.ts', import.meta.url)),
@@ -55,10 +56,11 @@ it('a run that the command migrate took to the next version goes on there, is fo
   const before = await storedIn(server.dataFolder);
   const folder = await aFolder(server);
   expect(await rebuiltBy(folder, ['--from', await aClone(server)], { env })).toMatchObject({ code: 0 });
-  const after = await storedIn(`${folder}`.concat('/data'));
+  const after = await storedIn(path.join(folder, 'data'));
   expect(after[id]?.events).toEqual(before[id]?.events);
   const again = await startedOn(folder, { env });
   expect(await again.client.getRun(other)).toMatchObject({ workflow: { version: 1 } });
+  await retry(again, id);
   await approve(again, id);
   await until(again, id, ({ status, workflow }) => status === 'completed' && workflow.version === 2);
 }, 120_000);

@@ -66,12 +66,7 @@ const PRODUCT = program('product', '$1 * $2');
 const DIFFERENCE = program('difference', '$1 - $2');
 const ALL = program('all', '$(sh sum.sh 1 2) + $(sh product.sh 1 2) + $(sh difference.sh 1 2)');
 const SUMS = inPhase(1, writing(SUM));
-const IMPLEMENTED = [
-  SUMS,
-  inPhase(2, writing(PRODUCT)),
-  inPhase(3, writing(DIFFERENCE)),
-  inPhase(4, writing(ALL)),
-];
+const IMPLEMENTED = [SUMS, inPhase(2, writing(PRODUCT)), inPhase(3, writing(DIFFERENCE)), inPhase(4, writing(ALL))];
 
 async function planServer(roles: Readonly<Record<string, ScriptCall[]>>, files: Files = FILES): Promise<Fixture> {
   const script = { name: 'test', roles: { 'phase-reviewer': APPROVING, ...roles } };
@@ -339,9 +334,7 @@ describe('a person', () => {
 
   it('is asked where the tests of the base fail with the result', async () => {
     const server = await planServer({
-      'phase-implementer': [
-        inPhase(1, writing({ ...SUM, 'README.md': '# More\n', 'test/one.case.sh': 'true\n' })),
-      ],
+      'phase-implementer': [inPhase(1, writing({ ...SUM, 'README.md': '# More\n', 'test/one.case.sh': 'true\n' }))],
     });
     const run = await server.until(await launched(server, { plan: ONE }), { gate: 'plan_result' });
     expect(run.gate?.summary).toMatch(/^The checks pass only with the changed tests/);

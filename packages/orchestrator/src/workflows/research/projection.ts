@@ -106,7 +106,8 @@ function markOf(
 
 /** The agents of a round with what each of them brought. */
 function partsIn(facts: Facts, { agents, round: current }: ResearchContext, isOver: boolean) {
-  const key = ({ round, agent = '' }: { readonly round: number; readonly agent?: string }): string => `${round} ${agent}`;
+  const key = ({ round, agent = '' }: { readonly round: number; readonly agent?: string }): string =>
+    `${round} ${agent}`;
   const read = Map.groupBy(facts('SOURCE_FETCHED'), key);
   const refused = Map.groupBy(facts('SOURCE_REFUSED'), key);
   const kept = Map.groupBy(facts('FINDING_KEPT'), key);
