@@ -57,7 +57,8 @@ it('a run that the command migrate took to the next version goes on there, is fo
   const folder = await aFolder(server);
   expect(await rebuiltBy(folder, ['--from', await aClone(server)], { env })).toMatchObject({ code: 0 });
   const after = await storedIn(path.join(folder, 'data'));
-  expect(after[id]?.events).toEqual(before[id]?.events);
+  // The rebuilt run waits at its gate, so that it pauses first.
+  expect(after[id]?.events.slice(0, -1)).toEqual(before[id]?.events);
   const again = await startedOn(folder, { env });
   expect(await again.client.getRun(other)).toMatchObject({ workflow: { version: 1 } });
   await retry(again, id);
