@@ -70,7 +70,9 @@ export function replay(
 }
 
 /** The version that a run has before the first of these events; `undefined` where none of them migrates it. */
-export function versionBefore(events: readonly Pick<WorkflowEvent, 'type' | 'origin' | 'payload'>[]): number | undefined {
+export function versionBefore(
+  events: readonly Pick<WorkflowEvent, 'type' | 'origin' | 'payload'>[],
+): number | undefined {
   const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
   return migrated === undefined ? undefined : Number(migrated.payload['from']);
 }
