@@ -14,7 +14,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Browser } from 'playwright-core';
-import { shareOfDay } from '../tools/day-share.mjs';
+import { shareOfDay } from '../tools/day-share.ts';
 import { findChromium, installCodeServer, installTools, SCREENS } from './harness/install.ts';
 import type { Journey } from './harness/stage.ts';
 

@@ -36,7 +36,7 @@ async function release(out: string, isDryRun: boolean): Promise<void> {
     throw new Error(
       `Nothing was released:\n  ${obstacles.join('\n  ')}\nTo build and check the files alone, add --dry-run.`,
     );
-  if (!isDryRun && waiting > 0) await prepareVersion();
+  if (!isDryRun) await prepareVersion(waiting);
   const built = await buildRelease(out, say);
   const commands = publishCommands(out, built);
   if (isDryRun) {

@@ -83,9 +83,18 @@ export async function countChangesets(): Promise<number> {
   return files.filter((file) => file.endsWith('.md')).length;
 }
 
-/** Turns changesets into versions and changelogs, and commits them. */
-export async function prepareVersion(): Promise<void> {
-  await execute('changeset', ['version'], { cwd: ROOT });
+/**
+ * Turns waiting changesets into versions and changelogs, names the versions of workflows that users get from now on, and commits what
+ * that changes.
+ */
+export async function prepareVersion(changesets: number): Promise<void> {
+  if (changesets > 0) await execute('changeset', ['version'], { cwd: ROOT });
+  // The workflows are loaded by a release alone.
+  const { pinRelease } = await import('../packages/orchestrator/golden/pins.ts');
+  pinRelease();
+  const { stdout: changes } = await execute('git', ['status', '--porcelain'], { cwd: ROOT });
+  // A release that is started again has committed it before.
+  if (changes === '') return;
   await execute('git', ['commit', '--all', '--quiet', '--message=chore(release): version'], { cwd: ROOT });
 }
 

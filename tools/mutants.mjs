@@ -106,13 +106,25 @@ async function runMutants(left) {
     const distances = distancesTo(graph, [source]);
     const killers = new Set(known.flatMap(({ file, by }) => (file === source && by ? by : [])));
     const secondsOf = (test) => costs[test] ?? slow.get(test) ?? UNKNOWN_SECONDS;
-    const weightOf = (test) => (secondsOf(test) * 2 ** distances.get(test)) / (killers.has(test) ? 8 : 1);
+    const weightOf = (test) =>
+      (Math.sqrt(secondsOf(test)) * 2 ** distances.get(test) * stepsBetween(test, source)) /
+      (killers.has(test) ? 8 : 1);
     const reaching = tests.filter((test) => distances.has(test) && !JUDGES_OF_TEXT.test(`/${test}`));
     const ordered = reaching.toSorted((a, b) => weightOf(a) - weightOf(b));
     let seconds = QUICK_PART * limit * Number(options.workers);
     const first = new Set(ordered.filter((test) => !slow.has(test) && (seconds -= secondsOf(test)) > 0));
     return [...new Set([...first, ...ordered.filter((test) => slow.has(test)), ...ordered])];
   }
+}
+
+/** Steps from the folder of one file to the folder of the other, and one more. */
+function stepsBetween(one, other) {
+  return (
+    path
+      .relative(path.dirname(one), path.dirname(other))
+      .split(path.sep)
+      .filter((step) => step !== '').length + 1
+  );
 }
 
 /** @returns the folder of a clone of the checkout's last commit, with its dependencies; what was not committed is not in it */

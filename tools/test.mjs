@@ -15,7 +15,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync 
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { shareOfDay } from './day-share.mjs';
+import { shareOfDay } from './day-share.ts';
 import { SLOW_TESTS } from './slow-tests.mjs';
 import { testsSince } from './tests-since.mjs';
 
@@ -121,7 +121,10 @@ function fastFolder() {
 
 /** @returns vitest's exit code, or the name of the signal that ended it */
 function runVitest() {
-  const excluded = files ? [] : leftOut.map((file) => `--exclude=**/${file.split('/').slice(-2).join('/')}`);
+  // Relative to the root of its project, or of a workspace without projects.
+  const excluded = (files ? [] : leftOut)
+    .flatMap((file) => [file, file.replace(/^(?:packages\/)?[^/]+\//, '')])
+    .map((file) => `--exclude=${file}`);
   const chosen = files?.map((file) => path.join(root, file)) ?? [];
   const vitest = path.join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const reporter = `--reporter=${path.join(tools, 'progress-reporter.mjs')}`;

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { shareOfDay } from './day-share.mjs';
+import { shareOfDay } from './day-share.ts';
 import { SLOW_TESTS } from './slow-tests.mjs';
 
 const SCRIPT = path.join(import.meta.dirname, 'test.mjs');
@@ -82,7 +82,7 @@ it('runs other slow test files each day, and each of them within any seven days'
 
 it.each([
   [['--day', '--no-skips'], '--day needs a day, such as 2026-11-23.'],
-  [['--day', 'monday'], "'monday' is not a day such as 2026-11-23"],
+  [['--day', 'monday'], "'monday' is no day such as 2026-11-23."],
   [['--since', 'no-such-commit'], '--since no-such-commit: git knows no such commit here.'],
   [['--all', '--since', 'HEAD'], '--all and --since exclude each other.'],
 ])('refuses %j', (arguments_, message) => {

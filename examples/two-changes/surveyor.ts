@@ -1,18 +1,5 @@
 /** The role `surveyor`: reads the project and splits a request in two changes that can be reviewed one after the other. */
-import {
-  callLine,
-  COMMON_RULES,
-  type CommonInput,
-  filesPart,
-  fixedPart,
-  guideParts,
-  historyPart,
-  memoryPart,
-  noteParts,
-  requestPart,
-  type Role,
-  skillsPart,
-} from '@autonomous/orchestrator/workflow';
+import { COMMON_RULES, type CommonInput, requestPart, type Role, rolePrompt } from '@autonomous/orchestrator/workflow';
 import { z } from 'zod';
 
 const change = z.object({
@@ -45,15 +32,9 @@ second on top of the first. You only read; you change nothing.
 
 ${COMMON_RULES}`,
 
-  parts: (input) => [
-    fixedPart('call', callLine('surveyor', input.call)),
-    requestPart(input),
-    ...guideParts(input),
-    skillsPart(input),
-    memoryPart(input),
-    filesPart(input),
-    historyPart(input),
-    ...noteParts(input),
-    fixedPart('task', 'Split the request in two changes and call "finish".'),
-  ],
+  parts: (input) =>
+    rolePrompt('surveyor', input, {
+      first: [requestPart(input)],
+      task: 'Split the request in two changes and call "finish".',
+    }),
 };

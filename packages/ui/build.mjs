@@ -52,6 +52,7 @@ const withoutElk = {
 };
 const PROGRAM = '?program';
 /** Programs of frames: the name of each source and its folder in `src/components`, and the file of the dashboard. */
+/** @type {Record<string, { folder: string, file: string }>} */
 const PROGRAMS = {
   'drawing-frame': { folder: 'diagram', file: 'diagrams.js' },
   'pdf-frame': { folder: 'pdf', file: 'pdfs.js' },

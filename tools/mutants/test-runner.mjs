@@ -2,9 +2,9 @@
  * Runs tests of a tree with one file of it changed, until one fails. Vitest stays open between runs, in a process that is killed
  * with all that its tests started when it takes too long.
  */
-import { fork } from 'node:child_process';
+import { fork, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 
@@ -46,7 +46,11 @@ export function createTestRunner(tree, workers) {
     onMessage = () => {};
     worker?.kill('SIGKILL');
     worker = null;
-    endMarked(mark);
+    // Elsewhere, what tests have started ends by itself.
+    if (existsSync('/proc')) {
+      endMarked(mark);
+      unmountBelow(scratch);
+    }
     rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
@@ -106,7 +110,7 @@ export function createTestRunner(tree, workers) {
   }
 }
 
-/** Ends every process with the mark in its environment. Where there is no `/proc`, they end by themselves. */
+/** Ends every process with the mark in its environment. */
 function endMarked(mark) {
   for (const pid of readdirSync('/proc').filter((name) => Number(name) > 0 && Number(name) !== process.pid)) {
     try {
@@ -115,4 +119,12 @@ function endMarked(mark) {
       // It has ended, or is another user's.
     }
   }
+}
+
+/** Takes away file systems that killed tests have left mounted, such as a small one that is full. */
+function unmountBelow(folder) {
+  const places = readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[1] ?? '');
+  for (const place of places) if (place.startsWith(`${folder}/`)) spawnSync('umount', ['--lazy', place]);
 }

@@ -16,7 +16,7 @@ export interface Cause {
 export const CAUSES: readonly Cause[] = [
   {
     name: 'spawn within assign quarantines the run',
-    document: 'docs/write-your-own-workflow.md',
+    document: 'docs/workflow-reference.md',
     heading: '## What is refused, and why',
     explains: ({ why }) => why.includes('spawned within assign') || why.includes('is a reference to an actor'),
   },

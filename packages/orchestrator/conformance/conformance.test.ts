@@ -157,7 +157,7 @@ describe('the command', () => {
     const { code, stdout } = await command('--xstate', await checkout(test));
     expect(stdout).toContain('unit tests: 2 machines');
     expect(stdout).toContain('identical: 1\n');
-    expect(stdout).toMatch(/different by a documented cause, 1: .*write-your-own-workflow\.md, What is refused/);
+    expect(stdout).toMatch(/different by a documented cause, 1: .*workflow-reference\.md, What is refused/);
     expect(code).toBe(0);
   });
 

@@ -1,7 +1,7 @@
 /** Finds faults of a playback by comparing it with the undisturbed one of the same scenario. */
 import path from 'node:path';
 import { renderEventLog, withChain } from '../src/documents/event-log.ts';
-import { tipOfContext } from '../src/documents/run-context.ts';
+import { readContext } from '../src/documents/run-context.ts';
 import { recordFolder } from '../src/record/record-check.ts';
 import { readRecordedRun } from '../src/record/recorded-run.ts';
 import { openSqliteEventStore } from '../src/event-store/sqlite/sqlite-event-store.ts';
@@ -380,8 +380,8 @@ function* faultsOfRecord(
   const log = files.get(logPath(runId)) ?? '';
   if (log !== written)
     yield `the record of run ${runId} in git is not its events: ${firstDifference(log, written ?? '')}`;
-  const tip = tipOfContext(files.get(`${recordFolder(runId)}/context.json`) ?? '');
-  const read = readRecordedRun(runId, log, tip);
+  const context = readContext(files.get(`${recordFolder(runId)}/context.json`) ?? '');
+  const read = context.ok ? readRecordedRun(runId, log, context.tip) : context;
   if (!read.ok) yield `the record of run ${runId} in git cannot be read back: ${read.message}`;
 }
 

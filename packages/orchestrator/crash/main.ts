@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { InvalidRequest } from '@autonomous/shared';
+import { dayOf, DAYS } from '../../../tools/day-share.ts';
 import { createBubblewrapProvider } from '../src/sandboxes/bubblewrap/bubblewrap.ts';
 import { reportOn } from './report.ts';
 import type { Scenario } from './scenario.ts';
@@ -13,7 +14,7 @@ import { listBoundaries, sweep } from './sweep.ts';
 
 const USAGE = `Usage: npm run crash-sweep [-- OPTION ...]
   --points N          points to play (default 520; "all": every boundary of every scenario)
-  --sample N          the same, for a short run
+  --day DATE          a seventh of the points of the week that DATE lies in: all of them on its seven days
   --seed S            what the draw of points begins with (default: today's date)
   --scenario NAME     only this scenario; may be given several times
   --only ID           only this point, such as plain:merge.push.after; may be given several times
@@ -34,8 +35,8 @@ async function run(args: readonly string[]): Promise<number> {
     args: [...args],
     options: {
       points: { type: 'string', default: '520' },
-      sample: { type: 'string' },
-      seed: { type: 'string', default: new Date().toISOString().slice(0, 10) },
+      day: { type: 'string' },
+      seed: { type: 'string' },
       scenario: { type: 'string', multiple: true, default: SCENARIOS.map(({ name }) => name) },
       only: { type: 'string', multiple: true },
       workers: { type: 'string', default: String(availableParallelism() + 2) },
@@ -48,7 +49,8 @@ async function run(args: readonly string[]): Promise<number> {
     say(USAGE);
     return 0;
   }
-  const points = values.sample ?? values.points;
+  const share = values.day === undefined ? undefined : dayOf(values.day);
+  const seed = values.seed ?? (share ? `week ${share.week}` : new Date().toISOString().slice(0, 10));
   const scenarios = await playable(values.scenario);
   if (values.list) {
     for (const scenario of scenarios)
@@ -57,12 +59,15 @@ async function run(args: readonly string[]): Promise<number> {
   }
   const interrupted = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
-  say(`crash-sweep: seed ${values.seed}, scenarios ${scenarios.map(({ name }) => name).join(', ')}`);
+  say(
+    `crash-sweep: seed ${seed}${share ? `, share ${share.day + 1} of ${DAYS}` : ''}, scenarios ${scenarios.map(({ name }) => name).join(', ')}`,
+  );
   const result = await sweep({
     scenarios,
-    points: points === 'all' ? 'all' : whole(points),
+    points: values.points === 'all' ? 'all' : whole(values.points),
+    ...(share ? { share: { part: share.day, of: DAYS } } : {}),
     ...(values.only ? { only: values.only } : {}),
-    seed: values.seed,
+    seed,
     workers: whole(values.workers),
     minutes: whole(values.minutes),
     say,

@@ -46,6 +46,8 @@ export interface SweepOptions {
   readonly scenarios: readonly Scenario[];
   /** How many points to play; every boundary of every scenario once when `all`. */
   readonly points: number | 'all';
+  /** Part of the chosen points to play, from 0; default: all of them. */
+  readonly share?: { readonly part: number; readonly of: number };
   /** Points to play instead of chosen ones. */
   readonly only?: readonly string[];
   readonly seed: string;
@@ -95,7 +97,7 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
     });
     const { queue, spare } = named
       ? { queue: named.map((point) => ({ point, more: 0 })), spare: [] }
-      : choose(references, options.points, options.seed);
+      : choose(references, options.points, options.seed, options.share);
     const passed = [...references.values()].flatMap((reference) => reference.passed);
     options.say(`${passed.length} boundaries in ${new Set(passed.map(({ situation }) => situation)).size} situations`);
     const played: Played[] = [];
@@ -177,6 +179,7 @@ function choose(
   references: ReadonlyMap<Scenario, Reference>,
   points: SweepOptions['points'],
   seed: string,
+  share: SweepOptions['share'],
 ): { readonly queue: Queued[]; readonly spare: Point[] } {
   const situationOf = new Map<Point, string>();
   for (const [scenario, { passed }] of references) {
@@ -203,7 +206,9 @@ function choose(
   const queue = candidates
     .slice(0, once)
     .map((point, index) => ({ point, more: index < thrice ? 2 : index < thrice + twice ? 1 : 0 }));
-  return { queue: [...queue, ...ofOthers.map((point) => ({ point, more: 0 }))], spare: candidates.slice(once) };
+  const all = [...queue, ...ofOthers.map((point) => ({ point, more: 0 }))];
+  const mine = share ? all.filter((_, place) => place % share.of === share.part) : all;
+  return { queue: mine, spare: candidates.slice(once) };
 }
 
 /** The first point of each scenario, then all others, so that a short sweep plays most scenarios. */

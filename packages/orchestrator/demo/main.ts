@@ -2,6 +2,8 @@
  * The main job from one command: a real server drives a real run on a real repository, and tells what happens as it happens.
  * The models play a script; everything else is what a person gets with models of their own.
  */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -135,6 +137,8 @@ interface Scene {
 
 async function runIn(scene: Scene): Promise<number> {
   const { place, forge, web, script, options, startedAt } = scene;
+  if (options.keep) await buildDashboard();
+  const log = pino({ level: 'error' }, pino.destination(2));
   const orchestrator = await startOrchestrator({
     config: readServerConfig({
       AUTONOMOUS_DATA: place.data,
@@ -143,21 +147,28 @@ async function runIn(scene: Scene): Promise<number> {
       ...forge?.env,
       ...web?.env,
     }),
-    log: pino({ level: 'error' }, pino.destination(2)),
+    log,
     ...(await demoSandbox(options)),
   });
-  const stopOnSignal = (): void => void orchestrator.stop().then(() => process.exit(NOT_COMPLETED));
+  const stop: { underWay?: Promise<never> } = {};
+  const stopOnSignal = (): void => {
+    // What is cut off in the middle fails, and nobody looks for it.
+    log.level = 'silent';
+    stop.underWay = orchestrator.stop().then(() => process.exit(NOT_COMPLETED));
+  };
   process.once('SIGINT', stopOnSignal);
   process.once('SIGTERM', stopOnSignal);
   try {
     const client = createClient({ baseUrl: orchestrator.server.url, token: orchestrator.token });
+    if (options.keep) say(options, dashboardLine(orchestrator.server.createSignInLink()));
     say(options, heading(place, orchestrator.server.url, options));
     const launched = await launch(client, scene).catch((error: unknown) => {
       throw new DemoRefused(explainError(error).message);
     });
     if (options.attach) {
       say(options, `  address  ${orchestrator.server.url}\n  token    in ${path.join(place.data, 'token')}`);
-      await waitForSignal(options, orchestrator.server.createSignInLink());
+      say(options, dashboardLine(orchestrator.server.createSignInLink()));
+      await waitForSignal(options, place);
       return 0;
     }
     const run = await followed(client, launched, scene);
@@ -184,9 +195,15 @@ async function runIn(scene: Scene): Promise<number> {
         : {}),
       durationMs: Math.round(performance.now() - startedAt),
     };
-    if (options.keep) await waitForSignal(options, orchestrator.server.createSignInLink());
+    if (options.keep) {
+      say(options, dashboardLine(orchestrator.server.createSignInLink()));
+      await waitForSignal(options, place);
+    }
     if (options.json) console.log(JSON.stringify(result));
     return exitCodeOf(run);
+  } catch (error) {
+    await stop.underWay;
+    throw error;
   } finally {
     process.removeListener('SIGINT', stopOnSignal);
     process.removeListener('SIGTERM', stopOnSignal);
@@ -466,8 +483,25 @@ function heading(place: DemoPlace, url: string, options: DemoOptions): string {
   ].join('\n');
 }
 
-async function waitForSignal(options: DemoOptions, link: string): Promise<void> {
-  say(options, `The server stays up: ${link}\nEnd it with Ctrl+C.`);
+function dashboardLine(link: string): string {
+  return `${styleText('bold', 'Dashboard')} ${link}  (one browser, once, within 10 minutes)`;
+}
+
+/** The published package brings its dashboard along; in a clone it is made when it is missing or old. */
+async function buildDashboard(): Promise<void> {
+  if (!import.meta.url.endsWith('.ts')) return;
+  const program = fileURLToPath(new URL('../../ui/build.mjs', import.meta.url));
+  const build = spawn(process.execPath, [program, '--if-stale'], { stdio: ['ignore', 2, 2] });
+  await once(build, 'close');
+  if (build.exitCode !== 0)
+    console.error('The dashboard could not be built; the server shows a plain page in its place.');
+}
+
+async function waitForSignal(options: DemoOptions, { data }: DemoPlace): Promise<void> {
+  say(
+    options,
+    `The server stays up. End it with Ctrl+C. Another link: AUTONOMOUS_DATA=${data} ${startCommand().program} sign-in`,
+  );
   await new Promise<void>((resolve) => {
     process.removeAllListeners('SIGINT').once('SIGINT', () => resolve());
     process.removeAllListeners('SIGTERM').once('SIGTERM', () => resolve());

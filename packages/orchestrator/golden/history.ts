@@ -1,5 +1,5 @@
 /**
- * A golden history: a run as it was once stored, in few bytes, and what must follow from its inputs for ever. Every step is
+ * A golden history: a run as it was once stored, in few bytes, and what must follow from its inputs. Every step is
  * one line; what is long and only has to be equal stands as its hash.
  */
 import { createHash } from 'node:crypto';
@@ -82,6 +82,17 @@ export function historyOf(
     steps,
     ends: { state: hashOfState(definition, replayed.state), view: hashOfView(events) },
   };
+}
+
+/** Differences of several histories, each as one line that names its file. */
+export function differencesOf(
+  definition: WorkflowDefinition,
+  histories: readonly { readonly file: string; readonly history: History }[],
+): readonly string[] {
+  return histories.flatMap(({ file, history }) => {
+    const difference = differenceIn(definition, history);
+    return difference ? [`${file}: event ${difference.sequence}: ${difference.message}`] : [];
+  });
 }
 
 /**
@@ -194,7 +205,8 @@ function consequences(step: StepResult | null): Consequences {
   return {
     ...present(
       'out',
-      step.emitted.map(({ type, payload }) => [type, brief(payload)] as const),
+      // States stay readable: recording tells by them what changed.
+      step.emitted.map(({ type, payload }) => [type, type === 'STATE_CHANGED' ? payload : brief(payload)] as const),
     ),
     ...present(
       'start',

@@ -1,14 +1,9 @@
-/** Locations of golden histories and pinned versions. */
+/** Locations of golden histories. */
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { WorkflowDefinition } from '../src/core/definition.ts';
 import { folderOf } from './folders.ts';
 import type { GoldenStep, Heading, History } from './history.ts';
-import type { Pinned } from './released.ts';
-
-/** Pinned versions by workflow and version. */
-export type Versions = Readonly<Record<string, Readonly<Record<string, Pinned>>>>;
 
 /** The first line of a file; its first steps may stand in another file that begins alike. */
 type FirstLine = Heading & { readonly like?: { readonly file: string; readonly steps: number } };
@@ -19,7 +14,6 @@ export interface StoredHistory {
   readonly history: History;
 }
 
-const VERSIONS = fileURLToPath(new URL('versions.json', import.meta.url));
 /** Histories of real runs: what a server stored, not what a script drove. */
 const REAL = 'real-';
 
@@ -32,20 +26,26 @@ export function readHistories({ name, version }: Version): readonly StoredHistor
     .map((file) => ({ file, history: readHistory(file) }));
 }
 
+type Kind = 'driven' | 'real';
+
 /** Replaces all histories of a version of one kind; the others stay. */
-export function writeHistories(
-  { name, version }: Version,
-  kind: 'driven' | 'real',
-  histories: readonly History[],
-): void {
-  const folder = path.join(folderOf(name), 'golden', String(version));
-  mkdirSync(folder, { recursive: true });
-  for (const file of globSync('*.jsonl', { cwd: folder }))
-    if (file.startsWith(REAL) === (kind === 'real')) rmSync(path.join(folder, file));
-  const written: StoredHistory[] = [];
+export function replaceHistories(version: Version, kind: Kind, histories: readonly History[]): void {
+  for (const { file } of readHistories(version)) if (kindOf(file) === kind) rmSync(pathOf(file));
+  write(version, kind, histories, []);
+}
+
+/** Adds the histories of a version that are not there yet. */
+export function addHistories(version: Version, kind: Kind, histories: readonly History[]): void {
+  const there = readHistories(version);
+  const isNew = (history: History): boolean => there.every(({ file }) => file !== fileOf(version, kind, history));
+  write(version, kind, histories.filter(isNew), there);
+}
+
+function write(version: Version, kind: Kind, histories: readonly History[], there: readonly StoredHistory[]): void {
+  mkdirSync(path.join(folderOf(version.name), 'golden', String(version.version)), { recursive: true });
+  const written = [...there];
   for (const history of histories) {
-    const prefix = kind === 'real' ? REAL : '';
-    const file = `${name}-${version}/${prefix}${slugOf(history.heading.shows)}.jsonl`;
+    const file = fileOf(version, kind, history);
     const { like, steps } = longestBeginning(history, written);
     writeLines(file, [
       { ...history.heading, ...(like ? { like: { file: like.file, steps } } : {}) },
@@ -54,6 +54,14 @@ export function writeHistories(
     ]);
     written.push({ file, history });
   }
+}
+
+function fileOf({ name, version }: Version, kind: Kind, { heading }: History): string {
+  return `${name}-${version}/${kind === 'real' ? REAL : ''}${slugOf(heading.shows)}.jsonl`;
+}
+
+function kindOf(file: string): Kind {
+  return path.basename(file).startsWith(REAL) ? 'real' : 'driven';
 }
 
 /** Gives a history another end; its steps stay. */
@@ -107,19 +115,6 @@ function readLines(file: string): readonly unknown[] {
 
 function writeLines(file: string, lines: readonly unknown[]): void {
   writeFileSync(pathOf(file), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-}
-
-export function readVersions(): Versions {
-  try {
-    return JSON.parse(readFileSync(VERSIONS, 'utf8')) as Versions; // our own file
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw error;
-  }
-}
-
-export function writeVersions(versions: Versions): void {
-  writeFileSync(VERSIONS, `${JSON.stringify(versions, null, 2)}\n`);
 }
 
 function slugOf(text: string): string {

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { plantedBugs, plantedGitBugs, plantedStoreBugs } from './planted-bugs.ts';
+import { plantedBugs, plantedGitBugs, plantedPartBugs, plantedStoreBugs } from './planted-bugs.ts';
 import { replaceOnce } from './planted-source.ts';
 
 describe('a planted bug', () => {
   it('has its place in the source, once', () => {
-    for (const { source } of [...plantedBugs, ...plantedStoreBugs, ...plantedGitBugs]) {
+    for (const { source } of [...plantedBugs, ...plantedStoreBugs, ...plantedGitBugs, ...plantedPartBugs]) {
       for (const replacement of source ?? []) {
         const file = path.join(import.meta.dirname, '..', 'src', replacement.file);
         const text = readFileSync(file, 'utf8');

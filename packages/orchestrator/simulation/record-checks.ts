@@ -130,6 +130,7 @@ class Place {
       clock: systemClock,
       log,
       scrub,
+      serverId: 's-1',
     });
     await recorder.start();
     await recorder.settled();
@@ -145,7 +146,7 @@ class Place {
     const { repository, project } = this.#fixture;
     const commit = (await repository.fetchRecord(project)) ?? '';
     const runIds = await listRecordedRuns(repository, project, commit);
-    const tip = (await readRecordedTips(repository, project, commit, runIds)).get(RUN);
+    const tip = (await readRecordedTips(repository, project, commit, runIds)).tips.get(RUN);
     return tip === undefined ? null : divergence(this.store, RUN, tip);
   }
 

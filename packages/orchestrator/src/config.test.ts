@@ -739,6 +739,16 @@ describe('.env.example', () => {
     expect(lines).toHaveLength(Object.keys(SERVER_VARIABLES).length);
   });
 
+  it('shows the default of each variable that has one', () => {
+    const defaults = lines.flatMap(([, name = '', shown = '']) => {
+      const { schema, place } = SERVER_VARIABLES[name as keyof typeof SERVER_VARIABLES];
+      const isPlain = ['string', 'number', 'boolean'].includes(typeof place?.otherwise);
+      return isPlain ? [{ name, shown: schema.parse(shown), otherwise: place?.otherwise }] : [];
+    });
+    expect(defaults.length).toBeGreaterThan(20);
+    expect(defaults).toEqual(defaults.map(({ name, otherwise }) => ({ name, shown: otherwise, otherwise })));
+  });
+
   it('holds values that the server takes, and none that is in force', () => {
     expect(example).not.toMatch(/^[^#\n]/m);
     writeFileSync(join(folder, 'mcp.json'), '{"servers": {}}');

@@ -4,24 +4,16 @@ import { readFileSync } from 'node:fs';
 import { isIP, isIPv4 } from 'node:net';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import {
-  BUDGET_NAMES,
-  type BudgetName,
-  type Budgets,
-  type Fault,
-  InvalidRequest,
-  type RunConfigRequest,
-  SETUP_ROLE,
-} from '@autonomous/shared';
+import { type Fault, InvalidRequest, type RunConfigRequest, SETUP_ROLE } from '@autonomous/shared';
 import { z } from 'zod';
 import { type AcpAgentSettings, type AgentsFileContext, parseAcpAgents } from './agents/acp/acp-agents.ts';
 import { type McpServers, parseMcpServers } from './agents/mcp/mcp-servers.ts';
 import { STEP_TIMEOUTS, type StepTimeouts } from './agents/tool-loop/model-step.ts';
 import { createScrubber } from './secrets/secrets.ts';
+import { defaultModels, FALLBACK_MODELS, isAllowed, type ModelDefaults } from './default-models.ts';
 import { GITHUB_API_URL } from './forges/github/github-address.ts';
 import { type Cassette, isCassette, parseCassette } from './models/cassettes/cassette.ts';
 import type { CustomPrice } from './models/model.ts';
-import { KEYED_PROVIDERS, PROVIDERS } from './models/provider-catalog.ts';
 import { type ModelSettings, PROVIDER_NAMES } from './models/registry.ts';
 import { parseScript, type Script } from './models/script.ts';
 import { isBranchName } from './repository/repository-paths.ts';
@@ -31,8 +23,7 @@ import { type PageHosts, parsePageHosts } from './web-pages/page-address.ts';
 import type { SearchSettings } from './web-pages/search/create-search.ts';
 import type { KnownRoles } from './roles/role.ts';
 import { workflows } from './workflows/index.ts';
-import { declaredModel } from './workflows/workflow-settings.ts';
-import { knownRolesOf, withChildren, type Workflow, type WorkflowRole } from './workflows/workflow.ts';
+import { knownRolesOf, withChildren, type Workflow } from './workflows/workflow.ts';
 import { BUDGET_LIMIT_VARIABLES, BUILT_IN_RUN_CONFIG, type RunLimits } from './run-config/run-config.ts';
 
 export interface ServerConfig {
@@ -138,47 +129,76 @@ export type GitHubSignIn =
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+type ValueAt<Config, Path extends string> = Path extends `${infer Key}.${infer Rest}`
+  ? Key extends keyof Config
+    ? ValueAt<NonNullable<Config[Key]>, Rest>
+    : never
+  : Path extends keyof Config
+    ? Config[Path]
+    : never;
+
 interface Variable<Value> {
   readonly schema: z.ZodType<Value, string>;
   /** The allowed values, as a fault names them. */
   readonly allowed: string;
   /** Its value is never shown. */
   readonly secret: boolean;
+  /** Where the value stands in the configuration. Absent: other values depend on it as well. */
+  readonly place?: { readonly path: string; readonly otherwise?: unknown };
 }
 
-const variable = <Value>(schema: z.ZodType<Value, string>, allowed: string): Variable<Value> => ({
+interface Unplaced<Value> extends Variable<Value> {
+  /**
+   * The same variable, whose value stands at a path of the configuration.
+   * @param otherwise stands there where the variable is not set; not given: nothing does
+   */
+  at<Path extends string>(
+    path: Path & (Value extends ValueAt<ServerConfig, Path> ? unknown : never),
+    ...otherwise: undefined extends ValueAt<ServerConfig, Path>
+      ? [ValueAt<ServerConfig, Path>?]
+      : [ValueAt<ServerConfig, Path>]
+  ): Variable<Value>;
+}
+
+const variable = <Value>(schema: z.ZodType<Value, string>, allowed: string, secret = false): Unplaced<Value> => ({
   schema,
   allowed,
-  secret: false,
+  secret,
+  at: (path: string, ...[otherwise]: readonly unknown[]) => ({ schema, allowed, secret, place: { path, otherwise } }),
 });
-const secret = (schema: z.ZodType<string, string>, allowed: string): Variable<string> => ({
-  schema,
-  allowed,
-  secret: true,
-});
+const secret = (schema: z.ZodType<string, string>, allowed: string) => variable(schema, allowed, true);
+
+const MB = 1024 * 1024;
+const MINUTE_MS = 60_000;
+const LOOPBACK = '127.0.0.1';
+const EVERY_PUBLIC_PAGE: PageHosts = { everyPublic: true, entries: [] };
 
 const text = z.string().max(4_000);
-const flag = (): Variable<boolean> =>
+const flag = () =>
   variable(
     z.enum(['true', 'false', '1', '0']).transform((value) => value === 'true' || value === '1'),
     'true or false',
   );
-const whole = (min: number, max: number): Variable<number> =>
+/** @param unit of the number, in those of the configuration */
+const whole = (min: number, max: number, unit = 1) =>
   variable(
     z
       .string()
       .regex(/^\d{1,9}$/)
       .transform(Number)
-      .pipe(z.number().min(min).max(max)),
+      .pipe(z.number().min(min).max(max))
+      .transform((value) => value * unit),
     `a whole number from ${min} to ${max}`,
   );
-const apiKey = (): Variable<string> => secret(text.regex(/^[\x21-\x7e]+$/), 'a key in one line without spaces');
-const baseUrl = (): Variable<string> =>
+const seconds = (min: number, max: number) => whole(min, max, 1_000);
+const megabytes = (min: number, max: number) => whole(min, max, MB);
+const apiKey = () => secret(text.regex(/^[\x21-\x7e]+$/), 'a key in one line without spaces');
+const baseUrl = () =>
   variable(text.refine(isPlainHttpUrl), 'an http or https URL without user name, password, query and fragment');
-const modelId = (): Variable<string> =>
+const modelId = () =>
   variable(text.regex(/^\S{1,200}$/), 'a model as provider:model, or a known bare name such as deepseek-reasoner');
 /** US dollars, as they are written: 0.5, 20. */
-const money = (): Variable<number> =>
+const money = () =>
   variable(
     z
       .string()
@@ -243,31 +263,34 @@ const pairs = (name: RegExp, value: RegExp) =>
   );
 const ENDPOINT_NAME = /^[a-z][a-z0-9-]{0,39}$/;
 
-/** Every variable that the server reads. Each stands in `.env.example` with what it is for; a test compares the two. */
+/**
+ * Every variable that the server reads: how, and where in the configuration its value stands. Each is in `.env.example` with what it is
+ * for and its default; a test compares the two.
+ */
 export const SERVER_VARIABLES = {
   ORCHESTRATOR_HOST: variable(
     text.refine((host) => isIP(host) !== 0 || /^[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?$/i.test(host)),
     'an IP address or host name',
-  ),
-  ORCHESTRATOR_PORT: whole(0, 65_535),
+  ).at('host', LOOPBACK),
+  ORCHESTRATOR_PORT: whole(0, 65_535).at('port', 3_001),
   ORCHESTRATOR_PUBLIC_URL: variable(
     text.refine((url) => isPlainHttpUrl(url) && new URL(url).pathname === '/'),
     'an http or https URL of a host name and port alone; the server answers under no sub-path of a proxy',
-  ),
+  ).at('publicUrl', null),
   ORCHESTRATOR_ALLOWED_HOSTS: variable(
     list.pipe(z.array(z.string().regex(/^[A-Za-z0-9.[\]:-]{1,255}$/)).min(1)),
     'host names, each with its port where that is not 80 or 443, with commas between them',
-  ),
+  ).at('allowedHosts', []),
   AUTONOMOUS_TOKEN: secret(
     text.regex(/^[\x21-\x7e]{16,}$/),
     'at least 16 characters in one line without spaces; make one with: openssl rand -hex 32',
-  ),
+  ).at('token', null),
   AUTONOMOUS_DATA: variable(text, 'the path of a folder'),
   DATABASE_URL: variable(
     text.regex(/^sqlite:(?!\/\/(?!\/))(?!:memory:)[^?#]+$/),
     'sqlite: followed by the path of a file, such as sqlite:./data/orchestrator.db',
   ),
-  LOG_LEVEL: variable(z.enum(LOG_LEVELS), LOG_LEVELS.join(', ')),
+  LOG_LEVEL: variable(z.enum(LOG_LEVELS), LOG_LEVELS.join(', ')).at('logLevel', 'info'),
 
   GITHUB_TOKEN: apiKey(),
   GITHUB_TOKEN_FILE: variable(text, 'the path of a file with a token'),
@@ -291,35 +314,41 @@ export const SERVER_VARIABLES = {
     text.regex(/^(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}$/),
     'the name of a repository, without its owner',
   ),
-  GITHUB_DEFAULT_BRANCH: variable(text.refine(isBranchName), 'the name of a branch'),
+  GITHUB_DEFAULT_BRANCH: variable(text.refine(isBranchName), 'the name of a branch').at('github.defaultBranch', null),
   GITHUB_WEBHOOK_SECRET: secret(
     text.regex(/^[\x21-\x7e]{16,}$/),
     'at least 16 characters in one line without spaces; make one with: openssl rand -hex 32',
-  ),
+  ).at('github.webhookSecret', null),
   GITHUB_ISSUE_LABEL: variable(
-    text.regex(/^[^,\x00-\x1f\x7f]{1,50}$/),
+    text.regex(/^[^,\x00-\x1f\x7f]{1,50}$/).transform((label) => (label === 'none' ? null : label)),
     'the name of a label, without a comma, or none',
+  ).at('github.issueLabel', 'autonomous'),
+  COMMIT_AUTHOR_NAME: variable(text.regex(/^[^<>\x00-\x1f\x7f]{1,200}$/), 'a name without < and >').at(
+    'commitAuthor.name',
+    'Autonomous',
   ),
-  COMMIT_AUTHOR_NAME: variable(text.regex(/^[^<>\x00-\x1f\x7f]{1,200}$/), 'a name without < and >'),
-  COMMIT_AUTHOR_EMAIL: variable(text.regex(/^[^<>\s\x00-\x1f\x7f]{1,200}$/), 'an address without spaces, < and >'),
+  COMMIT_AUTHOR_EMAIL: variable(text.regex(/^[^<>\s\x00-\x1f\x7f]{1,200}$/), 'an address without spaces, < and >').at(
+    'commitAuthor.email',
+    'autonomous@localhost',
+  ),
 
-  ANTHROPIC_API_KEY: apiKey(),
-  OPENAI_API_KEY: apiKey(),
-  DEEPSEEK_API_KEY: apiKey(),
-  OPENAI_COMPATIBLE_API_KEY: apiKey(),
-  ANTHROPIC_BASE_URL: baseUrl(),
-  OPENAI_BASE_URL: baseUrl(),
-  DEEPSEEK_BASE_URL: baseUrl(),
-  OPENAI_COMPATIBLE_BASE_URL: baseUrl(),
+  ANTHROPIC_API_KEY: apiKey().at('models.keys.anthropic'),
+  OPENAI_API_KEY: apiKey().at('models.keys.openai'),
+  DEEPSEEK_API_KEY: apiKey().at('models.keys.deepseek'),
+  OPENAI_COMPATIBLE_API_KEY: apiKey().at('models.keys.openaiCompatible'),
+  ANTHROPIC_BASE_URL: baseUrl().at('models.baseUrls.anthropic'),
+  OPENAI_BASE_URL: baseUrl().at('models.baseUrls.openai'),
+  DEEPSEEK_BASE_URL: baseUrl().at('models.baseUrls.deepseek'),
+  OPENAI_COMPATIBLE_BASE_URL: baseUrl().at('models.baseUrls.openaiCompatible'),
   MODEL_ENDPOINTS: variable(
     pairs(ENDPOINT_NAME, /^https?:\/\//).refine((endpoints) => [...endpoints.values()].every(isPlainHttpUrl)),
     'NAME=URL with commas between them, such as ollama=http://localhost:11434/v1; names have small letters, digits and dashes',
   ),
-  MODEL_ENDPOINT_KEYS: {
-    schema: pairs(ENDPOINT_NAME, /^[\x21-\x7e]+$/),
-    allowed: 'NAME=KEY with commas between them, each name one of MODEL_ENDPOINTS',
-    secret: true,
-  },
+  MODEL_ENDPOINT_KEYS: variable(
+    pairs(ENDPOINT_NAME, /^[\x21-\x7e]+$/),
+    'NAME=KEY with commas between them, each name one of MODEL_ENDPOINTS',
+    true,
+  ),
   MODEL_PRICES: variable(
     pairs(/^[a-z0-9-]+:\S+$/, /^\d+(?:\.\d+)?\/\d+(?:\.\d+)?$/).transform(
       (prices): ReadonlyMap<string, CustomPrice> =>
@@ -331,7 +360,7 @@ export const SERVER_VARIABLES = {
         ),
     ),
     'PROVIDER:MODEL=INPUT/OUTPUT in US dollars for a million tokens, with commas between them, such as ollama:qwen3=0/0',
-  ),
+  ).at('prices', new Map()),
   AUTONOMOUS_SCRIPT: variable(text, 'the path of a script or cassette'),
   AUTONOMOUS_RECORD: variable(text, 'the path of a folder'),
   AUTONOMOUS_MCP: variable(text, 'the path of a JSON file that names MCP servers'),
@@ -346,52 +375,55 @@ export const SERVER_VARIABLES = {
   ALLOWED_MODELS: variable(
     list.pipe(z.array(z.string().regex(/^\S{1,200}$/)).min(1)),
     'models with commas between them',
-  ),
+  ).at('runLimits.models', null),
 
-  MAX_CONCURRENT_RUNS_PER_USER: whole(1, 1_000),
-  ARCHIVE_AFTER_DAYS: whole(0, 36_500),
-  BRANCHES_AFTER_DAYS: whole(0, 36_500),
-  BLOCKED_LIMIT_SECONDS: whole(5, 86_400),
+  MAX_CONCURRENT_RUNS_PER_USER: whole(1, 1_000).at('maxConcurrentRunsPerUser', 5),
+  ARCHIVE_AFTER_DAYS: whole(0, 36_500).at('archiveAfterDays', 30),
+  BRANCHES_AFTER_DAYS: whole(0, 36_500).at('branchesAfterDays', 30),
+  BLOCKED_LIMIT_SECONDS: seconds(5, 86_400).at('blockedLimitMs', 60_000),
   AUTONOMOUS_WORKFLOWS: variable(
     list.pipe(z.array(z.string().max(1_000)).min(1)),
     'paths of files or names of packages with commas between them',
   ),
-  CONTEXT_TOKENS: whole(16_000, 2_000_000),
-  MODEL_FIRST_TOKEN_SECONDS: whole(1, 86_400),
-  MODEL_IDLE_SECONDS: whole(1, 86_400),
-  RESUME_PROBE_SECONDS: whole(1, 3_600),
-  FORGE_POLL_SECONDS: whole(1, 3_600),
-  DEFAULT_MAX_CLARIFICATIONS: whole(0, 100),
-  DEFAULT_AUTO_MERGE: flag(),
-  DEFAULT_MAX_COST_USD: money(),
-  DEFAULT_MAX_TOKENS: whole(1, 999_999_999),
-  DEFAULT_MAX_TOOL_CALLS: whole(1, 999_999_999),
-  DEFAULT_MAX_TREE_COST_USD: money(),
-  DEFAULT_MAX_TREE_TOKENS: whole(1, 999_999_999),
-  DEFAULT_MAX_TREE_TOOL_CALLS: whole(1, 999_999_999),
-  LIMIT_MAX_COST_USD: money(),
-  LIMIT_MAX_TOKENS: whole(1, 999_999_999),
-  LIMIT_MAX_TOOL_CALLS: whole(1, 999_999_999),
-  LIMIT_MAX_TREE_COST_USD: money(),
-  LIMIT_MAX_TREE_TOKENS: whole(1, 999_999_999),
-  LIMIT_MAX_TREE_TOOL_CALLS: whole(1, 999_999_999),
-  REVIEW_PATHS: variable(list.pipe(z.array(z.string().min(1).max(500)).max(500)), 'paths with commas between them'),
+  CONTEXT_TOKENS: whole(16_000, 2_000_000).at('contextTokens', 60_000),
+  MODEL_FIRST_TOKEN_SECONDS: seconds(1, 86_400).at('modelTimeouts.firstChunkMs', STEP_TIMEOUTS.firstChunkMs),
+  MODEL_IDLE_SECONDS: seconds(1, 86_400).at('modelTimeouts.idleMs', STEP_TIMEOUTS.idleMs),
+  RESUME_PROBE_SECONDS: seconds(1, 3_600).at('resumeProbeMs', 15_000),
+  FORGE_POLL_SECONDS: seconds(1, 3_600).at('forgePollMs', 30_000),
+  DEFAULT_MAX_CLARIFICATIONS: whole(0, 100).at('runDefaults.maxClarifications', BUILT_IN_RUN_CONFIG.maxClarifications),
+  DEFAULT_AUTO_MERGE: flag().at('runDefaults.git.autoMerge', BUILT_IN_RUN_CONFIG.git.autoMerge),
+  DEFAULT_MAX_COST_USD: money().at('runDefaults.maxCostUsd'),
+  DEFAULT_MAX_TOKENS: whole(1, 999_999_999).at('runDefaults.maxTokens'),
+  DEFAULT_MAX_TOOL_CALLS: whole(1, 999_999_999).at('runDefaults.maxToolCalls'),
+  DEFAULT_MAX_TREE_COST_USD: money().at('runDefaults.maxTreeCostUsd'),
+  DEFAULT_MAX_TREE_TOKENS: whole(1, 999_999_999).at('runDefaults.maxTreeTokens'),
+  DEFAULT_MAX_TREE_TOOL_CALLS: whole(1, 999_999_999).at('runDefaults.maxTreeToolCalls'),
+  LIMIT_MAX_COST_USD: money().at('runLimits.budgets.maxCostUsd'),
+  LIMIT_MAX_TOKENS: whole(1, 999_999_999).at('runLimits.budgets.maxTokens'),
+  LIMIT_MAX_TOOL_CALLS: whole(1, 999_999_999).at('runLimits.budgets.maxToolCalls'),
+  LIMIT_MAX_TREE_COST_USD: money().at('runLimits.budgets.maxTreeCostUsd'),
+  LIMIT_MAX_TREE_TOKENS: whole(1, 999_999_999).at('runLimits.budgets.maxTreeTokens'),
+  LIMIT_MAX_TREE_TOOL_CALLS: whole(1, 999_999_999).at('runLimits.budgets.maxTreeToolCalls'),
+  REVIEW_PATHS: variable(list.pipe(z.array(z.string().min(1).max(500)).max(500)), 'paths with commas between them').at(
+    'reviewPaths',
+    [],
+  ),
   RECORD_IN_MIRROR_ONLY: variable(
     list.pipe(z.array(z.string().max(2_000)).min(1)),
     'ids, names or repositories of projects with commas between them, or *',
-  ),
-  ENABLE_AUTO_RETRY: flag(),
-  ENABLE_VALIDATION_DRIFT_DETECTION: flag(),
-  ALLOW_AUTO_MERGE: flag(),
+  ).at('recordInMirrorOnly', []),
+  ENABLE_AUTO_RETRY: flag().at('autoRetry', true),
+  ENABLE_VALIDATION_DRIFT_DETECTION: flag().at('driftDetection', null),
+  ALLOW_AUTO_MERGE: flag().at('runLimits.autoMerge', true),
   ALLOW_AUTO_STAGES: variable(
     z.union([
       z.literal('none').transform((): string[] => []),
       list.pipe(z.array(z.string().regex(SETTING_NAME)).min(1)),
     ]),
     'trust modes of workflows with commas between them, or none',
-  ),
-  ALLOW_SETUP_NETWORK: flag(),
-  SETUP_TIMEOUT_MINUTES: whole(1, 1_440),
+  ).at('runLimits.autoStages', null),
+  ALLOW_SETUP_NETWORK: flag().at('allowSetupNetwork', true),
+  SETUP_TIMEOUT_MINUTES: whole(1, 1_440, MINUTE_MS).at('setupTimeoutMs', 40 * MINUTE_MS),
   SANDBOX_PROGRAMS: variable(
     list.pipe(z.array(z.string().regex(/^(?:\/|~\/)./)).max(50)),
     'absolute paths of folders with commas between them; ~/ is the home folder',
@@ -406,7 +438,7 @@ export const SERVER_VARIABLES = {
   EGRESS_ALLOW: variable(
     egressLists,
     `lists of hosts by role, as role=host,host;role=host or as JSON; a host is ${EGRESS_ENTRY_FORM}`,
-  ),
+  ).at('egress', {}),
   WEB_ALLOW: variable(
     list.pipe(z.array(z.string()).min(1)).transform((hosts, context): PageHosts => {
       const parsed = parsePageHosts(hosts);
@@ -414,14 +446,14 @@ export const SERVER_VARIABLES = {
       return parsed ?? { everyPublic: false, entries: [] };
     }),
     `hosts with commas between them: * for all public ones, ${EGRESS_ENTRY_FORM}`,
-  ),
+  ).at('web.hosts', EVERY_PUBLIC_PAGE),
   EXA_API_KEY: apiKey(),
   BRAVE_API_KEY: apiKey(),
   SEARCH_API_URL: baseUrl(),
-  SANDBOX_MEMORY_MB: whole(256, 1_048_576),
-  SANDBOX_PROCESSES: whole(32, 65_536),
-  SANDBOX_DISK_MB: whole(64, 16_777_216),
-  SETUP_CACHE_MB: whole(0, 16_777_216),
+  SANDBOX_MEMORY_MB: megabytes(256, 1_048_576).at('sandboxLimits.memoryBytes', 4_096 * MB),
+  SANDBOX_PROCESSES: whole(32, 65_536).at('sandboxLimits.processes', 512),
+  SANDBOX_DISK_MB: megabytes(64, 16_777_216).at('sandboxLimits.diskBytes', 10_240 * MB),
+  SETUP_CACHE_MB: megabytes(0, 16_777_216).at('dependencyCacheBytes', 10_240 * MB),
 } satisfies Readonly<Record<string, Variable<unknown>>>;
 
 type VariableName = keyof typeof SERVER_VARIABLES;
@@ -469,99 +501,39 @@ export function readServerConfig(
   const owner = values.GITHUB_REPO_OWNER;
   const name = values.GITHUB_REPO_NAME;
 
-  return {
-    host: values.ORCHESTRATOR_HOST ?? '127.0.0.1',
-    port: values.ORCHESTRATOR_PORT ?? 3001,
-    publicUrl: values.ORCHESTRATOR_PUBLIC_URL ?? null,
-    allowedHosts: values.ORCHESTRATOR_ALLOWED_HOSTS ?? [],
+  const computed = {
     dataFolder,
     databasePath:
       values.DATABASE_URL === undefined
         ? join(dataFolder, 'orchestrator.db')
         : pathOf(values.DATABASE_URL.replace(/^sqlite:(?:\/\/)?/, '')),
-    token: values.AUTONOMOUS_TOKEN ?? null,
     github: {
       signIn: github.signIn,
       apiUrl: values.GITHUB_API_URL?.replace(/\/$/, '') ?? GITHUB_API_URL,
       repository: owner === undefined || name === undefined ? null : { owner, name },
-      defaultBranch: values.GITHUB_DEFAULT_BRANCH ?? null,
-      webhookSecret: values.GITHUB_WEBHOOK_SECRET ?? null,
-      issueLabel: values.GITHUB_ISSUE_LABEL === 'none' ? null : (values.GITHUB_ISSUE_LABEL ?? 'autonomous'),
     },
     models: {
-      keys: {
-        anthropic: values.ANTHROPIC_API_KEY,
-        openai: values.OPENAI_API_KEY,
-        deepseek: values.DEEPSEEK_API_KEY,
-        openaiCompatible: values.OPENAI_COMPATIBLE_API_KEY,
-      },
-      baseUrls: {
-        anthropic: values.ANTHROPIC_BASE_URL,
-        openai: values.OPENAI_BASE_URL,
-        deepseek: values.DEEPSEEK_BASE_URL,
-        openaiCompatible: values.OPENAI_COMPATIBLE_BASE_URL,
-      },
       endpoints: [...(values.MODEL_ENDPOINTS ?? [])].map(([endpoint, baseUrl]) => ({
         name: endpoint,
         baseUrl,
         apiKey: values.MODEL_ENDPOINT_KEYS?.get(endpoint),
       })),
+      keys: {},
       script,
       ...(agents.length === 0 ? {} : { agents: agents.map(({ name, unusable }) => ({ name, unusable })) }),
     },
     mcpServers: mcp?.servers ?? [],
     recordFolder: values.AUTONOMOUS_RECORD === undefined ? null : pathOf(values.AUTONOMOUS_RECORD),
-    prices: values.MODEL_PRICES ?? new Map(),
     agents,
     modelDefaults,
-    runDefaults: {
-      modelRouting: defaultModels(modelDefaults),
-      maxClarifications: values.DEFAULT_MAX_CLARIFICATIONS ?? BUILT_IN_RUN_CONFIG.maxClarifications,
-      git: { autoMerge: values.DEFAULT_AUTO_MERGE ?? BUILT_IN_RUN_CONFIG.git.autoMerge },
-      ...budgetsFrom(values, DEFAULT_BUDGETS),
-    },
-    runLimits: {
-      autoStages: values.ALLOW_AUTO_STAGES ?? null,
-      autoMerge: values.ALLOW_AUTO_MERGE ?? true,
-      models: values.ALLOWED_MODELS ?? null,
-      egress: egressLimits(values),
-      budgets: budgetsFrom(values, BUDGET_LIMIT_VARIABLES),
-    },
-    maxConcurrentRunsPerUser: values.MAX_CONCURRENT_RUNS_PER_USER ?? 5,
-    archiveAfterDays: values.ARCHIVE_AFTER_DAYS ?? 30,
-    branchesAfterDays: values.BRANCHES_AFTER_DAYS ?? 30,
-    blockedLimitMs: milliseconds(values.BLOCKED_LIMIT_SECONDS) ?? 60_000,
+    runDefaults: { modelRouting: defaultModels(modelDefaults) },
+    runLimits: { egress: egressLimits(values) },
     workflows: {
       names: (values.AUTONOMOUS_WORKFLOWS ?? []).map((name) => (name.startsWith('~/') ? pathOf(name) : name)),
       folder: resolve(working),
     },
-    contextTokens: values.CONTEXT_TOKENS ?? 60_000,
-    modelTimeouts: {
-      firstChunkMs: milliseconds(values.MODEL_FIRST_TOKEN_SECONDS) ?? STEP_TIMEOUTS.firstChunkMs,
-      idleMs: milliseconds(values.MODEL_IDLE_SECONDS) ?? STEP_TIMEOUTS.idleMs,
-    },
-    resumeProbeMs: milliseconds(values.RESUME_PROBE_SECONDS) ?? 15_000,
-    forgePollMs: milliseconds(values.FORGE_POLL_SECONDS) ?? 30_000,
-    reviewPaths: values.REVIEW_PATHS ?? [],
-    recordInMirrorOnly: values.RECORD_IN_MIRROR_ONLY ?? [],
-    autoRetry: values.ENABLE_AUTO_RETRY ?? true,
-    driftDetection: values.ENABLE_VALIDATION_DRIFT_DETECTION ?? null,
-    allowSetupNetwork: values.ALLOW_SETUP_NETWORK ?? true,
-    setupTimeoutMs: (values.SETUP_TIMEOUT_MINUTES ?? 40) * 60_000,
     sandbox: sandboxSettings(values, pathOf),
-    egress: values.EGRESS_ALLOW ?? {},
-    web: { hosts: values.WEB_ALLOW ?? EVERY_PUBLIC_PAGE, search: searchSettings(values) },
-    sandboxLimits: {
-      memoryBytes: (values.SANDBOX_MEMORY_MB ?? 4_096) * MB,
-      processes: values.SANDBOX_PROCESSES ?? 512,
-      diskBytes: (values.SANDBOX_DISK_MB ?? 10_240) * MB,
-    },
-    dependencyCacheBytes: (values.SETUP_CACHE_MB ?? 10_240) * MB,
-    logLevel: values.LOG_LEVEL ?? 'info',
-    commitAuthor: {
-      name: values.COMMIT_AUTHOR_NAME ?? 'Autonomous',
-      email: values.COMMIT_AUTHOR_EMAIL ?? 'autonomous@localhost',
-    },
+    web: { search: searchSettings(values) },
     secrets: [
       ...variableNames().flatMap((variableName) => {
         const value = values[variableName];
@@ -572,12 +544,28 @@ export function readServerConfig(
       ...github.secrets,
       ...agents.flatMap((agent) => agent.secrets),
     ],
-  };
+  } satisfies { readonly [Part in keyof ServerConfig]?: Partial<ServerConfig[Part]> };
+  return placed(values, computed);
 }
 
-const MB = 1024 * 1024;
+/** The configuration: what was computed of several variables, and the others where their rows say. */
+function placed(values: Values, computed: object): ServerConfig {
+  const config: Tree = { ...computed };
+  for (const name of variableNames()) {
+    const { place }: Variable<unknown> = SERVER_VARIABLES[name];
+    if (place === undefined) continue;
+    const { path, otherwise } = place;
+    const [last = '', ...above] = path.split('.').toReversed();
+    const value = values[name] === undefined ? otherwise : values[name];
+    let part = config;
+    for (const key of above.toReversed()) part = (part[key] ??= {}) as Tree;
+    if (value !== undefined) part[last] = value;
+  }
+  // Each row's path and type are checked where it is written; that none is missing, by a test.
+  return config as unknown as ServerConfig;
+}
 
-const EVERY_PUBLIC_PAGE: PageHosts = { everyPublic: true, entries: [] };
+type Tree = Record<string, unknown>;
 
 function searchSettings({
   EXA_API_KEY: exa,
@@ -594,27 +582,6 @@ function searchSettings({
  */
 function egressLimits({ EGRESS_ALLOW = {}, ALLOW_SETUP_NETWORK = true }: Values): ServerConfig['egress'] {
   return { ...(ALLOW_SETUP_NETWORK ? {} : { [SETUP_ROLE]: [] }), ...EGRESS_ALLOW };
-}
-
-const DEFAULT_BUDGETS = {
-  maxCostUsd: 'DEFAULT_MAX_COST_USD',
-  maxTokens: 'DEFAULT_MAX_TOKENS',
-  maxToolCalls: 'DEFAULT_MAX_TOOL_CALLS',
-  maxTreeCostUsd: 'DEFAULT_MAX_TREE_COST_USD',
-  maxTreeTokens: 'DEFAULT_MAX_TREE_TOKENS',
-  maxTreeToolCalls: 'DEFAULT_MAX_TREE_TOOL_CALLS',
-} as const satisfies Record<BudgetName, VariableName>;
-type BudgetVariable = Extract<
-  VariableName,
-  `${'DEFAULT' | 'LIMIT'}_MAX_${'' | 'TREE_'}${'COST_USD' | 'TOKENS' | 'TOOL_CALLS'}`
->;
-
-function budgetsFrom(values: Values, variables: Readonly<Record<BudgetName, BudgetVariable>>): Budgets {
-  const set = BUDGET_NAMES.flatMap((budget) => {
-    const value = values[variables[budget]];
-    return value === undefined ? [] : [[budget, value] as const];
-  });
-  return Object.fromEntries(set);
 }
 
 function variableNames(): readonly VariableName[] {
@@ -645,93 +612,81 @@ function shown(value: string): string {
   return JSON.stringify(safe.length > 120 ? `${safe.slice(0, 120)}…` : safe);
 }
 
+type Rule = readonly [isBroken: boolean, path: string, message: string];
+
 function contradictions(values: Values): readonly Fault[] {
-  const faults: Fault[] = [];
-  const host = values.ORCHESTRATOR_HOST ?? '127.0.0.1';
-  if (!isLoopback(host) && values.AUTONOMOUS_TOKEN === undefined) {
-    faults.push({
-      path: 'ORCHESTRATOR_HOST',
-      message: `ORCHESTRATOR_HOST is ${shown(host)}, which others can reach, and AUTONOMOUS_TOKEN is not set; set a token of your own (openssl rand -hex 32), or listen on 127.0.0.1.`,
-    });
-  }
-  if ((values.GITHUB_REPO_OWNER === undefined) !== (values.GITHUB_REPO_NAME === undefined)) {
-    const [set, missing] = values.GITHUB_REPO_NAME === undefined ? ['OWNER', 'NAME'] : ['NAME', 'OWNER'];
-    faults.push({
-      path: `GITHUB_REPO_${missing}`,
-      message: `GITHUB_REPO_${set} is set and GITHUB_REPO_${missing} is not; set both or none.`,
-    });
-  }
-  faults.push(...gitHubContradictions(values));
-  if (values.OPENAI_COMPATIBLE_API_KEY !== undefined && values.OPENAI_COMPATIBLE_BASE_URL === undefined) {
-    faults.push({
-      path: 'OPENAI_COMPATIBLE_BASE_URL',
-      message:
-        'OPENAI_COMPATIBLE_API_KEY is set and OPENAI_COMPATIBLE_BASE_URL is not; set the address to which the key belongs.',
-    });
-  }
-  if (values.SANDBOX_PROVIDER === 'e2b' && values.E2B_API_KEY === undefined) {
-    faults.push({
-      path: 'E2B_API_KEY',
-      message: 'SANDBOX_PROVIDER is e2b and E2B_API_KEY is not set; set the key of your E2B team.',
-    });
-  }
-  if (values.EXA_API_KEY !== undefined && values.BRAVE_API_KEY !== undefined)
-    faults.push({
-      path: 'BRAVE_API_KEY',
-      message:
-        'EXA_API_KEY and BRAVE_API_KEY are both set, and the server searches with one API; leave one of the two out.',
-    });
-  if (values.SEARCH_API_URL !== undefined && values.EXA_API_KEY === undefined && values.BRAVE_API_KEY === undefined)
-    faults.push({
-      path: 'SEARCH_API_URL',
-      message:
-        'SEARCH_API_URL is set and neither EXA_API_KEY nor BRAVE_API_KEY is; set the key of the API that answers there.',
-    });
-  if (values.ALLOW_SETUP_NETWORK === false && (values.EGRESS_ALLOW?.[SETUP_ROLE] ?? []).length > 0) {
-    faults.push({
-      path: 'EGRESS_ALLOW',
-      message: 'EGRESS_ALLOW names hosts for setup and ALLOW_SETUP_NETWORK is false; leave one of the two out.',
-    });
-  }
-  if (values.DEFAULT_AUTO_MERGE === true && values.ALLOW_AUTO_MERGE === false) {
-    faults.push({
-      path: 'DEFAULT_AUTO_MERGE',
-      message: 'DEFAULT_AUTO_MERGE is true and ALLOW_AUTO_MERGE is false; a default has to lie within the limit.',
-    });
-  }
-  for (const budget of BUDGET_NAMES) {
-    const [byDefault, limit] = [DEFAULT_BUDGETS[budget], BUDGET_LIMIT_VARIABLES[budget]];
-    const [asked, allowed] = [values[byDefault], values[limit]];
-    if (asked === undefined || allowed === undefined || asked <= allowed) continue;
-    faults.push({
-      path: byDefault,
-      message: `${byDefault} is ${asked} and ${limit} is ${allowed}; a default has to lie within the limit.`,
-    });
-  }
-  for (const name of values.MODEL_ENDPOINTS?.keys() ?? []) {
-    const isAgents = name === 'acp';
-    if (!isAgents && !PROVIDER_NAMES.includes(name)) continue;
-    const taken = isAgents ? 'is how external agents are named' : 'is a provider already';
-    const message = `MODEL_ENDPOINTS names '${name}', which ${taken}; choose another name.`;
-    faults.push({ path: 'MODEL_ENDPOINTS', message });
-  }
-  for (const name of values.MODEL_ENDPOINT_KEYS?.keys() ?? []) {
-    if (values.MODEL_ENDPOINTS?.has(name)) continue;
-    const message = `MODEL_ENDPOINT_KEYS has a key for '${name}', which MODEL_ENDPOINTS does not name. Add its address there.`;
-    faults.push({ path: 'MODEL_ENDPOINT_KEYS', message });
-  }
-  for (const [role, variableName] of Object.entries(ROLE_VARIABLES)) {
-    if (values[variableName] === undefined || !values.DEFAULT_MODELS?.has(role)) continue;
-    const message = `${variableName} and DEFAULT_MODELS both name a model for ${role}; leave one of the two out.`;
-    faults.push({ path: variableName, message });
-  }
-  for (const { variableName, model } of namedModels(values)) {
-    if (values.ALLOWED_MODELS === undefined || isAllowed(model, values.ALLOWED_MODELS)) continue;
-    faults.push({
-      path: variableName,
-      message: `${variableName} is ${shown(model)}, which is not in ALLOWED_MODELS: ${values.ALLOWED_MODELS.join(', ')}.`,
-    });
-  }
+  const host = values.ORCHESTRATOR_HOST ?? LOOPBACK;
+  const [ownerOrName, missing] = values.GITHUB_REPO_NAME === undefined ? ['OWNER', 'NAME'] : ['NAME', 'OWNER'];
+  const isSet = (name: VariableName): boolean => values[name] !== undefined;
+  const rules: readonly Rule[] = [
+    [
+      !isLoopback(host) && !isSet('AUTONOMOUS_TOKEN'),
+      'ORCHESTRATOR_HOST',
+      `ORCHESTRATOR_HOST is ${shown(host)}, which others can reach, and AUTONOMOUS_TOKEN is not set; set a token of your own (openssl rand -hex 32), or listen on 127.0.0.1.`,
+    ],
+    [
+      isSet('GITHUB_REPO_OWNER') !== isSet('GITHUB_REPO_NAME'),
+      `GITHUB_REPO_${missing}`,
+      `GITHUB_REPO_${ownerOrName} is set and GITHUB_REPO_${missing} is not; set both or none.`,
+    ],
+    ...gitHubContradictions(values),
+    [
+      isSet('OPENAI_COMPATIBLE_API_KEY') && !isSet('OPENAI_COMPATIBLE_BASE_URL'),
+      'OPENAI_COMPATIBLE_BASE_URL',
+      'OPENAI_COMPATIBLE_API_KEY is set and OPENAI_COMPATIBLE_BASE_URL is not; set the address to which the key belongs.',
+    ],
+    [
+      values.SANDBOX_PROVIDER === 'e2b' && !isSet('E2B_API_KEY'),
+      'E2B_API_KEY',
+      'SANDBOX_PROVIDER is e2b and E2B_API_KEY is not set; set the key of your E2B team.',
+    ],
+    [
+      isSet('EXA_API_KEY') && isSet('BRAVE_API_KEY'),
+      'BRAVE_API_KEY',
+      'EXA_API_KEY and BRAVE_API_KEY are both set, and the server searches with one API; leave one of the two out.',
+    ],
+    [
+      isSet('SEARCH_API_URL') && !isSet('EXA_API_KEY') && !isSet('BRAVE_API_KEY'),
+      'SEARCH_API_URL',
+      'SEARCH_API_URL is set and neither EXA_API_KEY nor BRAVE_API_KEY is; set the key of the API that answers there.',
+    ],
+    [
+      values.ALLOW_SETUP_NETWORK === false && (values.EGRESS_ALLOW?.[SETUP_ROLE] ?? []).length > 0,
+      'EGRESS_ALLOW',
+      'EGRESS_ALLOW names hosts for setup and ALLOW_SETUP_NETWORK is false; leave one of the two out.',
+    ],
+    [
+      values.DEFAULT_AUTO_MERGE === true && values.ALLOW_AUTO_MERGE === false,
+      'DEFAULT_AUTO_MERGE',
+      'DEFAULT_AUTO_MERGE is true and ALLOW_AUTO_MERGE is false; a default has to lie within the limit.',
+    ],
+    ...Object.values(BUDGET_LIMIT_VARIABLES).map((limit) => {
+      // The two have the same names but for their first word.
+      const byDefault = limit.replace('LIMIT', 'DEFAULT') as VariableName;
+      const [asked, most] = [Number(values[byDefault] ?? 0), values[limit] ?? Infinity];
+      const message = `${byDefault} is ${asked} and ${limit} is ${most}; a default has to lie within the limit.`;
+      return [asked > most, byDefault, message] as const;
+    }),
+    ...[...(values.MODEL_ENDPOINTS?.keys() ?? [])].map((name) => {
+      const taken = name === 'acp' ? 'is how external agents are named' : 'is a provider already';
+      const message = `MODEL_ENDPOINTS names '${name}', which ${taken}; choose another name.`;
+      return [name === 'acp' || PROVIDER_NAMES.includes(name), 'MODEL_ENDPOINTS', message] as const;
+    }),
+    ...[...(values.MODEL_ENDPOINT_KEYS?.keys() ?? [])].map((name) => {
+      const message = `MODEL_ENDPOINT_KEYS has a key for '${name}', which MODEL_ENDPOINTS does not name. Add its address there.`;
+      return [values.MODEL_ENDPOINTS?.has(name) !== true, 'MODEL_ENDPOINT_KEYS', message] as const;
+    }),
+    ...Object.entries(ROLE_VARIABLES).map(([role, name]) => {
+      const message = `${name} and DEFAULT_MODELS both name a model for ${role}; leave one of the two out.`;
+      return [isSet(name) && values.DEFAULT_MODELS?.has(role) === true, name, message] as const;
+    }),
+    ...namedModels(values).map(({ variableName, model }) => {
+      const allowed = values.ALLOWED_MODELS ?? [model];
+      const message = `${variableName} is ${shown(model)}, which is not in ALLOWED_MODELS: ${allowed.join(', ')}.`;
+      return [!isAllowed(model, allowed), variableName, message] as const;
+    }),
+  ];
+  const faults = rules.flatMap(([isBroken, path, message]) => (isBroken ? [{ path, message }] : []));
   // Custom workflows are loaded later and have names of their own.
   if (values.AUTONOMOUS_WORKFLOWS !== undefined) return faults;
   const named = {
@@ -745,31 +700,31 @@ function contradictions(values: Values): readonly Fault[] {
 const APP_VARIABLES = ['GITHUB_APP_ID', 'GITHUB_APP_INSTALLATION_ID', 'GITHUB_APP_PRIVATE_KEY'] as const;
 
 /** One way to sign in at GitHub, and all of it. */
-function gitHubContradictions(values: Values): readonly Fault[] {
-  const faults: Fault[] = [];
+function gitHubContradictions(values: Values): readonly Rule[] {
   const isSet = (name: VariableName): boolean =>
     values[name] !== undefined ||
     (name === 'GITHUB_APP_PRIVATE_KEY' && values.GITHUB_APP_PRIVATE_KEY_FILE !== undefined);
   const ofApp = APP_VARIABLES.filter(isSet);
-  for (const name of ofApp.length === 0 ? [] : APP_VARIABLES.filter((each) => !isSet(each))) {
-    const message = `${ofApp[0]} is set and ${name} is not; set ${APP_VARIABLES.join(', ')} (or GITHUB_APP_PRIVATE_KEY_FILE), or none of them.`;
-    faults.push({ path: name, message });
-  }
-  const [first, second] = [
+  const [first = '', second = ''] = [
     ...(['GITHUB_TOKEN', 'GITHUB_TOKEN_FILE'] as const).filter(isSet),
     ...(ofApp.length === 0 ? [] : (['GITHUB_APP_ID'] as const)),
   ];
-  if (second !== undefined)
-    faults.push({
-      path: second,
-      message: `${first} and ${second} are both set, and the server signs in at GitHub in one way; leave one of the two out.`,
-    });
-  if (values.GITHUB_APP_PRIVATE_KEY !== undefined && values.GITHUB_APP_PRIVATE_KEY_FILE !== undefined)
-    faults.push({
-      path: 'GITHUB_APP_PRIVATE_KEY_FILE',
-      message: 'GITHUB_APP_PRIVATE_KEY and GITHUB_APP_PRIVATE_KEY_FILE are both set; leave one of the two out.',
-    });
-  return faults;
+  return [
+    ...APP_VARIABLES.map((name): Rule => {
+      const message = `${ofApp[0]} is set and ${name} is not; set ${APP_VARIABLES.join(', ')} (or GITHUB_APP_PRIVATE_KEY_FILE), or none of them.`;
+      return [ofApp.length > 0 && !isSet(name), name, message];
+    }),
+    [
+      second !== '',
+      second,
+      `${first} and ${second} are both set, and the server signs in at GitHub in one way; leave one of the two out.`,
+    ],
+    [
+      values.GITHUB_APP_PRIVATE_KEY !== undefined && values.GITHUB_APP_PRIVATE_KEY_FILE !== undefined,
+      'GITHUB_APP_PRIVATE_KEY_FILE',
+      'GITHUB_APP_PRIVATE_KEY and GITHUB_APP_PRIVATE_KEY_FILE are both set; leave one of the two out.',
+    ],
+  ];
 }
 
 function gitHubSignIn(
@@ -789,18 +744,38 @@ function gitHubSignIn(
 }
 
 function readPrivateKey(path: string, faults: Fault[]): string | null {
-  const allowed = 'allowed is the path of the private key file of the App';
+  const key = readNamed('GITHUB_APP_PRIVATE_KEY_FILE', path, faults)?.trim();
+  if (key === undefined || isPrivateKey(key)) return key ?? null;
+  const { allowed } = SERVER_VARIABLES.GITHUB_APP_PRIVATE_KEY_FILE;
+  const message = `GITHUB_APP_PRIVATE_KEY_FILE names ${path}, which holds no private key; allowed is ${allowed}.`;
+  faults.push({ path: 'GITHUB_APP_PRIVATE_KEY_FILE', message });
+  return null;
+}
+
+/** Content of the file that a variable names; `undefined` with a fault where it cannot be read. */
+function readNamed(name: VariableName, path: string, faults: Fault[]): string | undefined {
   try {
-    const key = readFileSync(path, 'utf8').trim();
-    if (isPrivateKey(key)) return key;
-    const message = `GITHUB_APP_PRIVATE_KEY_FILE names ${path}, which holds no private key; ${allowed}.`;
-    faults.push({ path: 'GITHUB_APP_PRIVATE_KEY_FILE', message });
+    return readFileSync(path, 'utf8');
   } catch (error) {
     const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const message = `GITHUB_APP_PRIVATE_KEY_FILE names ${path}, which cannot be read (${why}); ${allowed}.`;
-    faults.push({ path: 'GITHUB_APP_PRIVATE_KEY_FILE', message });
+    const { allowed } = SERVER_VARIABLES[name];
+    faults.push({
+      path: name,
+      message: `${name} names ${path}, which cannot be read (${why}); allowed is ${allowed}.`,
+    });
+    return undefined;
   }
-  return null;
+}
+
+/** What `parse` gives; `null` where it refuses the file that a variable names, with a fault for each of its own. */
+function parsed<Value>(name: VariableName, faults: Fault[], parse: () => Value): Value | null {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof InvalidRequest)) throw error;
+    faults.push(...error.faults.map(({ message }) => ({ path: name, message: `${name}: ${message}` })));
+    return null;
+  }
 }
 
 function isPrivateKey(value: string): boolean {
@@ -812,26 +787,11 @@ function isPrivateKey(value: string): boolean {
 }
 
 function readScript(path: string, known: KnownRoles, faults: Fault[]): Script | Cassette | null {
-  let yaml: string;
-  try {
-    yaml = readFileSync(path, 'utf8');
-  } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    faults.push({
-      path: 'AUTONOMOUS_SCRIPT',
-      message: `AUTONOMOUS_SCRIPT names ${path}, which cannot be read (${why}); allowed is the path of a script file.`,
-    });
-    return null;
-  }
-  try {
-    return isCassette(yaml) ? parseCassette(yaml, path) : parseScript(yaml, path, known);
-  } catch (error) {
-    if (!(error instanceof InvalidRequest)) throw error;
-    faults.push(
-      ...error.faults.map(({ message }) => ({ path: 'AUTONOMOUS_SCRIPT', message: `AUTONOMOUS_SCRIPT: ${message}` })),
-    );
-    return null;
-  }
+  const yaml = readNamed('AUTONOMOUS_SCRIPT', path, faults);
+  if (yaml === undefined) return null;
+  return parsed('AUTONOMOUS_SCRIPT', faults, () =>
+    isCassette(yaml) ? parseCassette(yaml, path) : parseScript(yaml, path, known),
+  );
 }
 
 function readMcp(
@@ -840,22 +800,8 @@ function readMcp(
   known: KnownRoles,
   faults: Fault[],
 ): McpServers | null {
-  try {
-    return parseMcpServers(readFileSync(path, 'utf8'), path, env, known);
-  } catch (error) {
-    if (error instanceof InvalidRequest) {
-      faults.push(
-        ...error.faults.map(({ message }) => ({ path: 'AUTONOMOUS_MCP', message: `AUTONOMOUS_MCP: ${message}` })),
-      );
-      return null;
-    }
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    faults.push({
-      path: 'AUTONOMOUS_MCP',
-      message: `AUTONOMOUS_MCP names ${path}, which cannot be read (${why}); allowed is the path of a JSON file.`,
-    });
-    return null;
-  }
+  const json = readNamed('AUTONOMOUS_MCP', path, faults);
+  return json === undefined ? null : parsed('AUTONOMOUS_MCP', faults, () => parseMcpServers(json, path, env, known));
 }
 
 function readAgents(
@@ -863,27 +809,18 @@ function readAgents(
   context: Omit<AgentsFileContext, 'folder'>,
   faults: Fault[],
 ): readonly AcpAgentSettings[] {
-  let json: string;
-  try {
-    json = readFileSync(path, 'utf8');
-  } catch (error) {
-    const why = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    faults.push({
-      path: 'AUTONOMOUS_AGENTS',
-      message: `AUTONOMOUS_AGENTS names ${path}, which cannot be read (${why}); allowed is the path of a JSON file.`,
-    });
-    return [];
-  }
-  const parsed = parseAcpAgents(json, { ...context, folder: dirname(path) });
-  if (parsed.ok) return parsed.agents;
-  for (const fault of parsed.faults) {
+  const json = readNamed('AUTONOMOUS_AGENTS', path, faults);
+  if (json === undefined) return [];
+  const read = parseAcpAgents(json, { ...context, folder: dirname(path) });
+  if (read.ok) return read.agents;
+  for (const fault of read.faults) {
     const where = fault.path === '' ? path : `${fault.path} in ${path}`;
     faults.push({ path: 'AUTONOMOUS_AGENTS', message: `AUTONOMOUS_AGENTS: ${where}: ${fault.message}.` });
   }
   return [];
 }
 
-/** Variables of an earlier form, by the role whose default model each names. */
+/** Variables that name the default model of one role each, by that role. */
 const ROLE_VARIABLES = {
   planner: 'DEFAULT_PLANNER_MODEL',
   implementer: 'DEFAULT_IMPLEMENTER_MODEL',
@@ -936,22 +873,6 @@ export function unknownNames(
   ];
 }
 
-/** The parts of the environment that decide which model a role has where a run names none. */
-export interface ModelDefaults {
-  /** Model by role, as the environment names it. */
-  readonly named: Readonly<Record<string, string>>;
-  /** Model that plays every role: there is a script and no other provider. */
-  readonly scripted: string | null;
-  /** Variables of the providers that have a key. */
-  readonly keys: readonly string[];
-  /** Models of other providers, for roles where no provider with a key is left: the first counts. Absent: there are none. */
-  readonly others?: readonly string[];
-  /** Current model by the variable of its provider, where the provider's list lacks the usual one. */
-  readonly current?: Readonly<Record<string, string>>;
-  /** `null` allows all. */
-  readonly allowed: readonly string[] | null;
-}
-
 function modelDefaultsFrom(values: Values, script: Script | Cassette | null): ModelDefaults {
   const named = namedModels(values);
   const hasProvider = [
@@ -967,44 +888,6 @@ function modelDefaultsFrom(values: Values, script: Script | Cassette | null): Mo
     keys: FALLBACK_MODELS.flatMap(({ key }) => (values[key] === undefined ? [] : [key])),
     allowed: values.ALLOWED_MODELS ?? null,
   };
-}
-
-/**
- * The model of a role in a run that names none: what the environment names for the role or for the role whose defaults it
- * has; with nothing but a script to play, that script; else what the workflow declares, also where its key is missing:
- * `Models.check` says what to set.
- * @param roles all roles of its workflow
- */
-export function defaultModelOf(
-  { named, scripted, keys, allowed, others = [], current = {} }: ModelDefaults,
-  role: WorkflowRole,
-  roles: readonly WorkflowRole[],
-): string {
-  const ofEnvironment = named[role.role.name] ?? (role.defaultsOf === undefined ? undefined : named[role.defaultsOf]);
-  if (ofEnvironment !== undefined) return ofEnvironment;
-  // One key is enough to start a run: a role whose own provider has no key takes the model of a provider that has one.
-  const modelOf = ({ key, model }: (typeof FALLBACK_MODELS)[number]): string => current[key] ?? model;
-  const first = FALLBACK_MODELS.find(({ key }) => keys.includes(key));
-  const usable = first === undefined ? others[0] : modelOf(first);
-  const declared = declaredModel(role, roles) ?? usable ?? FALLBACK_MODEL;
-  const provider = FALLBACK_MODELS.find(({ family }) => family.test(declared));
-  const own =
-    provider === undefined ? declared : keys.includes(provider.key) ? modelOf(provider) : (usable ?? declared);
-  const model = scripted ?? own;
-  return allowed === null || isAllowed(model, allowed) ? model : (allowed[0] ?? model);
-}
-
-/** The default models of all workflows that this product ships, by role; of two with a role of one name the first counts. */
-function defaultModels(defaults: ModelDefaults): Readonly<Record<string, string>> {
-  const models: Record<string, string> = {};
-  for (const { roles } of withChildren(workflows))
-    for (const role of roles)
-      if (role.configuredAs === undefined) models[role.role.name] ??= defaultModelOf(defaults, role, roles);
-  return models;
-}
-
-function milliseconds(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : seconds * 1_000;
 }
 
 function sandboxSettings(values: Values, pathOf: (path: string) => string): SandboxSettings {
@@ -1023,25 +906,6 @@ function sandboxSettings(values: Values, pathOf: (path: string) => string): Sand
       ...(values.E2B_SANDBOX_URL === undefined ? {} : { sandboxUrl: values.E2B_SANDBOX_URL }),
     },
   };
-}
-
-/** A current model of each provider, for roles whose own model belongs to a provider without a key or is an older one. */
-const FALLBACK_MODELS: readonly {
-  readonly key: VariableName;
-  readonly model: string;
-  /** Bare names of the provider's models. */
-  readonly family: RegExp;
-}[] = KEYED_PROVIDERS.map((id) => {
-  const { keyVariable, models, family } = PROVIDERS[id];
-  return { key: keyVariable, model: `${id}:${models[0]}`, family };
-});
-
-/** For a role that declares no model, on a server without a key. */
-const FALLBACK_MODEL = `anthropic:${PROVIDERS.anthropic.models[0]}`;
-
-/** Either of the two may be written with its provider and the other without. */
-function isAllowed(model: string, allowed: readonly string[]): boolean {
-  return allowed.some((other) => other === model || other.endsWith(`:${model}`) || model.endsWith(`:${other}`));
 }
 
 function isLoopback(host: string): boolean {

@@ -293,7 +293,7 @@ function faultsIn(value: WorkflowValue): readonly string[] {
 }
 
 function unreadable(error: unknown): string {
-  return `the workflow cannot be read: ${error instanceof Error ? error.message : typeof error === 'string' ? error : typeof error}. Its parts are described in docs/write-your-own-workflow.md.`;
+  return `the workflow cannot be read: ${error instanceof Error ? error.message : typeof error === 'string' ? error : typeof error}. Its parts are described in docs/workflow-reference.md.`;
 }
 
 /** Versions of one workflow from several values; of everything else the value of the newest version wins. */

@@ -15,6 +15,7 @@ export {
 } from './core/activity.ts';
 export { childRun, type ChildRequest, type ChildResult } from './core/child-runs.ts';
 export { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from './core/definition.ts';
+export { defineVersions, type WorkflowVersions } from './core/versions.ts';
 export {
   Conflict,
   InvalidRequest,

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { runCli } from './cli/program.ts';
 import { SERVER_VARIABLES } from './config.ts';
+import { isMisspelt } from './misspelt-variables.ts';
 import { startCommand } from './server/start-command.ts';
 
 const EXIT_BROKEN_PIPE = 141;
@@ -26,8 +27,8 @@ const exitCode = await runCli(process.argv.slice(2), {
 process.stdout.write('', () => process.exit(exitCode));
 
 /**
- * The server's variables from a `.env` file here; nothing when there is none. No other variable is taken: a repository
- * that somebody sent could otherwise name the server that gets the token, or what git starts.
+ * The server's variables from a `.env` file here; nothing when there is none. No other variable is taken, except misspelt ones, which
+ * are only named: a repository that somebody sent could otherwise name the server that gets the token, or what git starts.
  */
 function readEnvFile(): Record<string, string | undefined> {
   let text: string;
@@ -36,5 +37,6 @@ function readEnvFile(): Record<string, string | undefined> {
   } catch {
     return {};
   }
-  return Object.fromEntries(Object.entries(parseEnv(text)).filter(([name]) => Object.hasOwn(SERVER_VARIABLES, name)));
+  const isTaken = (name: string): boolean => Object.hasOwn(SERVER_VARIABLES, name) || isMisspelt(name);
+  return Object.fromEntries(Object.entries(parseEnv(text)).filter(([name]) => isTaken(name)));
 }

@@ -1,6 +1,6 @@
 /**
  * Entry point for authors of custom workflows: `@autonomous/orchestrator/workflow`. Everything here is what the shipped
- * workflows are made of. docs/write-your-own-workflow.md says what is promised of it.
+ * workflows are made of. docs/workflow-reference.md says what is promised of it.
  */
 
 // ---- the workflow as a value
@@ -13,6 +13,7 @@ export {
   type StateMeta,
   type WorkflowDefinition,
 } from './core/definition.ts';
+export { defineVersions, type WorkflowVersions } from './core/versions.ts';
 export { childRun, type ChildRequest, type ChildResult } from './core/child-runs.ts';
 export {
   type Activity,
@@ -44,6 +45,7 @@ export {
   resultPart,
   skillsPart,
 } from './roles/prompt-parts.ts';
+export { rolePrompt, type RolePrompt } from './roles/role-prompt.ts';
 
 // ---- parts of machines
 export { type ApprovalGate, approvalGate, approves, type Shown } from './workflows/parts/gate.ts';

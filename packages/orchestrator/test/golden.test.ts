@@ -1,20 +1,23 @@
-/** Released versions of workflows: what was once recorded follows for ever, and their sources change only knowingly. */
-import { globSync } from 'node:fs';
-import { isDeepStrictEqual } from 'node:util';
+/** Golden histories: what was recorded follows again, and of released versions for ever; their sources change only knowingly. */
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
 import { setup } from 'xstate';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { changesBetween } from '../golden/changes.ts';
 import { markMachine } from '../golden/coverage.ts';
-import { differenceIn, hasSameView, stepsOf } from '../golden/history.ts';
-import { hashOfCode, pinnedNow, type Released, released } from '../golden/released.ts';
-import { readHistories, readVersions } from '../golden/store.ts';
-import { advance, isFinal, statusOf } from '../src/core/advance.ts';
-import { isWorkflow, type WorkflowDefinition } from '../src/core/definition.ts';
+import { folderOf } from '../golden/folders.ts';
+import { differenceIn, differencesOf, hasSameView } from '../golden/history.ts';
+import { changedPins, hashOfCode, pinRelease, pinsNow, readPins, sourcesOf } from '../golden/pins.ts';
+import { isNewest, isReleased, readReleased, shipped } from '../golden/shipped.ts';
+import { readHistories } from '../golden/store.ts';
+import type { WorkflowDefinition } from '../src/core/definition.ts';
+import { plantedPartBugs } from '../simulation/planted-bugs.ts';
 
 const WAY_OUT = `
-Either every run goes the same way as before: then 'npm run golden:accept' says so and pins the new sources
-(-- --data FOLDER has it replay the runs of a stopped server too).
-Or runs in flight would go another way: then raise the version, in a file of its own, and keep the old file as it was.
-Nobody has run this version yet? Then 'npm run golden:record -- --rewrite' records it anew. See golden/README.md.`;
+Is it meant, and is the version not in golden/released.json? Then 'npm run golden:record' records it anew and prints what changed.
+Is it released? Then runs of users would go another way: raise 'newest' in the index.ts of the workflow. See golden/README.md.`;
 
 /** States, transitions and signals that no history can show, with the reason. */
 const CANNOT_HAPPEN: Readonly<Record<string, string>> = {
@@ -22,54 +25,36 @@ const CANNOT_HAPPEN: Readonly<Record<string, string>> = {
     'the result gate has asked for the same support before; it stands there so that no other way leads past it',
 };
 
-const pinned = Object.entries(readVersions()).flatMap(([name, versions]) =>
-  Object.entries(versions).map(([version, pin]) => ({ name, version: Number(version), pin })),
-);
-const newest = released.filter(({ definition }) => isNewest(definition));
+const released = readReleased();
 
-describe.each(released)('$definition.name version $definition.version', ({ definition, files }) => {
+describe.each(shipped)('$name version $version', (definition) => {
   const histories = readHistories(definition);
 
   it('takes every golden history to the same events, activities, timers and state, from every snapshot', () => {
     expect(histories.length, 'there are no golden histories; npm run golden:record makes them').toBeGreaterThan(0);
-    const differences = histories.flatMap(({ file, history }) => {
-      const difference = differenceIn(definition, history);
-      return difference ? [`${file}: event ${difference.sequence}: ${difference.message}`] : [];
-    });
-    expect(differences, `Recorded runs go another way now.${WAY_OUT}`).toEqual([]);
+    expect(differencesOf(definition, histories), `Recorded runs go another way now.${WAY_OUT}`).toEqual([]);
   });
 
   it('shows every golden history as it was shown', () => {
     const changed = histories.filter(({ history }) => !hasSameView(definition, history)).map(({ file }) => file);
-    expect(changed, `The read model of recorded runs is another one.${WAY_OUT}`).toEqual([]);
-  });
-
-  it('is made of the sources that are pinned', () => {
-    const pin = pinned.find(({ name, version }) => name === definition.name && version === definition.version)?.pin;
-    expect(pin, "this version is not pinned; 'npm run golden:record' records and pins it").toBeDefined();
-    const now = pinnedNow({ files });
-    const changed = Object.entries({ ...pin?.sources, ...now.sources }).filter(
-      ([file]) => pin?.sources[file] !== now.sources[file],
+    expect(changed, `People are shown something else. Is it meant? Then 'npm run golden:record' records it.`).toEqual(
+      [],
     );
-    expect(
-      changed.map(([file]) => file),
-      `Sources of ${definition.name} ${definition.version} changed.${WAY_OUT}`,
-    ).toEqual([]);
-    expect(now.fingerprint).toBe(pin?.fingerprint);
   });
 
   it('is made of no source that belongs to another workflow', () => {
     const folder = 'orchestrator/src/workflows/';
-    const shared = `${folder}parts/`;
-    const [own = ''] = files.map((file) => file.slice(folder.length).split('/')[0]);
-    const foreign = Object.keys(pinnedNow({ files }).sources).filter(
-      (file) => file.startsWith(folder) && !file.startsWith(shared) && !file.startsWith(`${folder}${own}/`),
+    const [own = ''] = path
+      .relative(path.join(import.meta.dirname, '../src/workflows'), folderOf(definition.name))
+      .split(path.sep);
+    const foreign = Object.keys(sourcesOf(definition.name)).filter(
+      (file) => file.startsWith(folder) && ![own, 'parts'].some((each) => file.startsWith(`${folder}${each}/`)),
     );
     expect(foreign, 'a change of that workflow would change this one').toEqual([]);
   });
 });
 
-describe.each(newest)('the histories of $definition.name', ({ definition }) => {
+describe.each(shipped.filter(isNewest))('the histories of $name', (definition) => {
   it('go through every state, every transition and every signal', () => {
     const histories = readHistories(definition).map(({ history }) => history);
     const { missing } = markMachine(definition.machine);
@@ -85,76 +70,77 @@ describe.each(newest)('the histories of $definition.name', ({ definition }) => {
   });
 });
 
-describe.each(released.filter(({ definition }) => !isNewest(definition)))(
-  'a run of $definition.name version $definition.version',
-  ({ definition }) => {
-    it('can be converted to each newer version at every step of its way', () => {
-      const newer = released
-        .map(({ definition: other }) => other)
-        .filter(({ name, version }) => name === definition.name && version > definition.version);
-      const refused = readHistories(definition).flatMap(({ file, history }) =>
-        stepsOf(definition, history)
-          .filter(({ state }) => !isFinal(statusOf(state)) && state.snapshot !== null)
-          .flatMap(({ state, events }) =>
-            newer.flatMap((to) => {
-              const { fingerprint, version } = to;
-              const payload = { from: definition.version, to: version, fingerprint, by: 'a', how: 'converted' };
-              const taken = advance(to, state, {
-                type: 'RUN_MIGRATED',
-                payload,
-                timestamp: events[0]?.timestamp ?? '',
-              });
-              const where = `${file}, event ${events.at(-1)?.sequence}, to ${version}`;
-              if (!taken.ok) return [`${where}: ${taken.reason}`];
-              // Open activities stay open, and no others begin.
-              return isDeepStrictEqual(taken.state.activities, state.activities) ? [] : [`${where}: other activities`];
-            }),
-          ),
-      );
-      expect(refused).toEqual([]);
-    });
-  },
-);
+describe('the golden histories', () => {
+  it.each(plantedPartBugs)('notice a bug in the shared part $name: $what', async ({ source }) => {
+    const worker = new Worker(new URL('../golden/replay-thread.ts', import.meta.url), { workerData: source });
+    const differences = await new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject));
+    expect(differences).not.toEqual([]);
+  });
 
-describe('a workflow that is shipped', () => {
-  it('has golden histories and is pinned', async () => {
-    const folder = new URL('../src/workflows/', import.meta.url);
-    const files = globSync('**/*.ts', { cwd: folder }).filter((file) => !/\.(?:test|fixture)\.ts$/.test(file));
-    const modules = await Promise.all(
-      files.map((file) => import(new URL(file, folder).href) as Promise<Readonly<Record<string, unknown>>>),
-    );
-    const shipped = modules.flatMap((module) => Object.values(module).filter(isWorkflow));
-    expect(shipped.length).toBeGreaterThan(0);
-    const unlisted = shipped.filter((definition) => released.every((other) => other.definition !== definition));
-    expect(
-      unlisted.map(({ name, version }) => `${name} ${version}`),
-      'Add it to golden/released.ts and run npm run golden:record.',
-    ).toEqual([]);
+  it('notice a version that decides otherwise, and say what changed', () => {
+    const definition = shipped.find(({ name }) => name === 'build') as WorkflowDefinition;
+    const machine = definition.machine.provide({ guards: { planIsTrusted: () => true } });
+    const differences = differencesOf({ ...definition, machine }, readHistories(definition));
+    expect(differences.length).toBeGreaterThan(10);
+    expect(differences[0]).toContain('ACTIVITY_COMPLETED: it emits');
+  });
+
+  it('are compared by state, status, events and activities', () => {
+    const [one] = readHistories({ name: 'build', version: 3 });
+    if (one === undefined) throw new Error('build 3 has no history');
+    expect(changesBetween(one.history, one.history)).toEqual([]);
+    const cut = { ...one.history, steps: one.history.steps.slice(0, -1) };
+    const changes = changesBetween(one.history, cut);
+    expect(changes[0]).toMatch(/^state: step \d+: \{"active":.+ → nothing$/);
+    expect(changes.map((change) => change.split(':')[0])).toEqual([
+      'state',
+      'status',
+      'events',
+      'activities',
+      'timers',
+    ]);
   });
 });
 
 describe('a released version', () => {
   it('stays for ever', () => {
-    const gone = pinned.filter(
-      ({ name, version }) =>
-        !released.some(({ definition }) => definition.name === name && definition.version === version),
+    const gone = Object.entries(released).flatMap(([name, versions]) =>
+      versions.filter((version) => shipped.every((each) => each.name !== name || each.version !== version)),
     );
+    expect(gone, "Users have runs of it: set 'oldest' in the index.ts of its workflow back.").toEqual([]);
+  });
+
+  it('is made of the sources that are pinned', () => {
+    const changed = changedPins(readPins(), pinsNow(released));
     expect(
-      gone.map(({ name, version }) => `${name} ${version}`),
-      'Runs are bound to their version: put its file back, and its line in golden/released.ts.',
+      changed,
+      `Sources of released versions changed. 'npm run golden:record' replays their histories, and pins the sources where each goes the same way.`,
     ).toEqual([]);
   });
 
-  it('is noticed when it decides otherwise', () => {
-    const [{ definition }] = released as readonly [Released];
-    const { machine } = definition;
-    const suspicious: WorkflowDefinition = {
-      ...definition,
-      machine: machine.provide({ guards: { planIsTrusted: () => true } }),
-    };
-    const differences = readHistories(definition).flatMap(({ history }) => differenceIn(suspicious, history) ?? []);
-    expect(differences.length).toBeGreaterThan(10);
-    expect(differences[0]?.message).toContain('ACTIVITY_COMPLETED: it emits');
+  it('is named and pinned by a release, and a change of its sources is noticed', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'released-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    cpSync(path.join(import.meta.dirname, '../golden/released.json'), path.join(folder, 'released.json'));
+    const named = pinRelease(folder);
+    expect(shipped.filter((definition) => isReleased(definition, named))).toEqual(shipped.filter(isNewest));
+    expect(readReleased(folder)).toEqual(named);
+    const pins = readPins(folder);
+    expect(Object.keys(pins)).toEqual(
+      expect.arrayContaining([
+        'orchestrator/src/core/advance.ts',
+        'orchestrator/src/workflows/build/index.ts',
+        'orchestrator/src/workflows/build/machine.ts',
+        'orchestrator/src/workflows/build/roles/planner.ts',
+        'orchestrator/src/workflows/parts/pausing.ts',
+        'orchestrator/src/workflows/phased-plan/plan-phase/machine.ts',
+        'shared/src/fold.ts',
+      ]),
+    );
+    expect(changedPins(pins, pinsNow(named))).toEqual([]);
+    expect(changedPins({ ...pins, 'orchestrator/src/core/advance.ts': 'another' }, pins)).toEqual([
+      'orchestrator/src/core/advance.ts',
+    ]);
   });
 
   it('does not change with the layout, the types and the comments of its source', () => {
@@ -182,7 +168,3 @@ describe('the marks on a machine', () => {
     ]);
   });
 });
-
-function isNewest({ name, version }: WorkflowDefinition): boolean {
-  return released.every(({ definition }) => definition.name !== name || definition.version <= version);
-}

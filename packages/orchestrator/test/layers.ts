@@ -41,7 +41,9 @@ const LAYERS: readonly Layer[] = [
       'server-setup',
       'config.ts',
       'data-folder.ts',
+      'default-models.ts',
       'folder-holder.ts',
+      'misspelt-variables.ts',
       'library.ts',
       'workflow-library.ts',
       'custom-workflows.ts',
@@ -91,7 +93,7 @@ const MAY_IMPORT_WORKFLOWS = new Set([
 
 /**
  * Workflows whose runs start runs of another one: they may use its types, roles and activities. No source that decides the way of a run
- * is among them: each version is pinned with its sources, and those are no other workflow's (`golden.test.ts`).
+ * is among them: those of a version are no other workflow's (`golden.test.ts`).
  */
 const BUILT_ON: ReadonlyMap<string, string> = new Map([['research-and-plan', 'research']]);
 

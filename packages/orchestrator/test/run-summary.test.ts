@@ -2,11 +2,11 @@
 import { foldRun, type RunView } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { eventsOf } from '../golden/history.ts';
-import { released } from '../golden/released.ts';
+import { shipped } from '../golden/shipped.ts';
 import { readHistories } from '../golden/store.ts';
 import { NO_SUMMARY, type RunSummary, type Spent, summarize } from '../src/event-store/run-summary.ts';
 
-describe.each(released)('The summary of $definition.name version $definition.version', ({ definition }) => {
+describe.each(shipped)('The summary of $name version $version', (definition) => {
   it.each(readHistories(definition))('agrees with the read model: $file', ({ history }) => {
     let view: RunView | null = null;
     let summary: RunSummary = NO_SUMMARY;

@@ -58,17 +58,17 @@ export interface ActivityError {
   readonly kind: 'retryable' | 'needs_human' | 'terminal' | 'bug';
   readonly reason: PauseReason;
   readonly message: string;
-  /** The budget that is used up, for reason `budget`. Absent in older logs. */
+  /** The budget that is used up, for reason `budget`. */
   readonly budget?: BudgetName;
   /** The run above this one whose budget is used up. Absent: the run's own, or that of its run family. */
   readonly budgetOf?: string;
   /** Milliseconds until a retry may succeed. Absent: the other side named no time. */
   readonly retryAfterMs?: number;
-  /** Concerns that a person must accept before the work can be done. Absent in older logs. */
+  /** Concerns that a person must accept before the work can be done. Absent: there are none. */
   readonly raised?: RaisedConcerns;
-  /** Ways on that a person may choose beside a retry. Absent: there is none, and in older logs. */
+  /** Ways on that a person may choose beside a retry. Absent: there is none. */
   readonly ways?: readonly WayOn[];
-  /** The thrown error, for `bug`. Absent in older logs. */
+  /** The thrown error, for `bug`. */
   readonly error?: ThrownError;
 }
 
@@ -184,7 +184,7 @@ export interface EventPayloads {
   };
   IMPLEMENTATION_FAILED: { readonly message: string; readonly reason: PauseReason };
   EVIDENCE_RECORDED: Omit<Evidence, 'recordedAt'>;
-  /** `timeoutMinutes`: limits of stages that follow from its duration. Absent: they stay, and in older logs. */
+  /** `timeoutMinutes`: limits of stages that follow from its duration. Absent: they stay. */
   BASELINE_RECORDED: Baseline & { readonly timeoutMinutes?: Readonly<Record<string, number>> };
   VALIDATION_PASSED: { readonly codeTree: string; readonly summary: string };
   VALIDATION_FAILED: {
@@ -206,14 +206,13 @@ export interface EventPayloads {
   DECISION_RECORDED: RunDecision;
   /** How far a run came, in steps that its workflow counts. */
   PROGRESS_CHANGED: RunProgress;
-  /** `budget` is absent in older logs, whose message names it. */
   RUN_PAUSED: GateOpening & {
     readonly reason: PauseReason;
     readonly message: string;
     readonly budget?: BudgetName;
     /** The run above this one whose budget is used up. Absent: the run's own, or that of its run family. */
     readonly budgetOf?: string;
-    /** The ways on as options. Absent: there is none beside the decisions, and in older logs. */
+    /** The ways on as options. Absent: there is none beside the decisions. */
     readonly question?: Question;
   };
   /** `accepts`: digest of the concerns that the gate showed and the person accepts; `notes` says why. */
@@ -289,12 +288,12 @@ export interface EventPayloads {
   TIMER_FIRED: {
     readonly key: string;
     readonly event: string;
-    /** The activities that were under way, longest first. Absent: none was, and in older logs. */
+    /** The activities that were under way, longest first. Absent: none was. */
     readonly during?: readonly AtWork[];
   };
   RUN_COMPLETED: {
     readonly summary?: string;
-    /** Parts of the work that came to nothing, one sentence each. Absent: none, or a log of an older server. */
+    /** Parts of the work that came to nothing, one sentence each. Absent: none. */
     readonly failures?: readonly string[];
   };
   RUN_FAILED: { readonly message: string };
@@ -314,8 +313,8 @@ export interface EventPayloads {
   RUN_FORKED: {
     readonly from: string;
     readonly at: number;
-    /** Id of its run family. Absent in older logs. */
-    readonly tree?: string;
+    /** Id of its run family. */
+    readonly tree: string;
     readonly by: string;
     readonly branch: string;
     /** Milliseconds between that event and the fork, added to the open timers. */

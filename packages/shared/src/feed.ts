@@ -84,8 +84,7 @@ export type FeedMessage =
   | { readonly type: 'caught_up'; readonly position: number }
   | { readonly type: 'progress'; readonly progress: Progress }
   /**
-   * All foreseen conflicts of a run from now on. After `welcome` there is one for each run that has any; clients of an earlier
-   * version ignore it.
+   * All foreseen conflicts of a run from now on. After `welcome` there is one for each run that has any.
    */
   | { readonly type: 'conflicts'; readonly runId: string; readonly conflicts: readonly ForeseenConflict[] }
   | { readonly type: 'error'; readonly code: string; readonly detail: string };

@@ -98,7 +98,7 @@ export interface Gate {
   readonly question?: Question;
   /** Reason of the pause, for kind `pause`. */
   readonly reason?: PauseReason;
-  /** The budget that is used up, for reason `budget`. Older logs do not name it: see `missingBudgetOf`. */
+  /** The budget that is used up, for reason `budget`. */
   readonly budget?: BudgetName;
   /**
    * The run above this one whose budget is used up: `extend` at this gate raises it there. Absent: the run's own, or that of its
@@ -150,7 +150,7 @@ export interface Artifact {
   readonly createdAt: string;
   readonly filesChanged?: readonly string[];
   readonly parsedConstraints?: JsonValue;
-  /** For validation reports: constraints that were looked for in the code. Absent in artifacts of earlier versions. */
+  /** For validation reports: constraints that were looked for in the code. */
   readonly findings?: readonly ConstraintFinding[];
   readonly approvedBy?: string;
   readonly approvedAt?: string;
@@ -163,8 +163,8 @@ export interface Artifact {
 export type ConstraintFinding = {
   readonly kind: 'route' | 'component' | 'entity' | 'branch';
   readonly name: string;
-  /** Whether the code that the run changed mentions the name. Neither result is a proof. Older logs write `satisfied` for `mentioned`. */
-  readonly result: 'mentioned' | 'satisfied' | 'undecided';
+  /** Whether the code that the run changed mentions the name. Neither result is a proof. */
+  readonly result: 'mentioned' | 'undecided';
   /** `path` or `path:line` of the mention. */
   readonly where?: string;
 };
@@ -248,7 +248,7 @@ export interface Baseline {
   readonly command: CommandEvidence;
   /** Name of the sandbox that ran it. */
   readonly sandbox: string;
-  /** Milliseconds that the checkout with its dependencies took before the command. Absent in older logs. */
+  /** Milliseconds that the checkout with its dependencies took before the command. Absent: the checks have no outcome. */
   readonly preparedMs?: number;
   /** Absent: the runner is unknown or wrote no report. */
   readonly tests?: TestCount;
@@ -289,7 +289,7 @@ export interface Evidence {
   readonly doubtful?: readonly string[];
   /** The run for which the server made these checks of the same code tree before. Absent: they were made for this evidence. */
   readonly reusedFrom?: string;
-  /** Baseline of the comparison, for `base_tests` and for a failed `as_is`. Absent in older logs and if it is unknown. */
+  /** Baseline of the comparison, for `base_tests` and for a failed `as_is`. Absent: it is unknown. */
   readonly baseline?: Baseline;
   /** True if the check failed in the same way on the base commit. */
   readonly failsAsBefore?: true;
@@ -454,8 +454,8 @@ export interface RunView {
   readonly forkedFrom?: {
     readonly runId: string;
     readonly at: number;
-    /** Spending that was copied from that run. It is part of `cost` but was spent only once. Absent in older runs. */
-    readonly spent?: TreeShare;
+    /** Spending that was copied from that run. It is part of `cost` but was spent only once. */
+    readonly spent: TreeShare;
   };
   /** The run tree of a fork or of a child run: that of the run it was forked from, or of its parent. See `treeOf`. */
   readonly treeId?: string;

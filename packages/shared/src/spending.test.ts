@@ -170,17 +170,8 @@ describe('the budget for which a run waits', () => {
     expect(missingBudgetOf(gate)).toBe('maxTreeTokens');
   });
 
-  it('is read from the words of a pause that was stored before they were named', () => {
-    const gate = gateAfter({
-      summary:
-        "The budget of the run's tree is used up: its 2 runs have spent $0.021 of $0.019 (maxTreeCostUsd). Give it more to go on.",
-    });
-    expect(gate).not.toHaveProperty('budget');
-    expect(missingBudgetOf(gate)).toBe('maxTreeCostUsd');
-  });
-
-  it('is none where the words name none, or the run waits for something else', () => {
-    expect(missingBudgetOf(gateAfter({ summary: 'No word of it' }))).toBeNull();
+  it('is none where the pause names none, or the run waits for something else', () => {
+    expect(missingBudgetOf(gateAfter({ summary: 'All is spent (maxTreeCostUsd)' }))).toBeNull();
     expect(missingBudgetOf(gateAfter({ reason: 'timeout', summary: 'Too long (maxTreeCostUsd)' }))).toBeNull();
   });
 

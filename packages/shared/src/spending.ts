@@ -138,14 +138,8 @@ export function howToRaise(runId: string, budget: BudgetName): string {
 }
 
 /** The budget for more of which a gate waits; `null` where it waits for something else. */
-export function missingBudgetOf(gate: Pick<Gate, 'reason' | 'budget' | 'summary'>): BudgetName | null {
-  if (gate.reason !== 'budget') return null;
-  return gate.budget ?? budgetInWords(gate.summary);
-}
-
-/** Older logs name it in their words alone: `… of $0.02 (maxCostUsd). Give it more to go on.` */
-function budgetInWords(summary: string): BudgetName | null {
-  return BUDGET_NAMES.find((name) => summary.includes(`(${name})`)) ?? null;
+export function missingBudgetOf({ reason, budget }: Pick<Gate, 'reason' | 'budget'>): BudgetName | null {
+  return reason === 'budget' ? (budget ?? null) : null;
 }
 
 /** Whether a budget is one that all runs of a tree share. */
@@ -251,7 +245,7 @@ export function dollars(usd: number): string {
 
 const NOTHING: Spending = { inputTokens: 0, outputTokens: 0, calls: 0 };
 
-/** Kinds of which there never were any stay absent, as in runs of before they were counted. */
+/** Kinds of which there never were any stay absent. */
 function summed(before: Spending, change: SpendingChange): Spending {
   const sums: Record<string, number> = {};
   for (const name of SUMS) {

@@ -130,8 +130,6 @@ it('is kept by workflow, without the input', () => {
   expect(keptFor(kept, 'build')).toMatchObject({ models: { planner: 'a:b' }, trust: CHOICE.trust });
   expect(keptFor(kept, 'research')).toMatchObject({ trust: { report: 'auto' } });
   expect(keptFor(kept, 'unknown').trust).toBeUndefined();
-  // An earlier program kept one choice, and no workflow.
-  expect(keptFor({ trust: { planning: 'auto' } }, 'build')).toEqual({ trust: { planning: 'auto' } });
 });
 
 it('is told in one line', () => {

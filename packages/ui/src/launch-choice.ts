@@ -213,24 +213,15 @@ function writtenOf(texts: Texts<string>): readonly (readonly [string, string])[]
   return Object.entries(texts).flatMap(([name, text]) => (text?.trim() ? [[name, text.trim()] as const] : []));
 }
 
-/** Choices of earlier launches. Those of an earlier version name no workflow and count for any. */
+/** Choices of earlier launches. */
 export interface KeptChoices extends Partial<Choice> {
   readonly byWorkflow?: Readonly<Record<string, Pick<Choice, 'trust' | 'models' | 'minutes'>>>;
 }
 
 /** Last choice for a workflow, with the project, budgets, base branch and end of the last choice for any. */
 export function keptFor(kept: KeptChoices, workflow: string): Partial<Choice> {
-  const { byWorkflow, trust, models, minutes, input: _input, ...common } = kept;
-  const own = byWorkflow?.[workflow];
-  if (own !== undefined) return { ...common, ...own };
-  const isItsOwn = kept.workflow === undefined || kept.workflow === workflow;
-  if (!isItsOwn) return common;
-  return {
-    ...common,
-    ...(trust === undefined ? {} : { trust }),
-    ...(models === undefined ? {} : { models }),
-    ...(minutes === undefined ? {} : { minutes }),
-  };
+  const { byWorkflow, trust: _trust, models: _models, minutes: _minutes, input: _input, ...common } = kept;
+  return { ...common, ...byWorkflow?.[workflow] };
 }
 
 /** Choice to keep after a launch, without the workflow's own input, which may be confidential. */

@@ -75,10 +75,3 @@ it('learns from what a form has launched, a run or approaches', () => {
   launches.keepLaunched(aWorkflow({ name: 'invoice', needsProject: false }), { workflow: 'invoice', input: {} });
   expect(launches.last(build).projectId).toBe('p-2');
 });
-
-it('reads what an earlier version has kept', () => {
-  const kept = { projectId: 'p-1', manual: ['implementation'], baseBranch: { 'p-1': 'main' } };
-  const launches = createLaunchMemory(aMemory(kept));
-  const trust = { planning: 'auto', implementation: 'manual' };
-  expect(launches.last(build)).toEqual({ ...nothing, workflow: 'build', projectId: 'p-1', trust, baseBranch: 'main' });
-});

@@ -29,8 +29,6 @@ export interface LaunchMemory {
 
 /** As it is stored, for as long as the extension is installed: fields are added and never change their meaning. */
 interface Kept extends Omit<KeptChoices, 'baseBranch'> {
-  /** Trust modes that were manual; all others of that time were automatic. `trust` beside it says the same by name. */
-  readonly manual?: readonly string[];
   /** By project. */
   readonly baseBranch?: Readonly<Record<string, string>>;
 }
@@ -45,23 +43,15 @@ export interface Memory {
 export function createLaunchMemory(memory: Memory): LaunchMemory {
   const read = (): Kept => memory.get<Kept>(KEY) ?? {};
   const last = (workflow: Launchable, projectId?: string): Choice => {
-    const { baseBranch, manual, ...kept } = read();
+    const { baseBranch, ...kept } = read();
     const of = projectId ?? kept.projectId ?? '';
-    const found = keptFor(kept, workflow.name);
-    const isOlder = manual !== undefined && kept.byWorkflow === undefined;
-    const trust = workflow.trustModes.map(({ name }) => [name, manual?.includes(name) ? 'manual' : 'auto'] as const);
-    return choiceFor(workflow, of, {
-      ...found,
-      ...(isOlder ? { trust: Object.fromEntries(trust) } : {}),
-      baseBranch: baseBranch?.[of] ?? '',
-    });
+    return choiceFor(workflow, of, { ...keptFor(kept, workflow.name), baseBranch: baseBranch?.[of] ?? '' });
   };
   const keep = (choice: Choice): void => {
-    const { baseBranch, manual: _manual, ...before } = read();
+    const { baseBranch, ...before } = read();
     const { baseBranch: own = '', ...kept } = keptAfter(before, choice);
     const next: Kept = {
       ...kept,
-      manual: Object.entries(choice.trust).flatMap(([name, level]) => (level === 'manual' ? [name] : [])),
       baseBranch: choice.projectId === '' ? { ...baseBranch } : { ...baseBranch, [choice.projectId]: own },
     };
     void memory.update(KEY, next);

@@ -1,5 +1,5 @@
 /** Whether the connected server has a model to work with, for welcome views and the walkthrough. */
-import { ApiError, type Client } from '@autonomous/shared/client';
+import type { Client } from '@autonomous/shared/client';
 import type { ModelKeys } from './model-keys.ts';
 
 export interface ModelReadiness {
@@ -33,8 +33,7 @@ export function createModelReadiness({ keys, client, onChange, onFault }: ModelR
       const hasModel = await asked.getSetup().then(
         ({ isReady }) => isReady,
         (error: unknown) => {
-          // Servers of older versions do not say.
-          if (!(error instanceof ApiError && error.status === 404)) onFault(error);
+          onFault(error);
           return true;
         },
       );

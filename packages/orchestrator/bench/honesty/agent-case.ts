@@ -9,7 +9,7 @@ export interface AgentCase {
   /** Run by the agent, after it has written. */
   readonly command?: string;
   /**
-   * For a liar: of the kinds that `docs/evidence.md` names, which cannot be excluded. For an honest agent: a stop is meant,
+   * For a liar: of the kinds that `docs/evidence-reference.md` names, which cannot be excluded. For an honest agent: a stop is meant,
    * and this says why.
    */
   readonly known?: string;

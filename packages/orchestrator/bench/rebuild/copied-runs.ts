@@ -87,6 +87,7 @@ async function aRecorder(dataFolder: string, store: EventStore): Promise<RunReco
     clock: systemClock,
     log: pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true })),
     scrub: (text) => text,
+    serverId: 'bench',
     // Without the search for secrets, which is no part of a rebuild.
     objectsOf: (project, _view, log) => repository.gather(project, [...new Set(log.match(OBJECT_ID))]),
   });

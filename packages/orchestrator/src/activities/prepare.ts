@@ -28,7 +28,7 @@ export type PrepareInput = RunHeader & { readonly requestedConfig: RunConfigRequ
 export interface Prepared<Config extends RunConfig> {
   readonly baseCommit: string;
   readonly config: Config;
-  /** Merge strategy that the request, the project or the server names. Absent: none of them does, and in older logs. */
+  /** Merge strategy that the request, the project or the server names. Absent: none of them does. */
   readonly namedMergeStrategy?: RunConfig['git']['mergeStrategy'];
   /** For people: what was found and left out. */
   readonly notices: readonly string[];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Client, createClient } from '@autonomous/shared/client';
 import { readServerConfig, type ServerConfig } from '../config.ts';
 import { findHolder, type FolderHolder } from '../folder-holder.ts';
+import { databaseOf } from './database.ts';
 import { CommandFailure, UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
 import { startCommand } from '../server/start-command.ts';
@@ -58,13 +59,24 @@ export async function wayToServer(io: CliIo, baseUrl: string): Promise<string> {
   const { dataFolder } = localConfig(io);
   const holder = await findHolder(dataFolder);
   const start = startCommand().serve;
-  if (holder === null) return `Start it with: ${start}`;
+  if (holder === null) return (await faultOfDatabase(io)) ?? `Start it with: ${start}`;
   const { pid, url } = holder;
   if (url === null)
     return `Process ${pid} is using the data folder ${dataFolder} and takes no requests yet: a server that is starting, or a command. Try again when it is ready.`;
   if (URL.parse(baseUrl)?.host !== new URL(url).host)
     return `The server of the data folder ${dataFolder} is at ${url}: name that address, or leave --server and AUTONOMOUS_SERVER out.`;
   return `Process ${pid} noted in the data folder ${dataFolder} that it serves there. If it is no server any more, start one with: ${start}`;
+}
+
+/** Why no server can start on the database of this machine; `null`: nothing keeps one from it. */
+async function faultOfDatabase(io: CliIo): Promise<string | null> {
+  const { inspectDatabase } = await import('../event-store/sqlite/sqlite-database.ts');
+  try {
+    inspectDatabase(databaseOf(io, undefined));
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
 /** The token file opens the server of this machine, and is shown to no other one. @throws {CommandFailure} when there is none */

@@ -8,6 +8,7 @@ import { connect } from './connection.ts';
 import type { CliIo } from './io.ts';
 import { type Finished, makePlace, type Place, type ServerProcess } from './program.fixture.ts';
 import { runCli } from './program.ts';
+import { workflows } from '../workflows/index.ts';
 
 /** A whole run takes some seconds, on a busy machine minutes. */
 const WHOLE_RUN = { timeout: 240_000 };
@@ -136,10 +137,14 @@ describe('the command line', () => {
   it('refuses what the server does not know in its words', async () => {
     expect(await command('watch', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
     expect(await command('approve', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
+    const names = workflows.map(({ name }) => name).filter((name) => name !== 'build');
+    const others = names
+      .toSorted()
+      .map((name) => `'${name}'`)
+      .join(', ');
     expect(await command('run', 'x', '--workflow', 'dance')).toMatchObject({
       exitCode: 1,
-      stderr:
-        "There is no workflow 'dance'; name one of 'build', 'backlog', 'full-auto', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item' with --workflow.\n",
+      stderr: `There is no workflow 'dance'; name one of 'build', ${others} with --workflow.\n`,
     });
     expect(await command('run', 'x', '--model', 'cook=x')).toMatchObject({
       exitCode: 1,

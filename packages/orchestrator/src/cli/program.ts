@@ -1,7 +1,7 @@
 /** The program `autonomous`: puts its commands together, carries out one, and turns its end into an exit code. */
 import { readFileSync } from 'node:fs';
 import { ServerUnreachable } from '@autonomous/shared/client';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { type CommandLine, createCommandLine } from './command-line.ts';
 import { addAccept } from './commands/decisions/accept.ts';
 import { addAnswer } from './commands/decisions/answer.ts';
@@ -48,50 +48,36 @@ import { wayToServer } from './connection.ts';
 import { EXIT, explainError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
 
-/** In the order in which the help lists them. */
-const COMMANDS: readonly ((line: CommandLine) => void)[] = [
-  addServe,
-  addDoctor,
-  addInit,
-  addKeys,
-  addRun,
-  addPlan,
-  addBacklog,
-  addRoadmap,
-  addResearch,
-  addResearchAndPlan,
-  addFullAuto,
-  addHook,
-  addWatch,
-  addContinue,
-  addApprove,
-  addReject,
-  addAnswer,
-  addAsk,
-  addRetry,
-  addTake,
-  addAccept,
-  addClose,
-  addExtend,
-  addIgnore,
-  addMessage,
-  addPause,
-  addCancel,
-  addMigrate,
-  addExport,
-  addCompile,
-  addVerify,
-  addRebuild,
-  addClean,
-  addList,
-  addGates,
-  addSignIn,
-  addSignOut,
-  addShow,
-  addHistory,
-  addFork,
-  addSignal,
-];
+/** Headings of the help, each with its commands in the order in which it lists them. */
+const GROUPS: Readonly<Record<string, readonly ((line: CommandLine) => void)[]>> = {
+  'Set up': [addServe, addDoctor, addInit, addKeys, addSignIn, addSignOut],
+  'Start work': [
+    addRun,
+    addPlan,
+    addBacklog,
+    addRoadmap,
+    addResearch,
+    addResearchAndPlan,
+    addFullAuto,
+    addContinue,
+    addHook,
+  ],
+  'See what happens': [addList, addGates, addShow, addWatch, addHistory, addCompile],
+  'Decide at a gate': [
+    addApprove,
+    addReject,
+    addAnswer,
+    addAsk,
+    addIgnore,
+    addRetry,
+    addAccept,
+    addExtend,
+    addTake,
+    addClose,
+  ],
+  'Steer a run': [addMessage, addPause, addCancel, addFork, addSignal, addMigrate],
+  'Look after the data': [addVerify, addExport, addRebuild, addClean],
+};
 
 /**
  * Carries out one command.
@@ -100,11 +86,9 @@ const COMMANDS: readonly ((line: CommandLine) => void)[] = [
  */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   let exitCode: number = EXIT.done;
-  const program = createProgram(io);
-  const line = createCommandLine(io, program, (code) => {
+  const program = createProgram(io, (code) => {
     exitCode = code;
   });
-  for (const add of COMMANDS) add(line);
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
@@ -121,15 +105,29 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   }
 }
 
-function createProgram(io: CliIo): Command {
-  return new Command('autonomous')
+/** @param end takes the exit code of the command that was carried out */
+export function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
+  const program = new Command('autonomous')
     .description('Runs coding agents that plan, build and check, and asks you where you want to be asked.')
     .version(version(), '-V, --version')
     .usage('COMMAND [options]')
     .helpCommand(false)
+    .configureHelp({ subcommandTerm: termInHelp })
+    .addHelpText('after', `\nArguments and options of a command: ${io.program} COMMAND --help`)
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .showHelpAfterError(`Help: ${io.program} --help, or ${io.program} COMMAND --help`);
+  const line = createCommandLine(io, program, end);
+  for (const [heading, commands] of Object.entries(GROUPS)) {
+    program.commandsGroup(`${heading}:`);
+    for (const add of commands) add(line);
+  }
+  return program;
+}
+
+/** With their arguments, the names of the program's own commands would leave no room for what they do. */
+function termInHelp(command: Command): string {
+  return command.parent?.parent === null ? command.name() : new Help().subcommandTerm(command);
 }
 
 function version(): string {

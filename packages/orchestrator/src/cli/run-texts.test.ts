@@ -70,6 +70,11 @@ it('lists child runs below their parents, and one without its parent in the list
   expect(lines[1]).toContain('waiting for its child runs, 1 of 2');
 });
 
+it('shows the first line of a request, which is the title of a child run', () => {
+  const [line] = runLines([aRun({ id: '1', originalRequest: 'Update alpha to 1.3\n\nUPDATE requirements/alpha.txt' })]);
+  expect(line).toMatch(/ {2}Update alpha to 1\.3$/);
+});
+
 it('names the workflow of a child run where its parent has another one', () => {
   const parent = aRun({ id: 'plan', workflow: { name: 'full-auto', version: 1 } });
   const child = (id: string, name: string): RunView => ({

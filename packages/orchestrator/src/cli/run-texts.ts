@@ -22,9 +22,10 @@ import {
 import {
   baselineText,
   changeNotes,
+  firstLineOf,
   gateDetailsOf,
-  sanitizeText,
   reviewDiff,
+  sanitizeText,
   testCountText,
   textWarnings,
 } from '@autonomous/shared/presentation';
@@ -69,9 +70,9 @@ export function runLine(run: RunView, depth = 0, workflow?: WorkflowInfo, above?
   return `${run.id}  ${statusOf(run, workflow).padEnd(40)}  ${created}  ${place}${kind}${requestOf(run)}${parent}`;
 }
 
-/** The request on one line, at most 70 characters. */
+/** The first line of the request, at most 70 characters. */
 export function requestOf({ originalRequest }: Pick<RunView, 'originalRequest'>): string {
-  const request = sanitizeText(originalRequest).replaceAll(/\s+/g, ' ').trim();
+  const request = firstLineOf(sanitizeText(originalRequest));
   return request.length > 70 ? `${request.slice(0, 70)}…` : request;
 }
 

@@ -24,10 +24,17 @@ describe('serve', () => {
     expect(stdout).toContain(`data     ${place.data}`);
     expect(stdout).toContain(`token    in ${join(place.data, 'token')}`);
     expect(stdout).toMatch(/sandbox {2}bubblewrap started a sandbox/);
-    expect(stdout).toContain('planner scripted:demo (scripted)');
+    expect(stdout).toContain('all roles: scripted:demo (scripted)');
     const link = /sign in +(\S+)/.exec(stdout)?.[1] ?? '';
     const signedIn = await fetch(link, { redirect: 'manual' });
     expect([signedIn.status, signedIn.headers.get('set-cookie')]).toEqual([303, expect.stringContaining('HttpOnly')]);
+  });
+
+  it('warns of a variable that is nearly one of its own', async () => {
+    const server = await place.serve({ BLOCKED_LIMIT_SECOND: '30' });
+    expect(server.output().stderr).toMatch(
+      /"level":40.*BLOCKED_LIMIT_SECOND is set.*Was BLOCKED_LIMIT_SECONDS meant\?/,
+    );
   });
 
   it('says what to do when no model has a key', async () => {
@@ -128,12 +135,15 @@ describe('serve', () => {
       8,
       /orchestrator\.db has format 8, and this program reads format 9\. The last commit of this program that reads it is 3b643746/,
     ],
-  ])('refuses a database of format %i by name', async (format, message) => {
+  ])('refuses a database of format %i by name, and so do commands that find no server', async (format, message) => {
     await (await place.serve()).stop();
     const database = new Database(join(place.data, 'orchestrator.db'));
     database.pragma(`user_version = ${format}`);
     database.close();
     expect((await place.serve()).output()).toMatchObject({ exitCode: 1, stderr: expect.stringMatching(message) });
+    const fork = await place.command(['fork', 'r-1', '--at', '1'], {}, place.clone);
+    expect(fork.stderr).toMatch(message);
+    expect(fork.stderr).not.toContain('Start it with');
   });
 
   it('tells all faults of the configuration at once, without secrets, and ends with 64', async () => {

@@ -9,6 +9,7 @@ import { modelStatus } from './doctor/model-status.ts';
 import { type RunningOrchestrator, startOrchestrator } from '../compose.ts';
 import { createLearningScrubber, type Scrubber } from '../secrets/secrets.ts';
 import { readServerConfig, type ServerConfig } from '../config.ts';
+import { misspeltVariables } from '../misspelt-variables.ts';
 import { watchEventLoop } from '../engine/crashes/event-loop-watch.ts';
 import { printable } from './follow/timeline.ts';
 
@@ -32,6 +33,7 @@ export async function serve(options: ServeOptions, io: CliIo): Promise<number> {
   const config = configFrom(options, io);
   const scrubber = createLearningScrubber(config.secrets);
   const log = createLog(config, io, scrubber);
+  for (const fault of misspeltVariables(Object.keys(io.env))) log.warn(fault);
   const signal = stopSignal(log);
   dieOnBugs(log);
   await prepareDataFolder(config.dataFolder);

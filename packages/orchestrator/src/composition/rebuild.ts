@@ -24,7 +24,6 @@ import { readRun, type ReadRun, type RunFiles } from '../record/recorded-project
 import { rebuiltPause } from '../record/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
-import { isBranchName } from '../repository/repository-paths.ts';
 import type { Repository } from '../repository/repository.ts';
 import { type Adapters, openAdapters } from './adapters.ts';
 import { openForge } from './forge.ts';
@@ -164,6 +163,7 @@ class Rebuild {
   async all(): Promise<RebuildReport> {
     const { opened, remotes } = this.#parts;
     for (const source of opened.sources) {
+      for (const [id, message] of source.record.refusedProjects) this.#leftOut.push({ kind: 'project', id, message });
       for (const recorded of source.record.projects)
         await this.#orLeaveOut('project', recorded.id, () => this.#addProject(source, recorded));
       // One after the other, with one read ahead: each may be large.
@@ -206,7 +206,8 @@ class Rebuild {
     const before = await adapters.store.getProject(recorded.id);
     if (before !== null && before.repository !== address) throw new Unprocessable(otherPlace(before.repository));
     const name = await freeName(adapters.store, address, recorded);
-    const project = { ...recorded, repository: address, name };
+    const { id, baseBranch, createdAt } = recorded;
+    const project = { id, name, repository: address, baseBranch, createdAt };
     await adapters.repository.fetchCopy(project, source.folder);
     await adapters.store.saveProject(project);
     const rebuilt = name === recorded.name ? project : { ...project, renamedFrom: recorded.name };
@@ -228,7 +229,7 @@ class Rebuild {
     if (owner !== undefined && owner !== source) throw new Unprocessable(claimed(source, owner));
     const read = await this.#readAfterParent(source, files);
     this.#assertOwnFamily(source, runId, read.start);
-    const project = await this.#projectOf(source, read);
+    const project = this.#projectOf(source, read.start);
     this.#projectOfRun.set(runId, project.id);
     const { adapters, workflows } = this.#parts;
     const { store } = adapters;
@@ -302,23 +303,13 @@ class Rebuild {
       throw new Unprocessable(`it says that it is a child run of a run of project ${projectOfParent}`);
   }
 
-  /** The project of a run. Records of earlier versions do not describe it. */
-  async #projectOf(source: Source, { start, run }: Extract<ReadRun, { ok: true }>): Promise<Project> {
-    const { projectId: id, config } = start;
+  /** The project of a run. @throws {Unprocessable} when the same place did not bring it */
+  #projectOf(source: Source, { projectId: id }: RunStart): Project {
     if (!/^[\w-]{1,100}$/.test(id)) throw new Unprocessable('its first event names no project');
     const known = this.#projects.get(id);
     if (known?.source === source) return known.project;
     if (known !== undefined) throw new Unprocessable(`its project ${id} came back from ${known.source.place}`);
-    const isDescribed = source.record.projects.some((project) => project.id === id);
-    if (isDescribed) throw new Unprocessable(`its project ${id} was left out`);
-    const { baseBranch } = config.git;
-    return this.#addProject(source, {
-      id,
-      name: id.replace(/-[a-z0-9]{6}$/, ''),
-      repository: '',
-      baseBranch: isBranchName(baseBranch) ? baseBranch : 'main',
-      createdAt: run.steps[0]?.events[0]?.timestamp ?? '',
-    });
+    throw new Unprocessable(`its project ${id} is not described in the record, or was left out`);
   }
 
   /** Branch, transcript and answer files of a run. */

@@ -1,6 +1,7 @@
 /** The workflows of this server, built in and custom, and the policy of run configuration that follows from them. */
 import { InvalidRequest } from '@autonomous/shared';
-import { defaultModelOf, type ModelDefaults, type ServerConfig, unknownNames } from '../config.ts';
+import { type ServerConfig, unknownNames } from '../config.ts';
+import { defaultModelOf, type ModelDefaults } from '../default-models.ts';
 import { createRegistry, type WorkflowRegistry } from '../core/registry.ts';
 import { loadCustomWorkflows } from '../custom-workflows.ts';
 import type { Models } from '../models/model.ts';

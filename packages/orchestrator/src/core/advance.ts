@@ -116,8 +116,8 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
       `activity '${unasked}' was spawned within assign, where the engine does not perform it; use spawnChild`,
     );
 
-  const snapshot = state.asMade ? made : asReopened(machine, made, state.snapshot);
-  const told = viewOf(snapshot, state.asMade);
+  const snapshot = asReopened(machine, made, state.snapshot);
+  const told = viewOf(snapshot);
   if ((snapshot.status === 'active') === isFinal(told.status)) return poisoned(unclearEnd(snapshot, told));
   // A run that leaves the running states while it waits for a run slot leaves the queue too.
   const queuedBefore = input.type !== 'RUN_STARTED' && told.status === 'running' ? state.queuedAt : null;
@@ -138,8 +138,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   const queuedAt = view.status === 'running' ? queuedBefore : null;
   if (queuedAt !== queuedBefore) changes = collect(queuedAt);
 
-  const again = restatedFacts(state.view, view, input.type);
-  const emitted = [...changes.facts, ...factsBetween(state.view, view), ...again];
+  const emitted = [...changes.facts, ...factsBetween(state.view, view), ...restatedFacts(state.view, view, input.type)];
   return {
     ok: true,
     state: {
@@ -155,7 +154,6 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
       ...(state.undelivered === undefined ? {} : { undelivered: stillOpen(state.undelivered, changes.activities) }),
     },
     emitted,
-    again: again.length,
     started: changes.started.filter((started) => changes.activities.get(started.activity) === started.key),
     ended: [...changes.ended],
     armed: changes.armed.filter((timer) => [...changes.timers.values()].includes(timer)),
@@ -434,7 +432,7 @@ function releaseQuarantined(state: RunState, input: RunInput, sequence: number):
 }
 
 function unchanged(state: RunState): StepResult {
-  return { ok: true, state, emitted: [], again: 0, started: [], ended: [], armed: [], disarmed: [] };
+  return { ok: true, state, emitted: [], started: [], ended: [], armed: [], disarmed: [] };
 }
 
 /** `stopChild` carries the actor's reference or its id, and nothing where there is no such actor. */
@@ -453,7 +451,7 @@ export function dehydrate(machine: AnyStateMachine, state: RunState): JsonObject
 }
 
 /** The state as the next opening of its run gives it. */
-export function reopened(machine: AnyStateMachine, { asMade: _asMade, ...state }: RunState): RunState {
+export function reopened(machine: AnyStateMachine, state: RunState): RunState {
   return rehydrate(machine, plain(dehydrate(machine, state)));
 }
 

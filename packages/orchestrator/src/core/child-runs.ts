@@ -22,8 +22,8 @@ export interface ChildRequest {
   readonly allowedFiles?: AllowedFiles;
 }
 
-/** The result of a child run that completed. */
-export interface ChildResult<Output = JsonValue> {
+/** The result of a child run that completed. A type, so that it is a `JsonValue`: an interface has no index signature. */
+export type ChildResult<Output = JsonValue> = {
   readonly runId: string;
   readonly status: 'completed';
   /** Branch of the child in the mirror; empty for a workflow that needs no project. */
@@ -34,7 +34,7 @@ export interface ChildResult<Output = JsonValue> {
   readonly codeTree: string | null;
   /** Output of the child's machine; `null` where it gives none. */
   readonly output: Output;
-}
+};
 
 /** The workflow whose runs an actor starts, by the actor's logic. */
 const workflows = new WeakMap<object, string>();

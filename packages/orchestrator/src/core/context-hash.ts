@@ -21,14 +21,14 @@ const LONG_TEXT = 64;
 
 /**
  * Hashes what differs between the contexts of two states of a run. Parts that are the very same objects are not looked at.
- * @param given payload of the input that led from one to the other. Absent: everything is hashed
+ * @param given payload of the input that led from one to the other
  * @returns an entry a field that differs; empty when none does
  */
-export function contextChanges(before: RunState, after: RunState, given?: JsonObject): ContextHashes {
+export function contextChanges(before: RunState, after: RunState, given: JsonObject): ContextHashes {
   const known = contextOf(before);
   const context = contextOf(after);
   if (context === known) return {};
-  const output = given?.['output'];
+  const output = given['output'];
   const text = typeof output === 'string' && output.length >= LONG_TEXT ? output : null;
   const hashes: [name: string, digest: string][] = [];
   for (const name of Object.keys(context)) {
@@ -63,11 +63,7 @@ export function findOtherChange(
   if (changed.length === Object.keys(stored).length && changed.every((name) => isSame(name, stored, changes)))
     return null;
   const names = [...new Set([...Object.keys(stored), ...changed])];
-  const differing = names.filter((name) => !isSame(name, stored, changes));
-  if (differing.length === 0) return null;
-  // Steps of earlier versions have hashes of outputs, too.
-  const hashed = contextChanges(before, after);
-  return differing.find((name) => !isSame(name, stored, hashed)) ?? null;
+  return names.find((name) => !isSame(name, stored, changes)) ?? null;
 }
 
 function isSame(name: string, stored: ContextHashes, changes: ContextHashes): boolean {

@@ -1,6 +1,6 @@
 /**
  * The stages and documents that a workflow declares, checked against what its machine names while it runs. The engine checks new
- * steps only: histories from before a workflow declared them replay as they are.
+ * steps only: a workflow may declare less than what its runs have named.
  */
 import type { WorkflowDefinition } from './definition.ts';
 import type { StepResult } from './run-state.ts';

@@ -223,7 +223,7 @@ export function jsonSchemaOf(schema: z.ZodType): JsonObject {
 /**
  * Hashes the machine's configuration, guards, actions, delays, inputs of activities, and the schemas of signals and input.
  * Code that its functions call is not included, and a build step may change the text of functions. Released versions are
- * therefore pinned by the hash of their source files in `golden/versions.json`.
+ * therefore pinned by the hash of their source files (`golden/pins.json`).
  */
 function fingerprint({ machine, signals, input }: Omit<WorkflowDefinition, 'fingerprint'>): string {
   const source = JSON.stringify(

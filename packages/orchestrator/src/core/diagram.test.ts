@@ -3,8 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type AnyStateMachine, createMachine } from 'xstate';
 import { createMermaidParser, type MermaidParser } from '../documents/plans/mermaid.ts';
 import type { ParsedDiagram } from '@autonomous/shared/diagram';
-import { buildV3 as build } from '../workflows/build/build-3.ts';
-import { aConfig, DrivenRun, outputs } from '../workflows/build/build.fixture.ts';
+import { aConfig, buildDefinition as build, BuildRun, outputs } from '../workflows/build/build.fixture.ts';
 import { activitiesOf, diagramOf, diagramOfRun, pathOf, possibleEvents } from './diagram.ts';
 
 let parser: MermaidParser;
@@ -150,7 +149,7 @@ describe('a diagram', () => {
 
 describe('the diagram of a run', () => {
   it('marks where it is and where it was, and counts the transitions that it took', async () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     run.send('APPROVAL_REJECTED', { by: 'me', feedback: 'smaller' });
     run.done('planner', outputs.planner).done('commitPlan', outputs.commitPlan);
     const way = pathOf(build, run.events);
@@ -202,13 +201,13 @@ describe('the diagram of a run', () => {
 });
 
 describe('what can happen next', () => {
-  const possible = (run: DrivenRun) => {
+  const possible = (run: BuildRun) => {
     if (!run.view) throw new Error('no view');
     return possibleEvents(build, run.state, run.view);
   };
 
   it('at a gate are the signals of its decisions', () => {
-    const { signals, timers, activities } = possible(DrivenRun.start().toPlanGate());
+    const { signals, timers, activities } = possible(BuildRun.start().toPlanGate());
     expect(signals).toEqual([
       { type: 'APPROVAL_GRANTED', decisions: ['approve'] },
       { type: 'APPROVAL_REJECTED', decisions: ['reject'] },
@@ -221,7 +220,7 @@ describe('what can happen next', () => {
   });
 
   it('at work are its timers and activities', () => {
-    const run = DrivenRun.start();
+    const run = BuildRun.start();
     const { signals, timers, activities } = possible(run);
     expect(signals.map(({ type }) => type)).toEqual([
       'STAGE_EXTENDED',
@@ -234,7 +233,7 @@ describe('what can happen next', () => {
   });
 
   it('at the end is nothing, and while a run is quarantined its retry', () => {
-    const run = DrivenRun.start({ trustMode: { ...aConfig.trustMode, planning: 'auto' } }).toImplementation();
+    const run = BuildRun.start({ trustMode: { ...aConfig.trustMode, planning: 'auto' } }).toImplementation();
     if (!run.view) throw new Error('no view');
     const quarantined = possibleEvents(build, { ...run.state, parked: 'broken' }, run.view);
     expect(quarantined.signals.map(({ type }) => type)).toEqual(['RETRY_REQUESTED', 'RUN_CANCELLED']);

@@ -1,18 +1,17 @@
 import { foldRun, type JsonObject, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { newRun } from './advance.ts';
-import { buildV3 as build } from '../workflows/build/build-3.ts';
-import { aConfig, DrivenRun, outputs } from '../workflows/build/build.fixture.ts';
+import { aConfig, buildDefinition as build, BuildRun, outputs } from '../workflows/build/build.fixture.ts';
 import { type Fork, type ForkedRun, forkRun, type ForkRequest } from './fork.ts';
 import { replay } from './replay.ts';
 
 const NOW = '2026-03-02T10:00:00.000Z';
-const request: ForkRequest = { runId: 'q', at: 1, by: 'ada', branch: 'autonomous/q-login-flow', now: NOW };
+const request: ForkRequest = { runId: 'q', at: 1, tree: 'r', by: 'ada', branch: 'autonomous/q-login-flow', now: NOW };
 const only = (version: number) => (version === build.version ? build : undefined);
 
 /** The whole way with a gate, a question, a failed check and its fix. */
-function anEventfulRun(): DrivenRun {
-  const run = DrivenRun.start({ git: { ...aConfig.git, autoMerge: true } })
+function anEventfulRun(): BuildRun {
+  const run = BuildRun.start({ git: { ...aConfig.git, autoMerge: true } })
     .toImplementation()
     .done('implementer', outputs.implementerAsks)
     .done('saveWork', { ...outputs.commitCode, commit: 'c-checkpoint' });
@@ -26,7 +25,7 @@ function anEventfulRun(): DrivenRun {
     .done('merge', outputs.merge);
 }
 
-function forkAt(run: DrivenRun, at: number, change: Partial<ForkRequest> = {}): Fork {
+function forkAt(run: BuildRun, at: number, change: Partial<ForkRequest> = {}): Fork {
   return forkRun(run.events, only, { ...request, at, ...change });
 }
 
@@ -52,7 +51,7 @@ function viewOf(run: ForkedRun): RunView {
   return view;
 }
 
-const sequenceOf = (run: DrivenRun, type: string): number =>
+const sequenceOf = (run: BuildRun, type: string): number =>
   run.events.find((event) => event.type === type)?.sequence ?? 0;
 
 describe('a fork', () => {
@@ -81,7 +80,7 @@ describe('a fork', () => {
   });
 
   it('is at the end of the step that holds the event', () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     const first = sequenceOf(run, 'COST_RECORDED');
     expect(run.events[first]?.origin).toBe('emitted');
     const [middle, end] = [first, first + 1].map((at) => taken(forkAt(run, at)).state.view);
@@ -89,7 +88,7 @@ describe('a fork', () => {
   });
 
   it('waits at the same gate with a gate of its own, and keeps what was approved and when', () => {
-    const run = DrivenRun.start().toImplementation();
+    const run = BuildRun.start().toImplementation();
     const asked = sequenceOf(run, 'APPROVAL_REQUESTED');
     const view = viewOf(taken(forkAt(run, asked)));
     expect(view).toMatchObject({
@@ -107,7 +106,7 @@ describe('a fork', () => {
   });
 
   it('rewrites keys and gates and leaves what activities gave as it was', () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     const gate = run.view?.gate?.id ?? '';
     run.send('APPROVAL_GRANTED', { by: 'me', gateId: gate, notes: `see r.1 and r/1/x of ${gate}` });
     const { events } = taken(forkAt(run, run.state.sequence));
@@ -118,7 +117,7 @@ describe('a fork', () => {
   });
 
   it('goes on with another configuration: work under way begins anew with it', () => {
-    const run = DrivenRun.start().toImplementation();
+    const run = BuildRun.start().toImplementation();
     const config = { ...aConfig, modelRouting: { ...aConfig.modelRouting, implementer: 'other:model' } };
     const made = taken(forkAt(run, run.state.sequence, { config }));
     expect(made.activities).toMatchObject([
@@ -131,7 +130,7 @@ describe('a fork', () => {
   });
 
   it('moves its clocks by the time since the event, and starts what was under way under its own keys', () => {
-    const run = DrivenRun.start().toImplementation();
+    const run = BuildRun.start().toImplementation();
     const left = Date.parse(Object.values(run.state.timers)[0]?.dueAt ?? '') - run.now;
     const made = taken(forkAt(run, run.state.sequence));
     expect(Object.values(made.state.timers).map(({ dueAt }) => Date.parse(dueAt) - Date.parse(NOW))).toEqual([left]);
@@ -141,14 +140,14 @@ describe('a fork', () => {
   });
 
   it('takes another request from the start', () => {
-    const run = DrivenRun.start().done('prepare', outputs.prepare(aConfig));
+    const run = BuildRun.start().done('prepare', outputs.prepare(aConfig));
     const made = taken(forkAt(run, run.state.sequence, { request: 'Create a logout' }));
     expect(viewOf(made).originalRequest).toBe('Create a logout');
     expect(made.state.snapshot?.context).toMatchObject({ request: 'Create a logout', branch: request.branch });
   });
 
   it('knows where the workspace is, also where no event says so', () => {
-    const run = DrivenRun.start()
+    const run = BuildRun.start()
       .toImplementation()
       .done('implementer', outputs.implementerAsks)
       .done('saveWork', { ...outputs.commitCode, commit: 'c-checkpoint' });
@@ -158,7 +157,7 @@ describe('a fork', () => {
   });
 
   it('can be forked again', () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     const first = taken(forkAt(run, run.state.sequence, { config: { ...aConfig, maxFixAttempts: 9 } }));
     const again = forkRun(stored(first), only, { ...request, runId: 'z', branch: 'b-z', at: first.events.length });
     const view = viewOf(taken(again));
@@ -171,7 +170,7 @@ describe('a fork', () => {
   });
 
   it('leaves the exploration that its source is a variant of', () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     const first = run.events[0];
     if (!first) throw new Error('no first event');
     const explored = [{ ...first, payload: { ...first.payload, explorationId: 'x-1' } }, ...run.events.slice(1)];
@@ -179,7 +178,7 @@ describe('a fork', () => {
   });
 
   it('is refused where the source was quarantined, had not begun or has no such event', () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     const { sequence } = run.state;
     const quarantine: WorkflowEvent = {
       ...(run.events[0] as WorkflowEvent),
@@ -211,7 +210,7 @@ describe('a fork', () => {
   });
 
   it('is refused where another history follows from the same inputs, and says where', () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     const at = sequenceOf(run, 'APPROVAL_REQUESTED');
     const events = run.events.map((event) =>
       event.sequence === at ? { ...event, payload: { ...event.payload, summary: 'Another one' } } : event,

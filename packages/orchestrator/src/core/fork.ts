@@ -3,7 +3,7 @@
  * them must be what was stored. Pure.
  */
 import type { JsonObject, ParentOfRun, RunConfig, RunConfigRequest, WorkflowEvent } from '@autonomous/shared';
-import { advance, isFinal, newRun, reopened } from './advance.ts';
+import { advance, isFinal, newRun } from './advance.ts';
 import type { RunInput, RunState, StartedActivity, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { canonical, isQuarantine, replayInput } from './replay.ts';
@@ -13,8 +13,8 @@ export interface ForkRequest {
   readonly runId: string;
   /** Sequence of an event of the source: the fork is at the end of the step that holds it. */
   readonly at: number;
-  /** The run tree of the source, which the new run belongs to. */
-  readonly tree?: string;
+  /** The run family of the source, which the new run belongs to. */
+  readonly tree: string;
   readonly by: string;
   readonly branch: string;
   /** ISO 8601. */
@@ -72,12 +72,8 @@ export function forkRun(
   if (start?.parent !== undefined)
     return refused(`it is a child run of ${start.parent}, which waits for it and for no other; fork ${start.parent}`);
   if (!last || !start) return refused(`its events are 1 to ${events.at(-1)?.sequence ?? 0}`);
-  let replayed = replayAs(source, start, versions, request);
-  if (!replayed.ok) {
-    const asMade = replayAs(source, start, versions, request, { asMade: true });
-    if (asMade.ok) replayed = asMade;
-    else return replayed;
-  }
+  const replayed = replayAs(source, start, versions, request);
+  if (!replayed.ok) return replayed;
   const { state } = replayed.run;
   const refusal = whyNotThere(state, source);
   if (refusal !== null) return refused(refusal);
@@ -88,7 +84,7 @@ export function forkRun(
     payload: {
       from: last.workflowRunId,
       at,
-      ...(tree === undefined ? {} : { tree }),
+      tree,
       by,
       branch,
       waitedMs: Math.max(0, Date.parse(now) - Date.parse(since)),
@@ -128,22 +124,18 @@ function whyNotThere(state: RunState, source: readonly WorkflowEvent[]): string 
   return `the run had ended there (${state.view.status}); choose an event before ${end?.sequence ?? 1}`;
 }
 
-/**
- * The source's inputs under the new run's id; what they emit has to be what the source has.
- * @param how see {@link RunState.asMade}; the state at the end is a reopened one in any case
- */
+/** The source's inputs under the new run's id; what they emit has to be what the source has. */
 function replayAs(
   source: readonly WorkflowEvent[],
   start: SourceStart,
   versions: (version: number) => WorkflowDefinition | undefined,
   request: ForkRequest,
-  how: Pick<RunState, 'asMade'> = {},
 ): Fork {
   const sourceId = source[0]?.workflowRunId ?? '';
   const neutral = neutralizer([sourceId, request.runId, start.branch, request.branch]);
   let definition = versions(start.version);
   if (!definition) return refused(`version ${start.version} of its workflow is not registered on this server`);
-  let run: ForkedRun = { definition, state: { ...newRun(request.runId), ...how }, events: [], activities: [] };
+  let run: ForkedRun = { definition, state: newRun(request.runId), events: [], activities: [] };
   for (let index = 0; index < source.length;) {
     const stored = source[index];
     if (stored === undefined) break;
@@ -154,8 +146,7 @@ function replayAs(
       run = under(run, definition);
     }
     const input = { ...stored, workflowRunId: request.runId, payload: rewritten(stored, sourceId, request) };
-    const at = index;
-    const taken = replayInput(run.definition, run.state, input, (offset) => source[at + offset]);
+    const taken = replayInput(run.definition, run.state, input);
     if (!taken.ok) return refused(`its history does not replay: event ${taken.sequence}: ${taken.message}`);
     const emitted = taken.step?.emitted ?? [];
     for (const [offset, fact] of emitted.entries()) {
@@ -169,7 +160,7 @@ function replayAs(
     run = taken.step ? after(run, input, taken.step) : withPark(run, input, taken.state);
     index += 1 + emitted.length;
   }
-  return { ok: true, run: run.state.asMade ? { ...run, state: reopened(run.definition.machine, run.state) } : run };
+  return { ok: true, run };
 }
 
 function under(run: ForkedRun, definition: WorkflowDefinition): ForkedRun {

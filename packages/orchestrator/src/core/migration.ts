@@ -34,7 +34,7 @@ export function migrateState(definition: WorkflowDefinition, state: RunState, in
 /** A run that has not begun has nothing to convert. */
 function unstarted(state: RunState): Step {
   const next = { ...state, sequence: state.sequence + 1, parked: null };
-  return { ok: true, state: next, emitted: [], again: 0, started: [], ended: [], armed: [], disarmed: [] };
+  return { ok: true, state: next, emitted: [], started: [], ended: [], armed: [], disarmed: [] };
 }
 
 function rebound({ machine }: WorkflowDefinition, state: RunState): Step {
@@ -70,7 +70,7 @@ function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, tim
   const open = new Map(Object.entries(activities));
   const machine: AnyStateMachine = snapshot.machine;
   const children = openChildren(machine, state.children, { activities: open, started });
-  const view = awaitingChildren(viewOf(snapshot, state.asMade), open.size, children);
+  const view = awaitingChildren(viewOf(snapshot), open.size, children);
   if (FINAL_STATUSES.has(view.status))
     return refused(`the migration gives the final state ${JSON.stringify(view.state)}`);
   const emitted = factsBetween(announced(state, view), view);
@@ -90,7 +90,6 @@ function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, tim
       queuedAt: view.status === 'running' ? state.queuedAt : null,
     },
     emitted,
-    again: 0,
     started,
     ended: Object.values(state.activities).filter((key) => !keys.has(key)),
     armed,

@@ -7,7 +7,6 @@ import { z } from 'zod';
 import { advance, canTake, dehydrate, newRun, reopened } from './advance.ts';
 import type { RunInput, RunState, Step } from './run-state.ts';
 import { defineWorkflow, type WorkflowDefinition } from './definition.ts';
-import { replay } from './replay.ts';
 import { moves, type Move, SIGNALS, type Statechart, statecharts, workflowOf } from './statecharts.fixture.ts';
 
 const NOON = Date.parse('2026-03-01T12:00:00Z');
@@ -45,21 +44,6 @@ describe('a step', () => {
     expect(restarted?.events).toEqual(stayed?.events);
     expect(restarted?.state.view).toEqual(stayed?.state.view);
   });
-
-  it.each(Object.entries(differing()))(
-    'of before that was so replays, and goes on from what is stored: %s',
-    (_, definition) => {
-      const inputs = [start(), signal('CHANGE'), signal('ASK')];
-      const old = play(definition, inputs, { ...newRun('r'), asMade: true });
-      const replayed = replay(definition, newRun('r'), old.events);
-      expect(replayed).toMatchObject({ ok: true, wasAsMade: true, state: { view: old.state.view } });
-      if (!replayed.ok) return;
-      expect(replayed.state).not.toHaveProperty('asMade');
-      // Events after the upgrade start from the reopened state; the whole history replays too.
-      const since = play(definition, [signal('CHANGE')], replayed.state);
-      expect(replay(definition, newRun('r'), [...old.events, ...since.events])).toMatchObject({ ok: true });
-    },
-  );
 });
 
 describe('a signal that only an always transition handles', () => {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { type ContextHashes, findOtherChange } from './context-hash.ts';
-import { advance, isFinal, reopened } from './advance.ts';
+import { advance, isFinal } from './advance.ts';
 import type { RunState, StartedActivity, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
 
@@ -10,11 +10,6 @@ export type Replay =
   | {
       readonly ok: true;
       readonly state: RunState;
-      /**
-       * The history was made from states as the machine left them, and this state is what reopening gives of the last one: it
-       * has to be stored with the next step. Not: absent.
-       */
-      readonly wasAsMade?: true;
       /** The definition of the version that the run has after the last event. */
       readonly definition: WorkflowDefinition;
       /** Activities that are open after the last event and were started by one of these, by key. */
@@ -39,20 +34,6 @@ export function replay(
   versions?: (version: number) => WorkflowDefinition | undefined,
   contexts?: ReadonlyMap<number, ContextHashes>,
 ): Replay {
-  const replayed = follow(start, from, events, versions, contexts);
-  if (replayed.ok) return replayed;
-  const asMade = follow(start, { ...from, asMade: true }, events, versions, contexts);
-  return asMade.ok ? { ...asMade, wasAsMade: true } : replayed;
-}
-
-/** From a state as the machine made it, the history goes on so as far as it goes, and then from reopened ones. */
-function follow(
-  start: WorkflowDefinition,
-  from: RunState,
-  events: readonly WorkflowEvent[],
-  versions: ((version: number) => WorkflowDefinition | undefined) | undefined,
-  contexts: ReadonlyMap<number, ContextHashes> | undefined,
-): Replay {
   let definition = start;
   let state = from;
   const started = new Map<string, StartedActivity & { readonly at: string }>();
@@ -71,23 +52,29 @@ function follow(
       definition = next;
     }
     const taken = replayStep(definition, state, events, index);
-    if (taken.ok) {
-      // A run that goes to the queue by a step does so in the same stored step.
-      if (input.type !== 'RUN_QUEUED' || contexts?.has(state.sequence)) {
-        base = state;
-        given = input.payload;
-      }
-      ({ state } = taken);
-      index = taken.next;
-      for (const activity of taken.step?.started ?? []) started.set(activity.key, { ...activity, at: input.timestamp });
-      for (const key of taken.step?.ended ?? []) started.delete(key);
-      const stored = contexts?.get(state.sequence);
-      const field = stored === undefined ? null : findOtherChange(base, state, given, stored);
-      if (field !== null) return mismatch(input, otherContext(field, input));
-    } else if (state.asMade && state.snapshot !== null) state = reopened(definition.machine, state);
-    else return taken;
+    if (!taken.ok) return taken;
+    // A run that goes to the queue by a step does so in the same stored step.
+    if (input.type !== 'RUN_QUEUED' || contexts?.has(state.sequence)) {
+      base = state;
+      given = input.payload;
+    }
+    ({ state } = taken);
+    index = taken.next;
+    for (const activity of taken.step?.started ?? []) started.set(activity.key, { ...activity, at: input.timestamp });
+    for (const key of taken.step?.ended ?? []) started.delete(key);
+    const stored = contexts?.get(state.sequence);
+    const field = stored === undefined ? null : findOtherChange(base, state, given, stored);
+    if (field !== null) return mismatch(input, otherContext(field, input));
   }
-  return { ok: true, state: state.asMade ? reopened(definition.machine, state) : state, definition, started };
+  return { ok: true, state, definition, started };
+}
+
+/** The version that a run has before the first of these events; `undefined` where none of them migrates it. */
+export function versionBefore(
+  events: readonly Pick<WorkflowEvent, 'type' | 'origin' | 'payload'>[],
+): number | undefined {
+  const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
+  return migrated === undefined ? undefined : Number(migrated.payload['from']);
 }
 
 /** @returns with `next`, the index of the event after the step */
@@ -98,7 +85,7 @@ function replayStep(
   index: number,
 ): (ReplayedInput & { readonly next: number }) | Extract<Replay, { ok: false }> {
   const input = events[index] as WorkflowEvent; // The caller has it.
-  const taken = replayInput(definition, before, input, (offset) => events[index + offset]);
+  const taken = replayInput(definition, before, input);
   if (!taken.ok) return taken;
   const emitted = taken.step?.emitted ?? [];
   for (const [offset, fact] of emitted.entries()) {
@@ -119,15 +106,11 @@ interface ReplayedInput {
   readonly step: StepResult | null;
 }
 
-/**
- * Replays one stored input.
- * @param stored returns the stored event at an offset after the input. Absent: the input is taken by today's rules
- */
+/** Replays one stored input. */
 export function replayInput(
   definition: WorkflowDefinition,
   state: RunState,
   input: WorkflowEvent,
-  stored?: (offset: number) => WorkflowEvent | undefined,
 ): ReplayedInput | Extract<Replay, { ok: false }> {
   if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
   if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
@@ -136,22 +119,10 @@ export function replayInput(
   if (input.type === 'RUN_CANCELLED' && state.snapshot === null)
     return { ok: true, state: { ...state, sequence: input.sequence, queuedAt: null }, step: null };
   const step = advance(definition, state, input);
-  if (step.ok) {
-    const asStored = stored && step.again > 0 ? withoutUnsaid(step, stored) : step;
-    return { ok: true, state: asStored.state, step: asStored };
-  }
+  if (step.ok) return { ok: true, state: step.state, step };
   if (step.reason === 'poisoned') return mismatch(input, step.message);
   const hasEnded = state.view !== null && isFinal(state.view.status);
   return mismatch(input, `${input.type} ${hasEnded ? 'came after the end' : 'names an activation that is not open'}`);
-}
-
-/** A step of a history from before anything was said again. */
-function withoutUnsaid(step: StepResult, stored: (offset: number) => WorkflowEvent | undefined): StepResult {
-  const said = step.emitted.length - step.again;
-  const next = stored(said + 1);
-  if (next?.origin === 'emitted' && next.type === step.emitted[said]?.type) return step;
-  const state = { ...step.state, sequence: step.state.sequence - step.again };
-  return { ...step, state, emitted: step.emitted.slice(0, said), again: 0 };
 }
 
 /** A pause that the engine itself wrote: the machine knows nothing of it. */

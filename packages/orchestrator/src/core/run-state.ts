@@ -41,11 +41,6 @@ export interface RunState {
   readonly parked: string | null;
   /** Outcomes that the machine could not take when they came: XState id → payload of ACTIVITY_COMPLETED. None: absent. */
   readonly undelivered?: Readonly<Record<string, JsonObject>> | undefined;
-  /**
-   * Steps are taken from the snapshot as the machine made it, and states with ids of their own count as the uppermost: how
-   * runs were carried out before each step's state was what reopening gives. Only for replaying such histories. Not: absent.
-   */
-  readonly asMade?: true;
 }
 
 export interface StartedActivity {
@@ -60,8 +55,6 @@ export interface StepResult {
   readonly state: RunState;
   /** Facts that follow from the input, in order; they are stored right after it. */
   readonly emitted: readonly Fact[];
-  /** How many at the end of `emitted` only say again what holds still. Histories of before this was said lack them. */
-  readonly again: number;
   readonly started: readonly StartedActivity[];
   readonly ended: readonly string[];
   readonly armed: readonly ArmedTimer[];

@@ -31,9 +31,8 @@ export interface Fact {
   readonly payload: JsonObject;
 }
 
-/** @param asMade as views were made before the depth of a state counted: by the dots of its id */
-export function viewOf(snapshot: AnyMachineSnapshot, asMade?: true): StateView {
-  const meta = mergedMeta(snapshot, asMade ? dotsOfId : depthOf);
+export function viewOf(snapshot: AnyMachineSnapshot): StateView {
+  const meta = mergedMeta(snapshot);
   const context: never = snapshot.context as never;
   const stage = typeof meta.stage === 'function' ? meta.stage(context) : (meta.stage ?? null);
   // Nobody decides anything of a run that has ended.
@@ -113,9 +112,9 @@ function openingOf(status: RunStatus, gate: JsonObject): Fact {
   return { type: gateEvent(status), payload: gate };
 }
 
-function mergedMeta(snapshot: AnyMachineSnapshot, depth: (node: AnyStateNode) => number): StateMeta {
+function mergedMeta(snapshot: AnyMachineSnapshot): StateMeta {
   const nodes = activeNodes(snapshot).filter(({ meta }) => meta !== undefined);
-  const sorted = nodes.toSorted((a, b) => depth(a) - depth(b) || (a.id < b.id ? -1 : 1));
+  const sorted = nodes.toSorted((a, b) => depthOf(a) - depthOf(b) || (a.id < b.id ? -1 : 1));
   return Object.assign({ status: 'running' }, ...sorted.map(({ meta }) => meta as StateMeta)) as StateMeta;
 }
 
@@ -142,10 +141,6 @@ function assertQuestion(gate: JsonObject, state: unknown): void {
 
 function depthOf(node: AnyStateNode): number {
   return node.path.length;
-}
-
-function dotsOfId(node: AnyStateNode): number {
-  return node.id.split('.').length;
 }
 
 function sameState(a: StateView, b: StateView): boolean {

@@ -17,11 +17,11 @@ const stepSchema = z.strictObject({
   last: sequence,
   /** Link of the run's hash chain after the step. */
   hash: sha256,
-  /** Hashes of what the step changed in the machine's context, by field. Absent: no machine took it, or it is from before they were stored. */
+  /** Hashes of what the step changed in the machine's context, by field. Absent: no machine took it, or a payload of it was erased. */
   context: z.record(z.string(), z.string()).optional(),
 });
 
-/** A line of `events.jsonl`. Lines of earlier versions end with `payload`; of a line that was left out only the first keys are there. */
+/** A line of `events.jsonl`. */
 export const eventLineSchema = z.strictObject({
   /** Position in the run, from 1, without gaps. */
   sequence,
@@ -34,15 +34,15 @@ export const eventLineSchema = z.strictObject({
   workflowRunId: z.string(),
   /** Keys in the order in which they were stored: `JSON.stringify` of it is the text that `payloadHash` covers. */
   payload: z.record(z.string(), z.unknown()).optional(),
-  /** Why the line is not searched for secrets yet; a later record has it whole. */
+  /** Only of a line without a payload: why the line is not searched for secrets yet; a later record has it whole. */
   leftOut: z.string().optional(),
   /**
    * `redacted`: marks stand in the place of secrets, and the payload is not the one that the hash covers. `erased`: the payload is
    * gone everywhere. Absent: the payload is whole.
    */
   withheld: z.enum(['redacted', 'erased']).optional(),
-  payloadHash: sha256.optional(),
-  step: stepSchema.optional(),
+  payloadHash: sha256,
+  step: stepSchema,
 });
 
 /** A step of a run as the hash chain has it. */
@@ -68,8 +68,8 @@ export interface EventLine {
   /** `null` where the line was left out. */
   readonly payload: JsonObject | null;
   readonly withheld: 'redacted' | 'erased' | null;
-  /** `null` in a record of an earlier version. */
-  readonly chain: { readonly payloadHash: string; readonly step: z.infer<typeof stepSchema> } | null;
+  readonly payloadHash: string;
+  readonly step: z.infer<typeof stepSchema>;
 }
 
 /**
@@ -112,7 +112,7 @@ export type ReadEventLog =
   /** @property line its number in the file, from 1 */
   | { readonly ok: false; readonly line: number; readonly message: string };
 
-/** Reads a log, also one of an earlier version. It does not check the chain. Keys that it does not know are passed over. */
+/** Reads a log. It does not check the chain. Keys that it does not know are passed over. */
 export function readEventLog(text: string, runId: string): ReadEventLog {
   const lines: EventLine[] = [];
   if (text !== '' && !text.endsWith('\n'))
@@ -136,13 +136,14 @@ export function readEventLog(text: string, runId: string): ReadEventLog {
       timestamp,
       payload: (payload as JsonObject | undefined) ?? null, // It was read from JSON.
       withheld: withheld ?? null,
-      chain: payloadHash === undefined || step === undefined ? null : { payloadHash, step },
+      payloadHash,
+      step,
     });
   }
   return { ok: true, lines };
 }
 
-const readSchema = z.object({ ...eventLineSchema.shape, step: z.object(stepSchema.shape).optional() });
+const readSchema = z.object({ ...eventLineSchema.shape, step: z.object(stepSchema.shape) });
 
 function linesOf(text: string): readonly string[] {
   const lines = text.split('\n');

@@ -56,7 +56,8 @@ describe('the body of a pull request', () => {
   });
 
   it('says of a fork without calls of its own that child runs of its source are not counted', () => {
-    const forkedFrom = { runId: 'r-0', at: 9 };
+    const spent = { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 };
+    const forkedFrom = { runId: 'r-0', at: 9, spent };
     const text = (calls: number) => rendered({ forkedFrom, cost: { inputTokens: 0, outputTokens: 0, calls } }).body;
     expect(text(0)).toContain('It was forked from run `r-0`, whose child runs are not counted here.');
     expect(text(1)).not.toContain('not counted');

@@ -12,11 +12,12 @@ const count = z.number().int().min(0);
 const commit = z.string().regex(/^[0-9a-f]{40}(?:[0-9a-f]{24})?$/);
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** Newest format of `context.json` and `events.jsonl` that this version reads and writes. */
-export const RECORD_FORMAT = 1;
+/** Format of the record that this program writes, and the only one that it reads. Numbers are never used again. */
+export const RECORD_FORMAT = 2;
 
 /** `.autonomous/projects/<id>.json` on the branch of the record. */
 export const recordedProjectSchema = z.strictObject({
+  format: z.literal(RECORD_FORMAT),
   id: text.regex(/^[\w-]{1,100}$/),
   name: text.min(1),
   /** Absolute path or URL, without credentials. */
@@ -32,12 +33,14 @@ const tipSchema = z.strictObject({
   /** Link of the run's hash chain after it. */
   hash: text,
   at: time,
-  server: text.optional(),
+  /** Id of the data folder whose server wrote it. */
+  server: text,
   /** Proves to the server that wrote it that the sequence and the hash are its own. */
-  seal: text.optional(),
+  seal: sha256,
   /** The same of the project and of all of `events.jsonl`: without it nothing is imported at a start. */
-  logSeal: text.optional(),
-  log: sha256.optional(),
+  logSeal: sha256,
+  /** SHA-256 of `events.jsonl`. */
+  log: sha256,
 });
 
 const uploadSchema = z.strictObject({
@@ -84,7 +87,7 @@ export const runContextSchema = z.strictObject({
   decisions: z.array(z.strictObject({ topic: text, choice: text, rationale: text })),
   workflow: z.strictObject({ name: text, version: count }),
   parent: z.strictObject({ runId: text, key: text, depth: count }).optional(),
-  forkedFrom: z.looseObject({ runId: text, at: count }).optional(),
+  forkedFrom: z.looseObject({ runId: text, at: count, spent: z.looseObject({}) }).optional(),
   explorationId: text.optional(),
   progress: z.strictObject({ done: count, total: count }).optional(),
   status: z.enum(RUN_STATUSES),
@@ -119,13 +122,12 @@ export const runContextSchema = z.strictObject({
   cost: z.looseObject({ inputTokens: count, outputTokens: count, calls: count }),
   scriptedModels: z.array(text),
   notices: z.array(text),
-  /** Absent in records of versions before formats had a number. */
-  format: z.literal(RECORD_FORMAT).optional(),
+  format: z.literal(RECORD_FORMAT),
   /** Empty where the workflow needs no project. */
-  projectId: text.optional(),
-  userId: text.optional(),
-  headCommit: text.nullable().optional(),
-  /** Commits of the run that the record's branch reaches: of a commit with a secret none. Absent: not known. */
+  projectId: text,
+  userId: text,
+  headCommit: text.nullable(),
+  /** Commits of the run that the record's branch reaches: of a commit with a secret none. Absent in the copy on the run's own branch. */
   commits: z.array(commit).optional(),
   /** Files that people gave with answers. Absent: none. */
   uploads: z.array(uploadSchema).optional(),

@@ -135,7 +135,7 @@ describe('context.json', () => {
   it('names the parent, the source of a fork and the progress where a run has them', () => {
     const related = {
       parent: { runId: 'p', key: 'p/3/first', depth: 1 },
-      forkedFrom: { runId: 'f', at: 7 },
+      forkedFrom: { runId: 'f', at: 7, spent: { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 } },
       explorationId: 'e',
       progress: { done: 3, total: 7 },
     };
@@ -156,7 +156,8 @@ describe('context.json', () => {
       hash: 'f'.repeat(64),
       at: '2026-02-21T10:45:00Z',
       server: 's',
-      seal: 'x',
+      seal: 'd'.repeat(64),
+      logSeal: 'e'.repeat(64),
       log: 'a'.repeat(64),
     };
     const uploads = [{ id: 'b'.repeat(64), name: 'logo.svg' }];

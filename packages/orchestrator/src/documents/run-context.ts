@@ -1,5 +1,6 @@
-/** Renders `.autonomous/runs/<id>/context.json`. Pure. */
+/** Renders and reads `.autonomous/runs/<id>/context.json`. Pure. */
 import type { Artifact, JsonObject, RunView } from '@autonomous/shared';
+import { faultOfFormat } from '../core/stored-format.ts';
 import { parseForeignJson } from './foreign-json.ts';
 import { RECORD_FORMAT, type RecordedUpload } from './record-schemas.ts';
 
@@ -10,14 +11,14 @@ export interface RecordedTip {
   readonly hash: string;
   /** Time of the event. ISO 8601. */
   readonly at: string;
-  /** Id of the data folder whose server wrote it, as it says itself: no proof. Absent in records of older versions. */
-  readonly server?: string;
-  /** Proves to a server with the same database that it wrote the sequence and the hash, hexadecimal. Absent in records of older versions. */
-  readonly seal?: string;
-  /** The same of the project and of the whole log, hexadecimal. Absent in records of older versions. */
-  readonly logSeal?: string;
-  /** SHA-256 of `events.jsonl` as it was written; absent in records of older versions. */
-  readonly log?: string;
+  /** Id of the data folder whose server wrote it, as it says itself: no proof. */
+  readonly server: string;
+  /** Proves to a server with the same database that it wrote the sequence and the hash, hexadecimal. */
+  readonly seal: string;
+  /** The same of the project and of the whole log, hexadecimal. */
+  readonly logSeal: string;
+  /** SHA-256 of `events.jsonl` as it was written. */
+  readonly log: string;
 }
 
 /** Fields of a record beside those of the run's view. */
@@ -77,29 +78,54 @@ export function renderRunContext(view: RunView): string {
   return `${JSON.stringify(context, null, 2)}\n`;
 }
 
-/** The record as JSON text with what it has beside the view. It is added after redaction: no text of others can change it. */
+/**
+ * The record as JSON text with what it has beside the view. It is added after redaction: no text of others can change it, and a
+ * context that was left out has it, too.
+ */
 export function withBeside(text: string, { tip, commits, uploads }: RecordedBeside): string {
-  const context = { ...(JSON.parse(text) as JsonObject), commits, ...(uploads.length === 0 ? {} : { uploads }), tip };
+  const own = { format: RECORD_FORMAT, commits, ...(uploads.length === 0 ? {} : { uploads }), tip };
+  const context = { ...(JSON.parse(text) as JsonObject), ...own };
   return `${JSON.stringify(context, null, 2)}\n`;
 }
 
-/** The last event that a recorded `context.json` names; `null` where it names none. */
-export function tipOfContext(text: string): RecordedTip | null {
+export type ReadContext =
+  | { readonly ok: true; readonly tip: RecordedTip; readonly uploads: readonly RecordedUpload[] }
+  /**
+   * @property message to be read after the run's name
+   * @property isOfOtherFormat it is whole, as far as this program can tell, and not in the format that it reads
+   */
+  | { readonly ok: false; readonly message: string; readonly isOfOtherFormat: boolean };
+
+/** The parts of a recorded `context.json` that the log does not have. Text of a tip that is missing is empty, and proves nothing. */
+export function readContext(text: string): ReadContext {
   // Anybody who can push may have written anything.
-  const parsed = parseForeignJson(text);
-  if (!parsed.ok) return null;
-  const { tip } = (parsed.value ?? {}) as { readonly tip?: Partial<RecordedTip> | null };
-  const { sequence, hash, at, server, seal, logSeal, log } = tip ?? {};
-  if (typeof sequence !== 'number' || typeof hash !== 'string' || typeof at !== 'string') return null;
+  const json = parseForeignJson(text);
+  const fault = (message: string, isOfOtherFormat = false) => ({ ok: false, message, isOfOtherFormat }) as const;
+  if (!json.ok) return fault(`its context.json ${json.message}`);
+  const { format, tip, uploads } = fieldsOf(json.value);
+  const wrong = faultOfFormat(format, RECORD_FORMAT);
+  if (wrong !== null) return fault(`its record ${wrong}`, true);
+  const { sequence, hash, at, server, seal, logSeal, log } = fieldsOf(tip);
+  if (typeof sequence !== 'number' || typeof hash !== 'string' || typeof at !== 'string')
+    return fault('its context.json names no last event');
   return {
-    sequence,
-    hash,
-    at,
-    ...(typeof server === 'string' ? { server } : {}),
-    ...(typeof seal === 'string' ? { seal } : {}),
-    ...(typeof logSeal === 'string' ? { logSeal } : {}),
-    ...(typeof log === 'string' ? { log } : {}),
+    ok: true,
+    tip: { sequence, hash, at, server: textOf(server), seal: textOf(seal), logSeal: textOf(logSeal), log: textOf(log) },
+    uploads: (Array.isArray(uploads) ? uploads : []).filter(isUpload),
   };
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function isUpload(value: unknown): value is RecordedUpload {
+  const { id, name } = fieldsOf(value);
+  return typeof id === 'string' && /^[0-9a-f]{64}$/.test(id) && typeof name === 'string';
 }
 
 function artifactRecord(artifact: Artifact): JsonObject {

@@ -227,6 +227,7 @@ describe('a database and the record in git', () => {
       clock: systemClock,
       log: pino({ level: 'warn' }, { write: (line: string) => void warnings.push(line) }),
       scrub: (text) => text,
+      serverId: 's-1',
     });
     await store.setMark('recorded-position', '0');
     await recorder.start();
@@ -301,7 +302,7 @@ describe('a database and the record in git', () => {
     await step('r-1', 0, NOON);
     expect(await diverged()).toEqual([]);
     await fixture.repository.record(fixture.project, {
-      files: { '.autonomous/runs/r-1/context.json': '{"tip": 7}' },
+      files: { '.autonomous/runs/r-1/context.json': '{"format": 2, "tip": 7}' },
       message: 'nonsense',
     });
     expect(await diverged()).toEqual([]);

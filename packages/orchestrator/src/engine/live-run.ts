@@ -3,7 +3,7 @@ import { type PauseReason, NotFound, type RunView, Unprocessable } from '@autono
 import { isFinal, newRun, rehydrate } from '../core/advance.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
-import { replay, type Replay } from '../core/replay.ts';
+import { replay, versionBefore } from '../core/replay.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { EventStore, StoredRun } from '../event-store/event-store.ts';
 import { findPendingWorkMismatch } from './pending-work.ts';
@@ -75,7 +75,7 @@ export function sizeOf(run: LiveRun): number {
  * @throws {NotFound}
  */
 export async function readLiveRun(
-  store: Pick<EventStore, 'loadRun' | 'readRun'>,
+  store: Pick<EventStore, 'loadRun'>,
   workflows: Pick<WorkflowRegistry, 'find'>,
   runId: string,
 ): Promise<ReadRun> {
@@ -89,7 +89,8 @@ export async function readLiveRun(
   }
   if (!stored) throw new NotFound(`There is no run '${runId}'.`);
   const { view, snapshot, events, activities, timers, contexts } = stored;
-  const { name, version } = view.workflow;
+  const { name } = view.workflow;
+  const version = versionBefore(events) ?? view.workflow.version;
   const definition = workflows.find(name, version);
   if (!definition) {
     const message = `Workflow '${name}' version ${version} is not registered on this server.`;
@@ -101,36 +102,16 @@ export async function readLiveRun(
   } catch (error) {
     return { ok: false, reason: 'poisoned', message: error instanceof Error ? error.message : String(error) };
   }
-  let replayed = replay(definition, from, events, undefined, contexts);
-  if (!replayed.ok && snapshot) replayed = await replayWhole(store, workflows, view, replayed);
+  const replayed = replay(definition, from, events, (other) => workflows.find(name, other), contexts);
   if (!replayed.ok)
     return { ok: false, reason: 'poisoned', message: `event ${replayed.sequence}: ${replayed.message}` };
-  const { state, wasAsMade = false } = replayed;
+  const { state } = replayed;
   const difference = findPendingWorkMismatch(state, activities, timers);
   if (difference && !isFinal(view.status)) return { ok: false, reason: 'poisoned', message: difference };
   const snapshotAge: SnapshotAge = {
-    eventsSinceSnapshot: wasAsMade ? Infinity : events.length,
+    eventsSinceSnapshot: events.length,
     bytesSinceSnapshot: events.reduce((bytes, event) => bytes + JSON.stringify(event.payload).length, 0),
     snapshotBytes: snapshot ? JSON.stringify(snapshot.data).length + JSON.stringify(view).length : 0,
   };
-  return { ok: true, run: committedRun(definition, state, view, snapshotAge) };
-}
-
-/**
- * The steps after a snapshot may have been taken from the state from which it was made, where a server before this one
- * carried them out: then the run's whole history still replays.
- */
-async function replayWhole(
-  store: Pick<EventStore, 'readRun'>,
-  workflows: Pick<WorkflowRegistry, 'find'>,
-  { id, workflow }: RunView,
-  fault: Extract<Replay, { ok: false }>,
-): Promise<Replay> {
-  const events = await store.readRun(id, 0);
-  const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
-  const version = migrated === undefined ? workflow.version : Number(migrated.payload['from']);
-  const definition = workflows.find(workflow.name, version);
-  if (definition === undefined) return fault;
-  const whole = replay(definition, newRun(id), events, (other) => workflows.find(workflow.name, other));
-  return whole.ok && whole.wasAsMade ? whole : fault;
+  return { ok: true, run: committedRun(replayed.definition, state, view, snapshotAge) };
 }

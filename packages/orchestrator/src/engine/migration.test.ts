@@ -5,106 +5,17 @@ import path from 'node:path';
 import { Conflict, type JsonValue, NotFound, type RunStart, type RunView } from '@autonomous/shared';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { assign, setup } from 'xstate';
-import { z } from 'zod';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { type ActivityContext, type ActivityRegistry, lookupIn } from '../core/activity.ts';
 import { newRun } from '../core/advance.ts';
-import { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from '../core/definition.ts';
+import { defineWorkflow, type WorkflowDefinition } from '../core/definition.ts';
 import { forkRun } from '../core/fork.ts';
 import { createRegistry } from '../core/registry.ts';
 import { replay } from '../core/replay.ts';
 import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { ManualClock } from './engine.fixture.ts';
 import { Engine } from './engine.ts';
-
-type Context = { readonly plan: string; readonly asked?: number };
-
-const signals = {
-  APPROVAL_GRANTED: z.strictObject({ by: z.string() }),
-  RETRY_REQUESTED: z.strictObject({ by: z.string() }),
-  RUN_CANCELLED: z.strictObject({ by: z.string(), reason: z.string().optional() }),
-};
-const gate = (summary: string) =>
-  ({
-    status: 'awaiting_approval',
-    stage: 'planning',
-    gate: { kind: 'plan', decisions: ['approve'], summary: () => summary },
-  }) as const;
-const running = { status: 'running', stage: 'implementation' } as const;
-
-/** draft → gate → work beside a clock of a minute → done. `renamed` calls states otherwise and asks twice. */
-function aMachine(shape: {
-  readonly summary?: string;
-  readonly renamed?: boolean;
-  readonly note?: boolean;
-  readonly watched?: boolean;
-}) {
-  const { summary = 'Approve it', renamed = false, note = false, watched = false } = shape;
-  const target = renamed ? 'building' : 'working';
-  return setup({
-    types: { context: {} as Context, events: {} as { type: keyof typeof signals }, meta: {} as StateMeta<Context> },
-    actors: {
-      draft: activity<object, string>(),
-      work: activity<{ plan: string }, string>(),
-      watch: activity<{ of: string }, string>(),
-    },
-  }).createMachine({
-    id: 'flow',
-    initial: 'drafting',
-    context: { plan: '', ...(renamed ? { asked: 0 } : {}) },
-    on: { RUN_CANCELLED: '.cancelled' },
-    states: {
-      drafting: {
-        meta: { status: 'running', stage: 'planning' },
-        invoke: {
-          id: 'drafter',
-          src: 'draft',
-          onDone: {
-            target: 'gate',
-            actions: assign({ plan: ({ event }: { event: { output: string } }) => event.output }),
-          },
-        },
-      },
-      gate: {
-        meta: gate(summary),
-        on: { APPROVAL_GRANTED: target, ...(note ? { RETRY_REQUESTED: { actions: assign({}) } } : {}) },
-        ...(watched ? { invoke: { id: 'watcher', src: 'watch', input: { of: 'the gate' } } } : {}),
-      },
-      [target]: {
-        meta: running,
-        type: 'parallel',
-        states: {
-          doing: {
-            invoke: {
-              id: 'worker',
-              src: 'work',
-              input: ({ context }: { context: Context }) => ({ plan: context.plan }),
-              onDone: '#flow.done',
-            },
-          },
-          clock: {
-            id: 'flow.clock',
-            after: renamed ? { 60_000: '#flow.done', 90_000: '#flow.done' } : { 60_000: '#flow.done' },
-          },
-          ...(renamed
-            ? {
-                watching: {
-                  invoke: {
-                    id: 'watcher',
-                    src: 'watch',
-                    input: ({ context }: { context: Context }) => ({ of: context.plan }),
-                  },
-                },
-              }
-            : { helping: { invoke: { id: 'helper', src: 'work', input: () => ({ plan: 'help' }) } } }),
-        },
-      },
-      done: { id: 'flow.done', type: 'final', meta: { status: 'completed' } },
-      cancelled: { type: 'final', meta: { status: 'cancelled' } },
-    },
-  } as never) as never;
-}
+import { aMachine, flow, signals } from './two-versions.fixture.ts';
 
 const version = (number: number, shape: Parameters<typeof aMachine>[0], more: Partial<WorkflowDefinition> = {}) =>
   defineWorkflow({
@@ -116,26 +27,9 @@ const version = (number: number, shape: Parameters<typeof aMachine>[0], more: Pa
     ...more,
   });
 
-const first = version(1, {});
+const [first, second] = flow as readonly [WorkflowDefinition, WorkflowDefinition];
 /** Takes one signal more: every history of the first goes the same way. */
-const second = version(2, { note: true });
-/** Other states, and a migration to them. */
-const third = version(
-  3,
-  { renamed: true },
-  {
-    migrations: {
-      1: ({ value, context, history }) => ({
-        value:
-          typeof value === 'object' && value !== null && 'working' in value
-            ? { building: { doing: {}, clock: {}, watching: {} } }
-            : value,
-        context: { ...context, asked: 1 },
-        history,
-      }),
-    },
-  },
-);
+const third = version(3, { note: true });
 /** Another gate, and no migration. */
 const fourth = version(4, { summary: 'Really?' });
 /** A migration that gives a state which there is not. */
@@ -254,19 +148,19 @@ describe('a run that is migrated', () => {
 
   it('keeps its gate where its history goes the same way, and goes on with the new version', async () => {
     const { gate: before } = await toGate('r1');
-    const migrated = await engine.migrate('r1', 2, 'admin');
-    expect(migrated).toMatchObject({ workflow: { name: 'flow', version: 2 }, gate: before });
+    const migrated = await engine.migrate('r1', 3, 'admin');
+    expect(migrated).toMatchObject({ workflow: { name: 'flow', version: 3 }, gate: before });
     expect((await store.readRun('r1', 0)).at(-1)).toMatchObject({
       type: 'RUN_MIGRATED',
       origin: 'input',
-      payload: { from: 1, to: 2, fingerprint: second.fingerprint, by: 'admin', how: 'replayed' },
+      payload: { from: 1, to: 3, fingerprint: third.fingerprint, by: 'admin', how: 'replayed' },
     });
-    // Only the second version takes it.
+    // Only the third version takes it.
     await engine.signal('r1', 'RETRY_REQUESTED', { by: 'me' });
-    await reopen([second]);
+    await reopen([third]);
     await engine.signal('r1', 'APPROVAL_GRANTED', { by: 'me' });
     (await call('worker')).complete('done');
-    expect((await until('r1', (view) => view.status === 'completed')).workflow.version).toBe(2);
+    expect((await until('r1', (view) => view.status === 'completed')).workflow.version).toBe(3);
   });
 
   it('is converted where it has to be: work and clocks that are still there go on, the others end, new ones begin', async () => {
@@ -275,9 +169,9 @@ describe('a run that is migrated', () => {
     const helper = await call('helper');
     const [clockBefore] = await store.openTimers('r1');
     clock.advance(10_000);
-    const migrated = await engine.migrate('r1', 3, 'admin');
+    const migrated = await engine.migrate('r1', 2, 'admin');
     expect(migrated).toMatchObject({
-      workflow: { version: 3 },
+      workflow: { version: 2 },
       status: 'running',
       state: { building: { doing: {}, clock: {}, watching: {} } },
     });
@@ -294,14 +188,14 @@ describe('a run that is migrated', () => {
     expect(clocks[1]?.dueAt).toBe(new Date(clock.now().getTime() + 90_000).toISOString());
     // What was under way counts, and nothing of the first version is needed any more.
     worker.complete('done');
-    expect(await until('r1', (view) => view.status === 'completed')).toMatchObject({ workflow: { version: 3 } });
+    expect(await until('r1', (view) => view.status === 'completed')).toMatchObject({ workflow: { version: 2 } });
   });
 
   it('is taken up after a restart with what it was converted to', async () => {
     await toWork('r1');
     const { key } = (await call('worker')).context;
-    await engine.migrate('r1', 3, 'admin');
-    await reopen([third]);
+    await engine.migrate('r1', 2, 'admin');
+    await reopen([second]);
     const again = await call('worker');
     expect(again.context.key).toBe(key);
     await call('watcher');
@@ -344,10 +238,10 @@ describe('a run that is migrated', () => {
 
   it('goes on where its own version is no longer there', async () => {
     await toGate('r1');
-    await reopen([second]);
+    await reopen([third]);
     await expect(engine.signal('r1', 'APPROVAL_GRANTED', { by: 'me' })).rejects.toThrow('definition_missing');
     expect(await engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'definition_missing' } });
-    const migrated = await engine.migrate('r1', 2, 'admin');
+    const migrated = await engine.migrate('r1', 3, 'admin');
     expect(migrated).toMatchObject({ status: 'awaiting_approval', gate: { kind: 'plan', decisions: ['approve'] } });
     await engine.signal('r1', 'APPROVAL_GRANTED', { by: 'me' });
     (await call('worker')).complete('done');
@@ -356,11 +250,11 @@ describe('a run that is migrated', () => {
 
   it('takes its work up again when it was quarantined at work, once there is a place', async () => {
     await toWork('r1');
-    await reopen([second]);
+    await reopen([third]);
     expect(await engine.view('r1')).toMatchObject({ status: 'paused', gate: { reason: 'definition_missing' } });
     // Its place is free for another run meanwhile; a version that is registered launches it.
-    await engine.launch('r2', { ...(await startOf('r1')), workflow: { name: 'flow', version: 2, fingerprint: 'f' } });
-    expect((await engine.migrate('r1', 2, 'admin')).status).toBe('queued');
+    await engine.launch('r2', { ...(await startOf('r1')), workflow: { name: 'flow', version: 3, fingerprint: 'f' } });
+    expect((await engine.migrate('r1', 3, 'admin')).status).toBe('queued');
     expect(calls.map(({ context }) => context.runId)).not.toContain('r1');
     await engine.cancel('r2', 'me');
     await until('r1', (view) => view.status === 'running');
@@ -370,8 +264,8 @@ describe('a run that is migrated', () => {
 
   it('says that its version has to come back where nothing else knows its state', async () => {
     await toWork('r1');
-    await reopen([third]);
-    await expect(engine.migrate('r1', 3, 'admin')).rejects.toThrow("Version 1 of 'flow' is not on this server");
+    await reopen([second]);
+    await expect(engine.migrate('r1', 2, 'admin')).rejects.toThrow("Version 1 of 'flow' is not on this server");
   });
 
   it('refuses what cannot be: no such version, the same version, a run that has ended', async () => {
@@ -380,23 +274,24 @@ describe('a run that is migrated', () => {
     await expect(engine.migrate('r1', 1, 'admin')).rejects.toThrow('has version 1');
     await expect(engine.migrate('r9', 2, 'admin')).rejects.toThrow("no run 'r9'");
     await engine.cancel('r1', 'me');
-    await expect(engine.migrate('r1', 2, 'admin')).rejects.toThrow('already ended');
+    await expect(engine.migrate('r1', 3, 'admin')).rejects.toThrow('already ended');
   });
 
   it('can be read and forked at every event, before and after', async () => {
     await toWork('r1');
-    await engine.migrate('r1', 3, 'admin');
+    await engine.migrate('r1', 2, 'admin');
     const events = await store.readRun('r1', 0);
     const migrated = events.findIndex((event) => event.type === 'RUN_MIGRATED') + 1;
     expect(replay(first, newRun('r1'), events, versions)).toMatchObject({ ok: true });
     expect(replay(first, newRun('r1'), events)).toMatchObject({ ok: false, sequence: migrated });
     for (const [at, wanted] of [
       [6, 1],
-      [migrated, 3],
+      [migrated, 2],
     ] as const) {
       const forked = forkRun(events, versions, {
         runId: 'f1',
         at,
+        tree: 'r1',
         by: 'me',
         branch: 'autonomous/f1',
         now: clock.now().toISOString(),

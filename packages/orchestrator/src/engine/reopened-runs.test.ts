@@ -5,14 +5,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { foldRun, type RunView } from '@autonomous/shared';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AnyStateMachine, assign, emit, raise, setup } from 'xstate';
 import { z } from 'zod';
-import type { RunCommit } from '../event-store/event-store.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
-import { advance, dehydrate, newRun } from '../core/advance.ts';
 import { defineWorkflow, type WorkflowDefinition } from '../core/definition.ts';
 import { createEngine } from './create-engine.ts';
 import { ManualClock } from './engine.fixture.ts';
@@ -79,62 +76,6 @@ describe('a run', () => {
     await store.close();
   }
 
-  /**
-   * Stores a run as an older server did: a snapshot after some steps, and in memory the machine's
-   * own state, which reopening would not give.
-   */
-  async function storeAsBefore(
-    definition: WorkflowDefinition,
-    inputs: readonly string[],
-    snapshotAt: number,
-  ): Promise<void> {
-    const timestamp = clock.now().toISOString();
-    const { name, version, fingerprint } = definition;
-    const workflow = { name, version, fingerprint };
-    const begin = {
-      projectId: '',
-      userId: 'local',
-      workflow,
-      request: 'own',
-      config: {},
-      requestedConfig: {},
-      branch: '',
-    };
-    let state = { ...newRun('r'), asMade: true as const };
-    let view: RunView | null = null;
-    for (const type of ['RUN_STARTED', ...inputs]) {
-      const input = { type, payload: type === 'RUN_STARTED' ? begin : {}, timestamp };
-      const step = advance(definition, state, input);
-      if (!step.ok) throw new Error('the step was not taken');
-      const facts = [
-        { ...input, origin: 'input' as const },
-        ...step.emitted.map((fact) => ({ ...fact, timestamp, origin: 'emitted' as const })),
-      ].map((event) => ({ ...event, json: JSON.stringify(event.payload) }));
-      for (const [index, event] of facts.entries())
-        view = foldRun(view, {
-          ...event,
-          id: '',
-          position: 0,
-          workflowRunId: 'r',
-          sequence: state.sequence + 1 + index,
-        });
-      const commit: RunCommit = {
-        runId: 'r',
-        expectedSequence: state.sequence,
-        events: facts,
-        startActivities: [],
-        endActivities: [],
-        setTimers: [],
-        clearTimers: [],
-        view: view as RunView, // Its first event begins it.
-        clarifications: [],
-        ...(step.state.sequence === snapshotAt ? { snapshot: dehydrate(definition.machine, step.state) } : {}),
-      };
-      await store.append(commit);
-      state = { ...step.state, asMade: true };
-    }
-  }
-
   it('whose context holds one object twice goes the same way on both sides of a restart, and is not quarantined', async () => {
     await start(picking);
     await engine.run('own', { id: 'r' });
@@ -145,19 +86,6 @@ describe('a run', () => {
     await start(picking);
     await engine.inspect('r');
     expect(await engine.view('r')).toMatchObject({ status: 'running', state });
-  });
-
-  it('of before, whose snapshot differs from what was in memory, is taken up, and once more', async () => {
-    openStore();
-    await storeAsBefore(picking, ['PICK', 'TICK', 'NEXT'], 4);
-    expect((await store.loadRun('r'))?.snapshot?.sequence).toBe(4);
-    await store.close();
-    for (let starts = 0; starts < 3; starts += 1) {
-      await start(picking);
-      expect(await engine.signal('r', 'TICK', {})).toMatchObject({ status: 'running', state: 'same' });
-      await stop();
-    }
-    await start(picking);
   });
 
   it('shows what its deepest state says, whatever the ids of its states', async () => {

@@ -70,7 +70,7 @@ export function commitOf(
     clearTimers: disarmed,
     view,
     clarifications,
-    context: contextChanges(before, run.state, steps[0]?.input.payload),
+    context: contextChanges(before, run.state, steps[0]?.input.payload ?? {}),
     ...snapshotOf(run),
   };
 }

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRegistry } from '../core/registry.ts';
+import { RECORD_FORMAT } from '../documents/record-schemas.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { anEvent, aStep, NOON } from '../event-store/sqlite/steps.fixture.ts';
 import { type Fixture, openFixture } from '../repository/git-fixture.fixture.ts';
@@ -19,7 +20,8 @@ import { listRecord } from './recorded-projects.ts';
 import { RunRecordWriter } from './run-record-writer.ts';
 import { Transcripts } from '../engine/transcripts.ts';
 
-const log = pino({ level: 'silent' });
+const warned: string[] = [];
+const log = pino({ level: 'warn' }, { write: (line: string) => void warned.push(line) });
 
 describe('a record in git', () => {
   let root: string;
@@ -87,6 +89,7 @@ describe('a record in git', () => {
       clock: systemClock,
       log,
       scrub: (text) => text,
+      serverId: 's-1',
     });
     await recorder.start();
     recorder.tryAgain(runIds);
@@ -122,7 +125,7 @@ describe('a record in git', () => {
     expect(read.length).toBeGreaterThan(0);
   });
 
-  it('of an older form is written again for runs that have not ended, once', async () => {
+  it('that a server with another database sealed is written again for runs that have not ended, once', async () => {
     await pausedRun('r-1');
     await pausedRun('r-2');
     await store.append(
@@ -132,7 +135,7 @@ describe('a record in git', () => {
       }),
     );
     await record([]);
-    await rewrite(['r-1', 'r-3'], ({ logSeal: _seal, log: _log, ...tip }) => tip);
+    await rewrite(['r-1', 'r-3'], (tip) => ({ ...tip, logSeal: 'f'.repeat(64) }));
     const { outdated } = await start();
     expect(outdated).toEqual(['r-1']);
     await record(outdated);
@@ -141,7 +144,7 @@ describe('a record in git', () => {
     const text = await fixture.repository.readFile(fixture.project, 'autonomous/record', file);
     const { tip } = JSON.parse(text ?? '{}') as { readonly tip: Parameters<typeof isOwnLog>[3] };
     expect(await isOwnLog(store, 'p-1', 'r-1', tip)).toBe(true);
-    await rewrite(['r-2'], ({ logSeal: _seal, ...rest }) => rest);
+    await rewrite(['r-2'], (rest) => ({ ...rest, logSeal: 'f'.repeat(64) }));
     expect((await start()).outdated).toEqual([]);
   });
 
@@ -151,13 +154,43 @@ describe('a record in git', () => {
     const tip = { sequence: 3, hash: 'a'.repeat(64), at: NOON, log: 'b'.repeat(64), server: 's-2' };
     const own = { ...tip, ...(await sealsOf(store, 'p-1', 'r-own', tip)) };
     const files = {
-      '.autonomous/runs/r-own/context.json': JSON.stringify({ tip: own }),
-      '.autonomous/runs/r-other/context.json': JSON.stringify({ tip }),
+      '.autonomous/runs/r-own/context.json': JSON.stringify({ format: RECORD_FORMAT, tip: own }),
+      '.autonomous/runs/r-other/context.json': JSON.stringify({ format: RECORD_FORMAT, tip }),
     };
     await fixture.repository.record(fixture.project, { files, message: 'Lost' });
     await start();
     expect(comparison.findings).toMatchObject([{ missingRuns: ['r-own'] }]);
   });
+
+  it.each([
+    [
+      { format: RECORD_FORMAT - 1 },
+      `has format ${RECORD_FORMAT - 1}, and this program reads format ${RECORD_FORMAT}. The last commit`,
+    ],
+    [
+      {},
+      `has no format number, and this program reads format ${RECORD_FORMAT}. The last commit of this program that reads it is 3b643746.`,
+    ],
+    [
+      { format: RECORD_FORMAT + 1 },
+      `has format ${RECORD_FORMAT + 1}, and this program reads format ${RECORD_FORMAT}. A newer version`,
+    ],
+  ])(
+    'in another format, as of %j, is not imported, even with the seal of this server, and named',
+    async (format, fault) => {
+      const tip = { sequence: 3, hash: 'a'.repeat(64), at: NOON, log: 'b'.repeat(64), server: 's-1' };
+      const own = { ...tip, ...(await sealsOf(store, 'p-1', 'r-own', tip)) };
+      const files = { '.autonomous/runs/r-own/context.json': JSON.stringify({ ...format, tip: own }) };
+      await fixture.repository.record(fixture.project, { files, message: 'Other' });
+      warned.length = 0;
+      await start();
+      expect(comparison.findings).toEqual([]);
+      const [notice] = comparison.noticesOf('p-1');
+      expect(notice).toContain(`The record of project 'shop' in git has 1 run of another format (r-own)`);
+      expect(notice).toContain(`its record ${fault}`);
+      expect(warned.join()).toContain(`run r-own: its record ${fault}`);
+    },
+  );
 
   it('of many runs is listed a few files at a time', async () => {
     const files = Object.fromEntries(
@@ -244,8 +277,8 @@ describe('a record in git', () => {
     await pausedRun('r-1');
     await record([]);
     const tip = { sequence: 1, hash: 'a'.repeat(64), at: NOON };
-    const small = aBlob(JSON.stringify({ tip }));
-    const large = aBlob(JSON.stringify({ tip, more: 'x'.repeat(100_000) }));
+    const small = aBlob(JSON.stringify({ format: RECORD_FORMAT, tip }));
+    const large = aBlob(JSON.stringify({ format: RECORD_FORMAT, tip, more: 'x'.repeat(100_000) }));
     const runs = Array.from({ length: 100 }, (_, at) => {
       const tree = remoteGit(['mktree'], `100644 blob ${at < 50 ? small : large}\tcontext.json\n`);
       return `040000 tree ${tree}\tx-${at}`;
@@ -255,11 +288,11 @@ describe('a record in git', () => {
     const head = remoteGit(['rev-parse', 'autonomous/record']);
     const ids = await listRecordedRuns(repository, fixture.project, head);
     read.length = 0;
-    expect((await readRecordedTips(repository, fixture.project, head, ids)).size).toBe(101);
+    expect((await readRecordedTips(repository, fixture.project, head, ids)).tips.size).toBe(101);
     expect(read).toEqual([3]);
     const limits = { maxBytes: 200_000, maxTotalBytes: 200_000, signal: new AbortController().signal };
     const within = async (changed: Partial<typeof limits>): Promise<number> =>
-      (await readRecordedTips(repository, fixture.project, head, ids, { ...limits, ...changed })).size;
+      (await readRecordedTips(repository, fixture.project, head, ids, { ...limits, ...changed })).tips.size;
     expect(await within({})).toBe(101);
     expect(await within({ maxBytes: 50_000 })).toBe(51);
     expect(await within({ maxTotalBytes: 50_000 })).toBe(51);
@@ -299,25 +332,29 @@ describe('the seals of a recorded tip', () => {
     await store.close();
     rmSync(root, { recursive: true, force: true });
   });
-  const tip = { sequence: 3, hash: 'a'.repeat(64), at: NOON, log: 'b'.repeat(64) };
+  const tip = { sequence: 3, hash: 'a'.repeat(64), at: NOON, server: 's-1', log: 'b'.repeat(64) };
 
   it('prove the whole log of one run in one project, and nothing that was changed', async () => {
     const sealed = { ...tip, ...(await sealsOf(store, 'p-1', 'r-1', tip)) };
     expect(await isOwnLog(store, 'p-1', 'r-1', sealed)).toBe(true);
     expect(await isOwnLog(store, 'p-2', 'r-1', sealed)).toBe(false);
     expect(await isOwnLog(store, 'p-1', 'r-2', sealed)).toBe(false);
-    const { seal, logSeal: _, ...older } = sealed;
-    for (const changed of [{ log: 'c'.repeat(64) }, { sequence: 4 }, { hash: 'c'.repeat(64) }, { logSeal: seal }])
+    for (const changed of [
+      { log: 'c'.repeat(64) },
+      { sequence: 4 },
+      { hash: 'c'.repeat(64) },
+      { logSeal: sealed.seal },
+      { logSeal: '' },
+    ])
       expect(await isOwnLog(store, 'p-1', 'r-1', { ...sealed, ...changed })).toBe(false);
-    expect(await isOwnLog(store, 'p-1', 'r-1', { ...older, seal })).toBe(false);
   });
 
-  it('of an older version are enough to compare histories, never to import one', async () => {
+  it('of the tip alone are enough to compare histories, never to import one', async () => {
     const { seal } = await sealsOf(store, 'p-1', 'r-1', tip);
-    const older = { sequence: tip.sequence, hash: tip.hash, at: tip.at, seal };
+    const ofTip = { ...tip, seal, logSeal: '' };
     await requireSeals(store, 'p-1');
-    expect([await isOwnTip(store, 'r-1', older), await isSealed(store, 'p-1', 'r-1', older)]).toEqual([true, true]);
-    expect(await isSealed(store, 'p-1', 'r-1', { ...older, seal: 'f'.repeat(64) })).toBe(false);
-    expect(await isOwnLog(store, 'p-1', 'r-1', { ...older, log: tip.log })).toBe(false);
+    expect([await isOwnTip(store, 'r-1', ofTip), await isSealed(store, 'p-1', 'r-1', ofTip)]).toEqual([true, true]);
+    expect(await isSealed(store, 'p-1', 'r-1', { ...ofTip, seal: 'f'.repeat(64) })).toBe(false);
+    expect(await isOwnLog(store, 'p-1', 'r-1', ofTip)).toBe(false);
   });
 });

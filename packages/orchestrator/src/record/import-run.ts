@@ -5,14 +5,14 @@
 import { foldRun, type RunView, Unprocessable } from '@autonomous/shared';
 import { dehydrate, isFinal, newRun } from '../core/advance.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
-import { replay, type Replay } from '../core/replay.ts';
+import { replay, type Replay, versionBefore } from '../core/replay.ts';
 import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
 import type { PauseText } from './rebuilt-pause.ts';
 import { eventsOf, type RecordedRun } from './recorded-run.ts';
 
 export interface ImportOptions {
-  readonly store: Pick<EventStore, 'appendAll' | 'tipOf' | 'openKeys' | 'setMark'>;
+  readonly store: Pick<EventStore, 'appendAll' | 'tipOf' | 'openKeys'>;
   readonly workflows: Pick<WorkflowRegistry, 'find'>;
   /** Nothing is stored of an open run whose workflow does not give the same history again. Default: its history is. */
   readonly mustReplay?: boolean;
@@ -26,9 +26,6 @@ export interface ImportedRun {
   /** Why nobody can go on with it as it is; `null` when its workflow gives the same history again, or it has ended. */
   readonly fault: string | null;
 }
-
-/** Name of the mark with the tip of a record without links, whose run has a chain of its own since it was imported. */
-export const rechainedMark = (runId: string): string => `record.rechained.${runId}`;
 
 /**
  * Stores the steps of a recorded run that the store does not have yet, and the pause after them, in one transaction. The caller has
@@ -47,7 +44,6 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
   const imported = { view, fault: replayed.ok || isFinal(view.status) ? null : replayed.message };
   const pause = isFinal(view.status) ? null : (options.pauseOf?.(imported) ?? null);
   const paused = pause === null ? [] : [pauseCommit(view, pause, options.now())];
-  if (!run.isChained) await store.setMark(rechainedMark(runId), `${run.tip.sequence} ${run.tip.hash}`);
   await store.appendAll([...commits, ...paused]);
   return { ...imported, view: paused[0]?.view ?? view };
 }
@@ -114,8 +110,7 @@ function replayRecorded(workflows: Pick<WorkflowRegistry, 'find'>, run: Recorded
   const events = eventsOf(run);
   const view = viewOfRecord(run);
   const { name } = view.workflow;
-  const migrated = events.find(({ type, origin }) => type === 'RUN_MIGRATED' && origin === 'input');
-  const version = migrated === undefined ? view.workflow.version : Number(migrated.payload['from']);
+  const version = versionBefore(events) ?? view.workflow.version;
   const definition = workflows.find(name, version);
   if (definition === undefined)
     return {

@@ -4,10 +4,9 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type RecordedTip, tipOfContext } from '../documents/run-context.ts';
+import { readContext, type RecordedTip } from '../documents/run-context.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
 import type { RecordKeeper, RemoteProject, Repository } from '../repository/repository.ts';
-import { rechainedMark } from './import-run.ts';
 import { isOwnLog, isSealed } from './record-seal.ts';
 
 export interface RecordCheck {
@@ -59,7 +58,7 @@ export async function findFaults(
 ): Promise<ReadonlyMap<string, IntegrityFault>> {
   const faults = new Map<string, IntegrityFault>();
   for (const commit of await unknownRecords(store, repository, project)) {
-    for (const [runId, tip] of await readRecordedTips(repository, project, commit, runIds)) {
+    for (const [runId, tip] of (await readRecordedTips(repository, project, commit, runIds)).tips) {
       const fault = await divergence(store, runId, tip, project.id);
       if (fault && !faults.has(runId)) faults.set(runId, fault);
     }
@@ -107,7 +106,6 @@ async function differenceOf(store: EventStore, runId: string, recorded: Recorded
   }
   const own = recorded.sequence === tip.sequence ? tip : await store.tipOf(runId, recorded.sequence);
   if (own?.hash === recorded.hash) return null;
-  if ((await store.getMark(rechainedMark(runId))) === `${recorded.sequence} ${recorded.hash}`) return null;
   return {
     runId,
     sequence: recorded.sequence,
@@ -122,11 +120,11 @@ async function differenceOf(store: EventStore, runId: string, recorded: Recorded
 export function recordKeeper(store: EventStore, repository: Repository, project: RemoteProject): RecordKeeper {
   return async (remote, local, paths) => {
     const runIds = [...new Set(paths.flatMap((path) => runIdOf(path) ?? []))];
-    const there = await readRecordedTips(repository, project, remote, runIds);
+    const { tips: there } = await readRecordedTips(repository, project, remote, runIds);
     const here =
       local === null
         ? new Map<string, RecordedTip>()
-        : await readRecordedTips(repository, project, local, [...there.keys()]);
+        : (await readRecordedTips(repository, project, local, [...there.keys()])).tips;
     const kept = new Set<string>();
     for (const [runId, tip] of there) {
       const isKnown = (await store.tipOf(runId)) !== null;
@@ -146,7 +144,7 @@ export async function knownRecords(repository: Repository, project: RemoteProjec
 const comparedMark = (projectId: string): string => `record.compared.${projectId}`;
 /** Of the mirror, of the remote and of some years, and those before them. */
 const COMPARED_KEPT = 16;
-/** Set when all open runs of a project have records in the present form. */
+/** Set when this server wrote the records of all open runs of a project. */
 const renewedMark = (projectId: string): string => `record.renewed.${projectId}`;
 
 /** Those of {@link knownRecords} that were not compared yet: an unchanged record is not read again. */
@@ -167,8 +165,8 @@ export async function noteCompared(store: EventStore, projectId: string, commits
 }
 
 /**
- * Open runs of a project whose record this server did not write in its present form: an older version did, or it comes from a rebuild.
- * Not asked again once there are none.
+ * Open runs of a project whose record a server with this database did not write, such as after a rebuild. Not asked again once
+ * there are none.
  */
 export async function findOutdatedRuns(
   store: EventStore,
@@ -179,14 +177,11 @@ export async function findOutdatedRuns(
   const open = (await store.listOpenRuns()).filter(({ projectId }) => projectId === project.id);
   const [commit] = await knownRecords(repository, project);
   const outdated: string[] = [];
-  if (commit !== undefined)
-    for (const [runId, tip] of await readRecordedTips(
-      repository,
-      project,
-      commit,
-      open.map(({ id }) => id),
-    ))
+  if (commit !== undefined) {
+    const runIds = open.map(({ id }) => id);
+    for (const [runId, tip] of (await readRecordedTips(repository, project, commit, runIds)).tips)
       if (!(await isOwnLog(store, project.id, runId, tip))) outdated.push(runId);
+  }
   if (outdated.length === 0) await store.setMark(renewedMark(project.id), '1');
   return outdated;
 }
@@ -211,8 +206,15 @@ export interface TipLimits {
   readonly signal: AbortSignal;
 }
 
+export interface RecordedTips {
+  /** The last recorded event of each run, by run. */
+  readonly tips: ReadonlyMap<string, RecordedTip>;
+  /** Runs whose record has another format, by run: a message to be read after the run's name. */
+  readonly refused: ReadonlyMap<string, string>;
+}
+
 /**
- * The last recorded event of each of these runs, by run; runs without a record are left out.
+ * The last recorded event of each of these runs; runs without a record are left out.
  * @param limits what is beyond them is left out
  */
 export async function readRecordedTips(
@@ -221,9 +223,10 @@ export async function readRecordedTips(
   commit: string,
   runIds: readonly string[],
   limits?: TipLimits,
-): Promise<ReadonlyMap<string, RecordedTip>> {
+): Promise<RecordedTips> {
   const tips = new Map<string, RecordedTip>();
-  if (runIds.length === 0) return tips;
+  const refused = new Map<string, string>();
+  if (runIds.length === 0) return { tips, refused };
   const contexts = await repository.recordedRuns(project, commit, CONTEXT);
   // Any number of runs may name one and the same content.
   const runsOf = new Map<string, string[]>();
@@ -244,13 +247,15 @@ export async function readRecordedTips(
     for (const oid of some) {
       if (isOver()) break;
       const text = texts.get(oid)?.toString('utf8');
-      const tip = text === undefined ? null : tipOfContext(text);
-      if (tip) for (const runId of runsOf.get(oid) ?? []) tips.set(runId, tip);
+      const context = text === undefined ? null : readContext(text);
+      for (const runId of runsOf.get(oid) ?? [])
+        if (context?.ok === true) tips.set(runId, context.tip);
+        else if (context?.isOfOtherFormat === true) refused.set(runId, context.message);
       // Others wait for their turn while contents of megabytes are read.
       await setImmediate();
     }
   }
-  return tips;
+  return { tips, refused };
 }
 
 /** The smallest contents that have no more than so many bytes together. */

@@ -38,7 +38,7 @@ export interface RecordComparisonOptions {
 export interface RunsToRecord {
   /** The remote has less of them than its mirror and the database. */
   readonly behind: readonly string[];
-  /** Open runs whose record has an older form. */
+  /** Open runs whose record a server with this database did not write, such as after a rebuild. */
   readonly outdated: readonly string[];
 }
 
@@ -70,6 +70,8 @@ interface Watched {
   finding: RecordFinding | null;
   /** Runs whose record has a tip that no server with this database wrote. */
   changedByOthers: readonly string[];
+  /** Runs that the database does not have and whose record has another format, by run. */
+  refused: ReadonlyMap<string, string>;
   /** Why the remote could not be reached; `null` when it could. */
   unreachable: string | null;
   /** Ends the wait for the next attempt; `null` while one is under way, and when the record is known. */
@@ -165,9 +167,10 @@ export class RecordComparison {
   noticesOf(projectId: string): readonly string[] {
     const watched = this.#watched.get(projectId);
     if (watched === undefined) return [];
-    const { changedByOthers } = watched;
+    const { changedByOthers, refused } = watched;
     const changed = changedByOthers.length === 0 ? [] : [describeChange(watched.name, changedByOthers)];
-    return [...this.#troublesOf(watched), ...changed];
+    const unread = refused.size === 0 ? [] : [describeRefused(watched.name, refused)];
+    return [...this.#troublesOf(watched), ...changed, ...unread];
   }
 
   #troublesOf({ finding, unreachable }: Watched): readonly string[] {
@@ -193,6 +196,7 @@ export class RecordComparison {
       isKnown: false,
       finding: null,
       changedByOthers: [],
+      refused: new Map(),
       unreachable: null,
       tryNow: null,
     };
@@ -235,9 +239,8 @@ export class RecordComparison {
     try {
       const remote = await this.#withinTime((signal) => this.#options.repository.fetchRecord(project, signal));
       const commits = await knownRecords(this.#options.repository, project);
-      const { finding, changedByOthers } = await this.#find(project);
-      watched.finding = finding;
-      watched.changedByOthers = changedByOthers;
+      Object.assign(watched, await this.#find(project));
+      const { changedByOthers } = watched;
       if (changedByOthers.length > 0)
         log.warn({ projectId: project.id }, describeChange(nameOf(project), changedByOthers));
       watched.isKnown = true;
@@ -258,14 +261,19 @@ export class RecordComparison {
     }
   }
 
-  async #find(project: RemoteProject): Promise<Pick<Watched, 'finding' | 'changedByOthers'>> {
+  async #find(project: RemoteProject): Promise<Pick<Watched, 'finding' | 'changedByOthers' | 'refused'>> {
     const { store, repository } = this.#options;
     const missing = new Set<string>();
     const faults = new Map<string, IntegrityFault>();
     const changed = new Set<string>();
+    const unread = new Map<string, string>();
     for (const commit of await unknownRecords(store, repository, project)) {
       const runIds = await listRecordedRuns(repository, project, commit);
-      for (const [runId, tip] of await readRecordedTips(repository, project, commit, runIds)) {
+      const { tips, refused } = await readRecordedTips(repository, project, commit, runIds);
+      for (const [runId, message] of refused)
+        if ((await store.tipOf(runId)) === null) unread.set(runId, message);
+        else changed.add(runId);
+      for (const [runId, tip] of tips) {
         const isUnknown = (await store.tipOf(runId)) === null;
         if (isUnknown && (await this.#isOwn(runId, tip))) missing.add(runId);
         const fault = isUnknown ? null : await compareTip(store, runId, tip, project.id);
@@ -280,13 +288,13 @@ export class RecordComparison {
       faults: [...faults.values()],
     };
     const hasFound = missing.size > 0 || faults.size > 0;
-    return { finding: hasFound ? finding : null, changedByOthers: [...changed].sort() };
+    return { finding: hasFound ? finding : null, changedByOthers: [...changed].sort(), refused: unread };
   }
 
   /** Whether this server wrote a run's record: by its seal, or as far as the record says so. Others on the same remote have runs of their own. */
   async #isOwn(runId: string, tip: RecordedTip): Promise<boolean> {
     const { store, serverId } = this.#options;
-    return (tip.server ?? serverId) === serverId || isOwnTip(store, runId, tip);
+    return tip.server === serverId || isOwnTip(store, runId, tip);
   }
 
   /** Runs of the mirror's record of which the remote has less, because its branch was rewritten or removed. */
@@ -297,7 +305,7 @@ export class RecordComparison {
       return [];
     const runIds = await listRecordedRuns(repository, project, own);
     const there =
-      remote === null ? new Map<string, never>() : await readRecordedTips(repository, project, remote, runIds);
+      remote === null ? new Map<string, never>() : (await readRecordedTips(repository, project, remote, runIds)).tips;
     const behind: string[] = [];
     for (const runId of runIds) {
       const tip = await store.tipOf(runId);
@@ -370,6 +378,11 @@ export function describeFinding({ projectName, missingRuns, faults }: RecordFind
 
 function describeChange(project: string, runIds: readonly string[]): string {
   return `The record of ${count(runIds.length, 'run')} of project '${project}' in git was changed by others (${named(runIds)}): this server did not write its content. The runs continue, and their next record replaces it on the branch autonomous/record.`;
+}
+
+function describeRefused(project: string, refused: ReadonlyMap<string, string>): string {
+  const [message = ''] = refused.values();
+  return `The record of project '${project}' in git has ${count(refused.size, 'run')} of another format (${named([...refused.keys()])}), which stay there and are not read: ${message}`;
 }
 
 function count(figure: number, what: string): string {

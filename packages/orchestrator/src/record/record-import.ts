@@ -94,14 +94,21 @@ async function importOf(
 
 /** Runs whose recorded log this server has sealed for this project, and of which the database has less. */
 async function newerRuns(
-  { store, repository }: RecordImportOptions,
+  { store, repository, log }: RecordImportOptions,
   project: Project,
   commit: string,
   limits: TipLimits,
 ): Promise<readonly RunFiles[]> {
   const newer: string[] = [];
   const runIds = await listRecordedRuns(repository, project, commit);
-  for (const [runId, recorded] of await readRecordedTips(repository, project, commit, runIds, limits)) {
+  const { tips, refused } = await readRecordedTips(repository, project, commit, runIds, limits);
+  const [first] = refused;
+  if (first !== undefined)
+    log.warn(
+      { projectId: project.id, runs: [...refused.keys()] },
+      `Nothing is imported of ${refused.size} runs in the record of project '${project.name}': run ${first[0]}: ${first[1]}`,
+    );
+  for (const [runId, recorded] of tips) {
     const own = await store.tipOf(runId);
     const isNewer = recorded.sequence > (own?.sequence ?? 0);
     if (isNewer && (await isOwnLog(store, project.id, runId, recorded))) newer.push(runId);
@@ -156,7 +163,7 @@ async function continued(store: EventStore, recorded: RecordedRun): Promise<Cont
   const at = recorded.steps.findIndex(
     ({ events, hash }) => events.at(-1)?.sequence === last?.last && hash === last?.hash,
   );
-  if (last !== undefined && (at === -1 || !recorded.isChained)) return null;
+  if (last !== undefined && at === -1) return null;
   const beyond = last === undefined ? recorded.steps : recorded.steps.slice(at + 1);
   const isWholeBeyond = beyond.every(({ events }) => events.every(({ withheld }) => withheld === undefined));
   return { run: { ...recorded, steps: [...(await ownSteps(store, recorded.runId, own)), ...beyond] }, isWholeBeyond };

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Project, RunView } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { RECORD_FORMAT } from '../documents/record-schemas.ts';
 import { aView, NOON } from '../event-store/sqlite/steps.fixture.ts';
 import { commitFiles, commitOnRemote, type Fixture, git, openFixture } from '../repository/git-fixture.fixture.ts';
 import { ManualClock } from '../engine/engine.fixture.ts';
@@ -56,7 +57,7 @@ describe('records of old runs', () => {
     const folder = `.autonomous/runs/${id}`;
     const files = {
       [`.autonomous/projects/${project.id}.json`]: '{}\n',
-      [`${folder}/context.json`]: JSON.stringify({ tip }),
+      [`${folder}/context.json`]: JSON.stringify({ format: RECORD_FORMAT, tip }),
       [`${folder}/events.jsonl`]: `${id}\n`,
     };
     await fixture.repository.record(project, { files, commits: [commit ?? ''], message: `Record of ${id}` });

@@ -53,7 +53,7 @@ export class RecordMover {
   async #oldRuns(project: Project, record: string): Promise<readonly (readonly [runId: string, year: string])[]> {
     const { store, repository, clock, afterDays } = this.#options;
     const before = new Date(clock.now().getTime() - afterDays * DAY_MS).toISOString();
-    const tips = await readRecordedTips(
+    const { tips } = await readRecordedTips(
       repository,
       project,
       record,

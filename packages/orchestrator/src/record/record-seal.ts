@@ -3,12 +3,11 @@
  * that a server with this database wrote it. The key lies in the database, and so in every copy of it.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { RECORD_FORMAT } from '../documents/record-schemas.ts';
 import type { RecordedTip } from '../documents/run-context.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 
 const KEY = 'record.seal-key';
-/** Version of {@link RecordedTip.logSeal}. */
-const LOG_SEAL_VERSION = 2;
 /**
  * Set after the first comparison of a project's record without a fault. From then on a tip without a seal is not accepted.
  */
@@ -16,21 +15,21 @@ const sealedOf = (projectId: string): string => `record.sealed.${projectId}`;
 
 const keys = new WeakMap<EventStore, Promise<string>>();
 
-/** The seals of a tip, for its record. Earlier versions read the first one. */
+/** The seals of a tip, for its record. */
 export async function sealsOf(
   store: EventStore,
   projectId: string,
   runId: string,
-  tip: Pick<RecordedTip, 'sequence' | 'hash'> & { readonly log: string },
-): Promise<Required<Pick<RecordedTip, 'seal' | 'logSeal'>>> {
+  tip: Pick<RecordedTip, 'sequence' | 'hash' | 'log'>,
+): Promise<Pick<RecordedTip, 'seal' | 'logSeal'>> {
   const key = await keyOf(store);
   return { seal: hmacOf(key, [runId, tip.sequence, tip.hash]), logSeal: hmacOf(key, logSealed(projectId, runId, tip)) };
 }
 
 /**
  * Whether a server with this database, or with a later state of it, wrote the sequence and the hash of a recorded tip. That is enough
- * to compare histories and never to import one. Records of older versions have no seal: until a project's record was compared without a
- * fault, every tip counts as sealed.
+ * to compare histories and never to import one. A rebuilt database has another key than the one that wrote its runs: until a
+ * project's record was compared without a fault, every tip counts as sealed.
  */
 export async function isSealed(
   store: EventStore,
@@ -48,7 +47,7 @@ export async function isOwnTip(
   runId: string,
   { seal, sequence, hash }: RecordedTip,
 ): Promise<boolean> {
-  return seal !== undefined && isEqual(seal, hmacOf(await keyOf(store), [runId, sequence, hash]));
+  return isEqual(seal, hmacOf(await keyOf(store), [runId, sequence, hash]));
 }
 
 /**
@@ -59,10 +58,9 @@ export async function isOwnLog(
   store: EventStore,
   projectId: string,
   runId: string,
-  { log, logSeal, ...tip }: RecordedTip,
+  tip: RecordedTip,
 ): Promise<boolean> {
-  if (log === undefined || logSeal === undefined) return false;
-  return isEqual(logSeal, hmacOf(await keyOf(store), logSealed(projectId, runId, { ...tip, log })));
+  return isEqual(tip.logSeal, hmacOf(await keyOf(store), logSealed(projectId, runId, tip)));
 }
 
 /** From now on only sealed tips of the project's record are accepted. */
@@ -74,9 +72,9 @@ export async function requireSeals(store: EventStore, projectId: string): Promis
 function logSealed(
   projectId: string,
   runId: string,
-  { sequence, hash, log }: Pick<RecordedTip, 'sequence' | 'hash'> & { readonly log: string },
+  { sequence, hash, log }: Pick<RecordedTip, 'sequence' | 'hash' | 'log'>,
 ): readonly (string | number)[] {
-  return [LOG_SEAL_VERSION, projectId, runId, sequence, hash, log];
+  return [RECORD_FORMAT, projectId, runId, sequence, hash, log];
 }
 
 function hmacOf(key: string, sealed: readonly (string | number)[]): string {

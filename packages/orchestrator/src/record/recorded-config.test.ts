@@ -9,10 +9,11 @@ const event = (type: string, payload: object): WorkflowEvent =>
   ({ type, sequence: 3, payload: payload as JsonObject }) as WorkflowEvent;
 const faultOf = (config: object): string | null => faultOfConfigs([event('RUN_STARTED', { config })]);
 
-/** As the first version wrote it. */
-const OLDEST = {
+const CONFIG = {
   trustMode: { planning: 'manual', implementation: 'manual', fixes: 'auto' },
   maxClarifications: 3,
+  maxConcurrency: 4,
+  maxFixAttempts: 3,
   modelRouting: { planner: 'a', implementer: 'b', validator: 'c' },
   timeoutMinutes: { planning: 10, implementation: 60, validation: 20 },
   git: { createPR: true, autoMerge: false, baseBranch: 'main', mergeStrategy: 'squash' },
@@ -20,16 +21,16 @@ const OLDEST = {
 };
 
 describe('the configuration of a recorded run', () => {
-  it('may be any that a server has written, without newer fields and with extended time limits', () => {
-    expect(faultOf(OLDEST)).toBeNull();
+  it('may be any that a server has written, also with extended time limits', () => {
+    expect(faultOf(CONFIG)).toBeNull();
     expect(faultOf(BUILT_IN_RUN_CONFIG)).toBeNull();
-    expect(faultOf({ ...OLDEST, timeoutMinutes: { planning: 20_000 } })).toBeNull();
+    expect(faultOf({ ...CONFIG, timeoutMinutes: { planning: 20_000 } })).toBeNull();
     expect(faultOfConfigs([event('RUN_FORKED', {}), event('ERASED', { type: 'RUN_STARTED' })])).toBeNull();
   });
 
   it.each([
-    ['config.git.autoMerge', { git: { ...OLDEST.git, autoMerge: 1 } }],
-    ['config.git.createPR', { git: { ...OLDEST.git, createPR: 'no' } }],
+    ['config.git.autoMerge', { git: { ...CONFIG.git, autoMerge: 1 } }],
+    ['config.git.createPR', { git: { ...CONFIG.git, createPR: 'no' } }],
     ['config.trustMode.planning', { trustMode: { planning: 'AUTO' } }],
     ['config.trustMode.(a name that is none)', { trustMode: { 'planning: manual, x': 'auto' } }],
     ['config.modelRouting.(a name that is none)', { modelRouting: { 'Two words': 'a' } }],
@@ -37,9 +38,10 @@ describe('the configuration of a recorded run', () => {
     ['config.commands.installScripts', { commands: { installScripts: 'false' } }],
     ['config.egress.planner', { egress: { planner: 'all' } }],
     ['config.maxCostUsd', { maxCostUsd: '1' }],
+    ['config.maxFixAttempts', { maxFixAttempts: undefined }],
     ['config.surprise', { surprise: true }],
   ])('is refused by its field %s', (field, change) => {
-    const config = { ...OLDEST, ...change };
+    const config = { ...CONFIG, ...change };
     const said = `line 3 of its events.jsonl has a configuration that no server writes: ${field} is not valid`;
     expect(faultOf(config)).toBe(said);
     expect(faultOfConfigs([event('RUN_QUEUED', { start: { config } })])).toBe(said);

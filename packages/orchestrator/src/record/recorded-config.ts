@@ -5,17 +5,13 @@
 import { runConfigSchema, SETTING_NAME, type WorkflowEvent } from '@autonomous/shared';
 import { z } from 'zod';
 
-const { trustMode, modelRouting, commands, git } = runConfigSchema.shape;
+const { git } = runConfigSchema.shape;
 
-/** Records of earlier versions lack newer fields. */
-const recordedConfigSchema = runConfigSchema.partial().extend({
-  trustMode,
-  modelRouting,
+const recordedConfigSchema = runConfigSchema.extend({
   // A person may have extended them beyond what a request may ask for.
   timeoutMinutes: z.record(z.string().regex(SETTING_NAME), z.number().positive()),
   // Without a project the base branch is empty.
-  git: git.extend({ baseBranch: z.string().max(200) }).partial(),
-  commands,
+  git: git.extend({ baseBranch: z.string().max(200) }),
 });
 
 /** Events whose payload has a configuration, and where in it. */

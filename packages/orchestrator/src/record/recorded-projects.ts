@@ -11,7 +11,8 @@ import {
   recordedProjectSchema,
   type RecordedUpload,
 } from '../documents/record-schemas.ts';
-import { tipOfContext } from '../documents/run-context.ts';
+import { readContext } from '../documents/run-context.ts';
+import { faultOfFormat } from '../core/stored-format.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import { isBranchName } from '../repository/repository-paths.ts';
 import { faultOfConfigs } from './recorded-config.ts';
@@ -19,6 +20,8 @@ import { eventsOf, type ReadRecordedRun, readRecordedRun, type RecordedRun } fro
 
 export interface RecordedFiles {
   readonly projects: readonly RecordedProject[];
+  /** Projects of another format by id, each with a message to be read after its name. */
+  readonly refusedProjects: ReadonlyMap<string, string>;
   /** The run that was created first comes first. */
   readonly runs: readonly RunFiles[];
 }
@@ -81,7 +84,7 @@ export async function listRecord(
   const runs = [...folders.runs.values()].sort(
     (a, b) => order(created.get(a.runId) ?? '', created.get(b.runId) ?? '') || order(a.runId, b.runId),
   );
-  return { projects: await readProjects(repository, project, folders.projects), runs };
+  return { ...(await readProjects(repository, project, folders.projects)), runs };
 }
 
 export type ReadRun =
@@ -101,14 +104,14 @@ export async function readRun(
 ): Promise<ReadRun> {
   const context = await textOf(repository, project, files, 'context.json', MAX_BYTES.context);
   if (!context.ok) return context;
-  const said = saidOf(context.text);
-  if (!said.ok) return said;
+  const beside = readContext(context.text);
+  if (!beside.ok) return beside;
   const log = await textOf(repository, project, files, 'events.jsonl', MAX_BYTES.log);
   if (!log.ok) return log;
-  const read = readRecordedRun(runId, log.text, tipOfContext(context.text));
+  const read = readRecordedRun(runId, log.text, beside.tip);
   if (!read.ok) return read;
   const start = startOf(read.run);
-  return typeof start === 'string' ? { ok: false, message: start } : { ...read, start, uploads: said.uploads };
+  return typeof start === 'string' ? { ok: false, message: start } : { ...read, start, uploads: beside.uploads };
 }
 
 type ReadText = { readonly ok: true; readonly text: string } | Extract<ReadRecordedRun, { ok: false }>;
@@ -143,15 +146,18 @@ async function readProjects(
   repository: Reader,
   project: RemoteProject,
   files: ReadonlyMap<string, string>,
-): Promise<readonly RecordedProject[]> {
+): Promise<Pick<RecordedFiles, 'projects' | 'refusedProjects'>> {
   const projects: RecordedProject[] = [];
+  const refusedProjects = new Map<string, string>();
   await readInBatches(repository, project, files, MAX_BYTES.project, (id, json) => {
+    const fault = json.ok ? faultOfFormat(fieldsOf(json)['format'], RECORD_FORMAT) : null;
+    if (fault !== null) refusedProjects.set(id, `its record ${fault}`);
     const parsed = json.ok ? recordedProjectSchema.loose().safeParse(json.value) : null;
     if (parsed?.success !== true || parsed.data.id !== id || !isBranchName(parsed.data.baseBranch)) return;
-    const { name, repository: address, baseBranch, createdAt } = parsed.data;
-    projects.push({ id, name, repository: address, baseBranch, createdAt });
+    const { format, name, repository: address, baseBranch, createdAt } = parsed.data;
+    projects.push({ format, id, name, repository: address, baseBranch, createdAt });
   });
-  return projects;
+  return { projects, refusedProjects };
 }
 
 async function createdAtOf(
@@ -186,20 +192,6 @@ async function readInBatches(
       if (content !== undefined) take(name, parseForeignJson(content.toString('utf8')));
     }
   }
-}
-
-function saidOf(
-  context: string,
-): { readonly ok: true; readonly uploads: readonly RecordedUpload[] } | Extract<ReadRecordedRun, { ok: false }> {
-  const json = parseForeignJson(context);
-  if (!json.ok) return { ok: false, message: `its context.json ${json.message}` };
-  const { format, uploads } = fieldsOf(json);
-  if (typeof format === 'number' && format > RECORD_FORMAT)
-    return {
-      ok: false,
-      message: `its record has format ${format}, which a newer version wrote; update this server`,
-    };
-  return { ok: true, uploads: (Array.isArray(uploads) ? uploads : []).filter(isUpload) };
 }
 
 /** The fields of an object that others wrote; none where it is something else. */
@@ -247,13 +239,8 @@ function faultOfLinks(start: unknown): string | null {
   return issue === undefined ? null : String(issue.path[0]);
 }
 
-/** Parts that the configuration of each run has had since the first version. */
+/** Parts of the configuration that are shown before a run goes on. */
 const CONFIG_PARTS = ['trustMode', 'modelRouting', 'timeoutMinutes', 'git', 'commands'] as const;
-
-function isUpload(value: unknown): value is RecordedUpload {
-  const { id, name } = (value ?? {}) as Partial<RecordedUpload>;
-  return typeof id === 'string' && /^[0-9a-f]{64}$/.test(id) && typeof name === 'string';
-}
 
 function order(a: string, b: string): number {
   if (a === b) return 0;

@@ -12,16 +12,14 @@ export interface RecordedRun {
   /** At least one, oldest first, each with at least one event. */
   readonly steps: readonly RecordedStep[];
   readonly tip: RecordedTip;
-  /** False for a record of an earlier version, whose lines have no links: only its order was checked. */
-  readonly isChained: boolean;
 }
 
 export interface RecordedStep {
   readonly events: readonly (NewEvent & { readonly sequence: number })[];
-  /** `null` where no machine took it, and in records of earlier versions. */
+  /** `null` where no machine took it. */
   readonly context: ContextHashes | null;
-  /** Hexadecimal; `null` in records of earlier versions. */
-  readonly hash: string | null;
+  /** Hexadecimal. */
+  readonly hash: string;
 }
 
 export type ReadRecordedRun =
@@ -33,8 +31,7 @@ export type ReadRecordedRun =
  * @param log text of `events.jsonl`
  * @param tip what `context.json` says of the last event
  */
-export function readRecordedRun(runId: string, log: string, tip: RecordedTip | null): ReadRecordedRun {
-  if (tip === null) return fault('its context.json names no last event');
+export function readRecordedRun(runId: string, log: string, tip: RecordedTip): ReadRecordedRun {
   const read = readEventLog(log, runId);
   if (!read.ok) return fault(`line ${read.line} of its events.jsonl ${read.message}`);
   const { lines } = read;
@@ -42,18 +39,12 @@ export function readRecordedRun(runId: string, log: string, tip: RecordedTip | n
   if (open)
     return fault(`line ${open.sequence} of its events.jsonl was not searched for secrets and is not in the record`);
   if (lines.length === 0) return fault('its events.jsonl is empty');
-  const isChained = lines.every(({ chain }) => chain !== null);
-  if (!isChained && lines.some(({ chain }) => chain !== null))
-    return fault(
-      `line ${lines.find(({ chain }) => chain === null)?.sequence ?? 0} of its events.jsonl has no link of the chain, which others have`,
-    );
-  const grouped = isChained ? chainedSteps(lines) : unchainedSteps(lines);
-  const steps = grouped.map((group) => toStep(group));
-  const wrong = isChained ? faultOfChain(runId, grouped, tip) : faultOfEnd(lines, tip);
+  const groups = groupedByStep(lines);
+  const wrong = faultOfChain(runId, groups, tip);
   if (wrong !== null) return fault(wrong);
-  if (tip.log !== undefined && sha256(log) !== tip.log)
+  if (sha256(log) !== tip.log)
     return fault('its events.jsonl is not the one that its context.json names: a line was changed');
-  return { ok: true, run: { runId, steps, tip, isChained } };
+  return { ok: true, run: { runId, steps: groups.map((group) => toStep(group)), tip } };
 }
 
 /** All events of a recorded run, as readers get them. */
@@ -80,33 +71,18 @@ function fault(message: string): ReadRecordedRun {
 }
 
 /** Lines that name the same step. */
-function chainedSteps(lines: readonly EventLine[]): readonly (readonly EventLine[])[] {
-  return groupedBy(lines, ({ chain }) => chain?.step.first ?? 0);
-}
-
-/** A step begins with its input; a run that goes to the queue does so in the step before. */
-function unchainedSteps(lines: readonly EventLine[]): readonly (readonly EventLine[])[] {
-  let first = 0;
-  return groupedBy(lines, ({ sequence, origin, type }) => {
-    if (first === 0 || (origin === 'input' && type !== 'RUN_QUEUED')) first = sequence;
-    return first;
-  });
-}
-
-function groupedBy(lines: readonly EventLine[], keyOf: (line: EventLine) => number): readonly (readonly EventLine[])[] {
+function groupedByStep(lines: readonly EventLine[]): readonly (readonly EventLine[])[] {
   const groups: EventLine[][] = [];
-  let current: number | null = null;
   for (const line of lines) {
-    const key = keyOf(line);
-    if (key === current) groups.at(-1)?.push(line);
+    const group = groups.at(-1);
+    if (group !== undefined && group[0]?.step.first === line.step.first) group.push(line);
     else groups.push([line]);
-    current = key;
   }
   return groups;
 }
 
 function toStep(lines: readonly EventLine[]): RecordedStep {
-  const step = lines.at(-1)?.chain?.step;
+  const step = lines.at(-1)?.step;
   return {
     events: lines.map((line) => ({
       sequence: line.sequence,
@@ -115,12 +91,10 @@ function toStep(lines: readonly EventLine[]): RecordedStep {
       payload: line.withheld === 'erased' ? {} : payloadOf(line),
       json: line.withheld === 'erased' ? 'null' : JSON.stringify(payloadOf(line)),
       timestamp: line.timestamp,
-      ...(line.withheld === null || line.chain === null
-        ? {}
-        : { withheld: { why: line.withheld, payloadHash: line.chain.payloadHash } }),
+      ...(line.withheld === null ? {} : { withheld: { why: line.withheld, payloadHash: line.payloadHash } }),
     })),
     context: step?.context ?? null,
-    hash: step?.hash ?? null,
+    hash: step?.hash ?? '',
   };
 }
 
@@ -138,10 +112,10 @@ function faultOfChain(runId: string, groups: readonly (readonly EventLine[])[], 
   for (const lines of groups) {
     const [first] = lines;
     const last = lines.at(-1);
-    const step = first?.chain?.step;
+    const step = first?.step;
     if (first === undefined || step === undefined || last === undefined) continue;
     const isWhole = step.first === first.sequence && step.last === last.sequence;
-    if (!isWhole || lines.some(({ chain }) => chain?.step.last !== step.last || chain.step.hash !== step.hash))
+    if (!isWhole || lines.some((line) => line.step.last !== step.last || line.step.hash !== step.hash))
       return `line ${last.sequence} of its events.jsonl ends within a step: lines ${step.first} to ${step.last} belong together`;
     const wrong = reader.next(chainStepOf(lines, step));
     if (wrong !== null)
@@ -163,14 +137,9 @@ function chainStepOf(lines: readonly EventLine[], step: { readonly last: number;
         type: typeOf(line),
         origin: line.origin === 'emitted' ? 1 : 0,
         payload: line.withheld === null ? JSON.stringify(line.payload) : null,
-        payloadHash: line.chain?.payloadHash ?? '',
+        payloadHash: line.payloadHash,
         at: own === at ? 0 : own,
       };
     }),
   };
-}
-
-function faultOfEnd(lines: readonly EventLine[], tip: RecordedTip): string | null {
-  if (lines.length === tip.sequence) return null;
-  return `its events.jsonl has ${lines.length} lines, and its context.json says ${tip.sequence}`;
 }

@@ -14,7 +14,7 @@ import { type Fixture, git, makeBareRemote, openFixture } from '../repository/gi
 import { redactLines } from '../secrets/record-redaction.ts';
 import { readEventLog } from '../documents/event-log.ts';
 import { runContextSchema } from '../documents/record-schemas.ts';
-import { tipOfContext } from '../documents/run-context.ts';
+import { readContext } from '../documents/run-context.ts';
 import { sha256 } from '../event-store/hash-chain.ts';
 import { systemClock } from '../engine/clock.ts';
 import { ManualClock } from '../engine/engine.fixture.ts';
@@ -45,6 +45,7 @@ describe('the recorder', () => {
       clock: systemClock,
       log: pino({ level: 'silent' }),
       scrub: (text) => text,
+      serverId: 's-1',
       ...given,
     });
   const complete = (runId: string, projectId = 'p-1'): Promise<readonly WorkflowEvent[]> =>
@@ -136,10 +137,10 @@ describe('the recorder', () => {
     const [step] = await store.readSteps('r-1');
     const read = readEventLog(`${show('events.jsonl')}\n`, 'r-1');
     if (!read.ok) throw new Error(read.message);
-    expect(read.lines.map(({ chain }) => chain)).toEqual(
+    expect(read.lines.map(({ payloadHash, step: links }) => ({ payloadHash, step: links }))).toEqual(
       step?.payloadHashes.map((payloadHash) => ({ payloadHash, step: { first: 1, last: 2, hash: step.hash } })),
     );
-    expect(read.lines.every(({ payload, chain }) => sha256(JSON.stringify(payload)) === chain?.payloadHash)).toBe(true);
+    expect(read.lines.every(({ payload, payloadHash }) => sha256(JSON.stringify(payload)) === payloadHash)).toBe(true);
     const context = JSON.parse(show('context.json'));
     expect(runContextSchema.parse(context)).toEqual(context);
     expect(context.tip).toMatchObject({ hash: step?.hash, log: sha256(`${show('events.jsonl')}\n`) });
@@ -340,7 +341,7 @@ describe('the recorder', () => {
         expect(fileOf('r-1', name), name).not.toContain(CLIENT);
         expect(fileOf('r-1', name), name).not.toContain(WORD);
       }
-      expect(tipOfContext(fileOf('r-1', 'context.json'))).toMatchObject({ sequence: 2, hash: await tipHash() });
+      expect(readContext(fileOf('r-1', 'context.json'))).toMatchObject({ tip: { sequence: 2, hash: await tipHash() } });
       expect((await findFaults(store, fixture.repository, fixture.project, ['r-1'])).size).toBe(0);
       await recorder.stop();
     });
@@ -379,7 +380,7 @@ describe('the recorder', () => {
       await recorder.settled();
       expect(fileOf('r-1', 'transcript.jsonl')).toContain('leftOut');
       expect(fileOf('r-1', 'transcript.jsonl')).not.toContain('plain');
-      expect(tipOfContext(fileOf('r-1', 'context.json'))).toMatchObject({ sequence: 2 });
+      expect(readContext(fileOf('r-1', 'context.json'))).toMatchObject({ tip: { sequence: 2 } });
       isAway = false;
       clock.advance(60_000);
       await vi.waitFor(() => expect(fileOf('r-1', 'transcript.jsonl')).toContain('plain, and [secret: '), 120_000);

@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { RecordRedactor, type RedactorOptions } from '../foreign-text/record-redactor.ts';
 import { renderEventLog, withChain } from '../documents/event-log.ts';
 import { type RecordedTip, renderRunContext, withBeside } from '../documents/run-context.ts';
-import type { RecordedProject, RecordedUpload } from '../documents/record-schemas.ts';
+import { RECORD_FORMAT, type RecordedProject, type RecordedUpload } from '../documents/record-schemas.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { sha256 } from '../event-store/hash-chain.ts';
 import { RECORD_BRANCH, type RemoteProject, type Repository, UnreadableRecord } from '../repository/repository.ts';
@@ -39,7 +39,7 @@ export interface RecorderOptions {
   /** Nothing is written to a project's record before it was compared. Absent: it is written at once. */
   readonly comparison?: Pick<RecordComparison, 'isKnown' | 'wrote'>;
   /** Id of the data folder, which the record names. */
-  readonly serverId?: string;
+  readonly serverId: string;
   /** True for a project whose record is never pushed. Absent: the record of every project is. */
   readonly isInMirrorOnly?: (project: Project) => boolean;
   /** A commit that leads to the commits and trees that the log of a run names; `null` where the record cannot have them. Absent: none are recorded. */
@@ -390,7 +390,6 @@ export class RunRecordWriter {
       project,
       runs.map(({ id }) => id),
     );
-    const server = serverId === undefined ? {} : { server: serverId };
     let isComplete = true;
     let isAny = false;
     for (const view of runs) {
@@ -409,7 +408,7 @@ export class RunRecordWriter {
       const written = await this.#withoutSecrets(project, view, events, coming, {
         ...tip,
         at,
-        ...server,
+        server: serverId,
       }).finally(() => (this.#looking -= 1));
       isAny = true;
       for (const [name, content] of Object.entries(written.files)) files[`${recordFolder(view.id)}/${name}`] = content;
@@ -456,7 +455,7 @@ export class RunRecordWriter {
     view: RunView,
     events: readonly WorkflowEvent[],
     coming: readonly JsonObject[],
-    tip: RecordedTip,
+    tip: Omit<RecordedTip, 'log' | 'seal' | 'logSeal'>,
   ): Promise<WrittenRun> {
     const { signal } = this.#stopLooking;
     const rendered = renderEventLog(events);
@@ -581,7 +580,8 @@ function uploadsIn(payloads: readonly JsonObject[]): readonly RunUpload[] {
 }
 
 function renderProject({ id, name, repository, baseBranch, createdAt }: Project): string {
-  return `${JSON.stringify({ id, name, repository, baseBranch, createdAt } satisfies RecordedProject, null, 2)}\n`;
+  const recorded: RecordedProject = { format: RECORD_FORMAT, id, name, repository, baseBranch, createdAt };
+  return `${JSON.stringify(recorded, null, 2)}\n`;
 }
 
 function byProject(views: readonly (RunView | null)[]): Map<string, RunView[]> {

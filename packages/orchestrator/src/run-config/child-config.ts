@@ -32,7 +32,7 @@ export function childConfig(
       createPR: false,
       autoMerge: false,
       baseBranch: parent.branch,
-      // Absent keys of older runs stay absent.
+      // A run that opens no pull request follows none: the key says so only where its parent has it.
       ...(config.git.followPR === undefined ? {} : { followPR: false }),
     },
     ...narrowedEgress(config, asked),

@@ -18,7 +18,8 @@ import {
 } from '@autonomous/shared';
 import type { AcpAgentSettings } from '../agents/acp/acp-agents.ts';
 import type { AgentProbe } from '../agents/acp/acp-probe.ts';
-import { defaultModelOf, type ModelDefaults, type ServerConfig } from '../config.ts';
+import type { ServerConfig } from '../config.ts';
+import { defaultModelOf, type ModelDefaults } from '../default-models.ts';
 import type { Models } from '../models/model.ts';
 import { checkProvider, type ProviderCheck, withoutSecrets } from '../models/provider-check.ts';
 import { isKeyedProvider, KEYED_PROVIDERS, PROVIDERS, whyNoKey } from '../models/provider-catalog.ts';
@@ -126,13 +127,7 @@ class Setups implements ServerSetup {
   constructor(options: ServerSetupOptions, keys: Readonly<Record<string, StoredKey>>, chosen: StoredModels) {
     this.#options = options;
     const all = Object.values(keys).flatMap(({ key }) => (key === undefined ? [] : [key]));
-    this.#inFile = new Map(
-      Object.entries(keys).map(([id, stored]) => [
-        id,
-        // A file of an older server may hold names that are not shown.
-        stored.models === undefined ? stored : { ...stored, models: withoutSecrets(stored.models, all) },
-      ]),
-    );
+    this.#inFile = new Map(Object.entries(keys));
     this.#chosen = chosen;
     options.learn(all);
   }

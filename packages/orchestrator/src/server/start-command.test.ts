@@ -10,14 +10,23 @@ describe('the start command', () => {
     });
   });
 
-  it.each([
-    ['by npx', { npm_command: 'exec' }, '/home/me/.npm/_npx/1/node_modules/.bin/autonomous-orchestrator'],
-    ['by its path', {}, '/home/me/package/bin/autonomous.js'],
-  ])('names npx for the published package started %s', (_, env, file) => {
-    expect(startCommand({ env, file, isCheckout: false })).toEqual({
+  it('is npx for the package that npx started', () => {
+    const file = '/home/me/.npm/_npx/1/node_modules/.bin/autonomous-orchestrator';
+    expect(startCommand({ env: { npm_command: 'exec' }, file, isCheckout: false })).toEqual({
       program: 'npx autonomous-orchestrator',
       serve: 'npx autonomous-orchestrator',
       demo: 'npx autonomous-orchestrator demo',
+    });
+  });
+
+  it.each([
+    ['/home/me/package/bin/autonomous.js', 'node /home/me/package/bin/autonomous.js'],
+    ['/home/my name/bin/autonomous.js', "node '/home/my name/bin/autonomous.js'"],
+  ])('names the file %s that Node was started with', (file, program) => {
+    expect(startCommand({ env: {}, file, isCheckout: false })).toEqual({
+      program,
+      serve: `${program} serve`,
+      demo: `${program} demo`,
     });
   });
 

@@ -29,9 +29,13 @@ export function startCommand(
     const program = env['AUTONOMOUS_CWD'] === undefined ? 'autonomous' : 'npm run autonomous --';
     return { program, serve: 'npm start', demo: 'npm run demo' };
   }
-  const linked = path.basename(file);
   // npx puts its folder of commands into the PATH of this process alone.
-  const isInstalled = env['npm_command'] !== 'exec' && (linked === 'autonomous' || linked === PACKAGE);
-  const program = isInstalled ? linked : `npx ${PACKAGE}`;
-  return { program, serve: isInstalled ? `${program} serve` : program, demo: `${program} demo` };
+  if (env['npm_command'] === 'exec') return installed(`npx ${PACKAGE}`, '');
+  const linked = path.basename(file);
+  const isLinked = linked === 'autonomous' || linked === PACKAGE;
+  return installed(isLinked ? linked : `node ${/\s/.test(file) ? `'${file}'` : file}`, ' serve');
+}
+
+function installed(program: string, serve: '' | ' serve'): StartCommand {
+  return { program, serve: `${program}${serve}`, demo: `${program} demo` };
 }

@@ -81,7 +81,10 @@ export function stubOrchestrator(overrides: Partial<Orchestrator> = {}): StubOrc
       return aView(id);
     },
     forkRun: async (caller, id, { at }) =>
-      aView(`${id}-fork`, { userId: caller.userId, forkedFrom: { runId: id, at } }),
+      aView(`${id}-fork`, {
+        userId: caller.userId,
+        forkedFrom: { runId: id, at, spent: { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 } },
+      }),
     migrateRun: async (_caller, id, to) => aView(id, { workflow: { name: 'build', version: to } }),
     exportRun: async (id) => ({ runId: id, unreadable: [] }),
     listEvents: async () => [],

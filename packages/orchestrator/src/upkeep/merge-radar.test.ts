@@ -171,7 +171,10 @@ describe('The merge radar', () => {
     says(aView('parent'));
     await aRun('child-1', mine('child 1'), of('parent'));
     await aRun('child-2', mine('child 2'), of('parent'));
-    await aRun('fork', mine('fork'), { treeId: 'parent', forkedFrom: { runId: 'parent', at: 3 } });
+    await aRun('fork', mine('fork'), {
+      treeId: 'parent',
+      forkedFrom: { runId: 'parent', at: 3, spent: { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 } },
+    });
     await aRun('child-of-fork', { 'src/b.ts': change(1, 'fork') }, of('fork'));
     await expect
       .poll(() => texts(), PATIENCE)

@@ -20,11 +20,12 @@ export class DrivenRun {
 
   /** Starts the run. */
   begin(request: string, config: object, branch: string, input?: JsonObject): this {
-    const { name, version, fingerprint } = this.definition;
+    const { name, version } = this.definition;
     return this.send('RUN_STARTED', {
       projectId: 'p',
       userId: 'u',
-      workflow: { name, version, fingerprint },
+      // Not that of the definition: histories are recorded of it.
+      workflow: { name, version, fingerprint: 'driven' },
       request,
       config: config as JsonObject,
       requestedConfig: {},
@@ -82,12 +83,12 @@ export class DrivenRun {
     return this.send('ACTIVITY_FAILED', { key: this.key(activity), activity, error });
   }
 
-  /** Fires the open timer. */
-  fire(): this {
+  /** Fires the open timer. @param extra fields of the event */
+  fire(extra: JsonObject = {}): this {
     const [timer] = Object.values(this.state.timers);
     if (!timer) throw new Error('no timer is armed');
     this.now = Date.parse(timer.dueAt);
-    return this.send('TIMER_FIRED', { key: timer.key, event: timer.event });
+    return this.send('TIMER_FIRED', { key: timer.key, event: timer.event, ...extra });
   }
 
   takes(type: string, payload: JsonObject): boolean {

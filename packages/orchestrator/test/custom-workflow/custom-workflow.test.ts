@@ -366,8 +366,12 @@ describe('a server that is given workflows', () => {
       'node_modules/two/package.json': '{"name":"two","type":"module","exports":{"import":"./index.js"}}',
       'node_modules/two/index.js': `${HEAD} const more = { ...work }; const other = setup({ actors: { more: activity() } }).createMachine({ ...states, states: { ...states.states, a: { invoke: { id: 'm', src: 'more' } } } });
         export const workflows = [1, 2].map((version) => ({ definition: define({ name: 'two', version, machine: other }), activities: { more } }));`,
+      'three.ts': `${HEAD} import { defineVersions } from '@autonomous/orchestrator/workflow';
+        export default { versions: defineVersions({ name: 'three', newest: 3, oldest: 2, description: '', machine: () => machine, signals }), activities: { work } };`,
     };
-    expect(await load(files, './one.ts', 'two')).toBe('own 1, two 1, two 2, work, more');
+    expect(await load(files, './one.ts', 'two', './three.ts')).toBe(
+      'own 1, two 1, two 2, three 2, three 3, work, more, work',
+    );
   });
 
   it('loads the first example of the documentation', async () => {

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
 import { ApiError, type Client, createClient } from '@autonomous/shared/client';
 import { expect, it, onTestFinished } from 'vitest';
+import { workflows } from '../../src/workflows/index.ts';
 import {
   aPlan,
   aScript,
@@ -206,11 +207,11 @@ it('refuses what the workflow lacks with every fault at once, and makes nothing'
     () => null,
     (thrown: unknown) => (thrown as ApiError).problem.faults,
   );
+  const names = [...workflows.map(({ name }) => name), 'two-changes'].toSorted();
   expect(nowhere).toEqual([
     {
       path: 'workflow',
-      message:
-        "There is no workflow 'two'; there are 'backlog', 'build', 'full-auto', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item', 'two-changes'.",
+      message: `There is no workflow 'two'; there are ${names.map((name) => `'${name}'`).join(', ')}.`,
     },
     {
       path: 'config.trustMode.review',

@@ -41,6 +41,9 @@ Depends on Phase 1. Add \`difference.sh\`.
 Depends on Phases 2 and 3. Add \`all.sh\`.
 `;
 
+/** For what does not depend on other phases. */
+const ONE = '---\ntitle: Arithmetic\n---\n## Phase 1: Sums\nAdd `sum.sh`.\n';
+
 const writing = (files: Readonly<Record<string, string>>, outcome = 'SUCCESS', summary = 'Wrote it.'): ScriptCall => ({
   turns: [
     ...Object.entries(files).map(([path, content]) => ({ tools: [tool('write', { path, content })] })),
@@ -62,12 +65,8 @@ const SUM = program('sum', '$1 + $2');
 const PRODUCT = program('product', '$1 * $2');
 const DIFFERENCE = program('difference', '$1 - $2');
 const ALL = program('all', '$(sh sum.sh 1 2) + $(sh product.sh 1 2) + $(sh difference.sh 1 2)');
-const IMPLEMENTED = [
-  inPhase(1, writing(SUM)),
-  inPhase(2, writing(PRODUCT)),
-  inPhase(3, writing(DIFFERENCE)),
-  inPhase(4, writing(ALL)),
-];
+const SUMS = inPhase(1, writing(SUM));
+const IMPLEMENTED = [SUMS, inPhase(2, writing(PRODUCT)), inPhase(3, writing(DIFFERENCE)), inPhase(4, writing(ALL))];
 
 async function planServer(roles: Readonly<Record<string, ScriptCall[]>>, files: Files = FILES): Promise<Fixture> {
   const script = { name: 'test', roles: { 'phase-reviewer': APPROVING, ...roles } };
@@ -155,21 +154,21 @@ describe('a plan of four phases', () => {
   ] as const)('is one commit where %s', async (_, input, configured, git) => {
     const config = { defaultRunConfig: { commands: { test: 'sh test/all.test.sh' } }, ...configured };
     const files = { ...FILES, '.autonomous/config.json': projectConfig(config) };
-    const server = await planServer({ 'phase-implementer': IMPLEMENTED }, files);
-    const run = await launched(server, input, { git: { autoMerge: true, ...git } });
+    const server = await planServer({ 'phase-implementer': [SUMS] }, files);
+    const run = await launched(server, { plan: ONE, ...input }, { git: { autoMerge: true, ...git } });
     await server.until(run, { status: 'completed' });
     expect((await server.git('log', '--format=%s', 'main')).trim().split('\n')[0]).toBe('Arithmetic');
     expect((await server.git('rev-list', '--count', 'main')).trim()).toBe('2');
   });
 
   it('takes in what others have pushed to the base meanwhile, and is verified with it', async () => {
-    const server = await planServer({ 'phase-implementer': IMPLEMENTED });
-    const run = await launched(server);
+    const server = await planServer({ 'phase-implementer': [SUMS] });
+    const run = await launched(server, { plan: ONE });
     await server.until(run, { status: 'awaiting_children' });
     await server.commit({ 'others.md': 'Here as well.\n' });
     await server.until(run, { status: 'completed' });
     expect(await server.file('main', 'others.md')).toBe('Here as well.\n');
-    expect(await server.file('main', 'all.sh')).toBe(ALL['all.sh']);
+    expect(await server.file('main', 'sum.sh')).toBe(SUM['sum.sh']);
     expect(
       (await server.payloads(run.id, 'EVIDENCE_RECORDED')).filter(({ mode }) => mode === 'base_tests'),
     ).toHaveLength(2);
@@ -209,13 +208,13 @@ describe('a plan of four phases', () => {
 
   it('pauses the blocked phase for a person, and continues with the guidance', async () => {
     const server = await planServer({
-      'phase-implementer': [...IMPLEMENTED.slice(1), inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' }))],
+      'phase-implementer': [inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' }))],
       'phase-fixer': [
         { when: { contains: 'Write sum.sh' }, ...writing(SUM, 'FIXED') },
         inPhase(1, writing({}, 'UNABLE', 'No idea.')),
       ],
     });
-    const run = await launched(server);
+    const run = await launched(server, { plan: ONE });
     const child = await blockedChild(server, run);
     expect((await server.client.getRun(run.id)).status).toBe('awaiting_children');
     expect(child.gate?.details?.['attempts']).toHaveLength(4);
@@ -277,10 +276,9 @@ describe('a phase whose run is cancelled', () => {
       'phase-implementer': [
         { when: { contains: 'An earlier attempt at this phase could not be used' }, ...writing(SUM) },
         inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' })),
-        ...IMPLEMENTED.slice(1),
       ],
     });
-    const run = await launched(server, { maxRetries: 0 });
+    const run = await launched(server, { plan: ONE, maxRetries: 0 });
     const child = await blockedChild(server, run);
     await server.client.cancelRun(child.id);
     const stopped = await server.until(run, { gate: 'pause' });
@@ -293,7 +291,7 @@ describe('a phase whose run is cancelled', () => {
     const server = await planServer({
       'phase-implementer': [inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' }))],
     });
-    const run = await launched(server, { maxRetries: 0 });
+    const run = await launched(server, { plan: ONE, maxRetries: 0 });
     const child = await blockedChild(server, run);
     await server.client.cancelRun(run.id);
     await server.until(run, { status: 'cancelled' });
@@ -303,32 +301,32 @@ describe('a phase whose run is cancelled', () => {
 
 describe('a person', () => {
   it('sees the whole result before it is published where they want to', async () => {
-    const server = await planServer({ 'phase-implementer': IMPLEMENTED });
+    const server = await planServer({ 'phase-implementer': [SUMS] });
     const run = await server.until(
-      await launched(server, {}, { trustMode: { implementation: 'manual' }, git: { autoMerge: true } }),
+      await launched(server, { plan: ONE }, { trustMode: { implementation: 'manual' }, git: { autoMerge: true } }),
       {
         gate: 'plan_result',
       },
     );
-    expect(run.gate?.summary).toBe('All 4 phases are done. Publish the result?');
+    expect(run.gate?.summary).toBe('All 1 phases are done. Publish the result?');
     await server.decide(run, { decision: 'approve', codeTree: run.gate?.codeTree });
     await server.until(run, { status: 'completed' });
   });
 
   it('has the result changed in one more phase, and sees it again', async () => {
     const server = await planServer({
-      'phase-implementer': [...IMPLEMENTED, inPhase(5, writing({ 'NOTES.md': 'Changed as asked.\n' }))],
-      'phase-reviewer': [...APPROVING, inPhase(5, approves)],
+      'phase-implementer': [SUMS, inPhase(2, writing({ 'NOTES.md': 'Changed as asked.\n' }))],
+      'phase-reviewer': APPROVING,
     });
-    const run = await server.until(await launched(server, {}, { trustMode: { implementation: 'manual' } }), {
+    const run = await server.until(await launched(server, { plan: ONE }, { trustMode: { implementation: 'manual' } }), {
       gate: 'plan_result',
     });
     await server.decide(run, { decision: 'reject', feedback: 'Add notes.' });
     await server.until(run, { status: 'awaiting_children' });
     const again = await server.until(run, { gate: 'plan_result' });
-    expect(again.gate?.summary).toBe('All 5 phases are done. Publish the result?');
+    expect(again.gate?.summary).toBe('All 2 phases are done. Publish the result?');
     const children = await childrenOf(server, run);
-    expect(children.map(({ originalRequest }) => originalRequest)).toContain('Phase 5: Changes to the result');
+    expect(children.map(({ originalRequest }) => originalRequest)).toContain('Phase 2: Changes to the result');
     await server.decide(again, { decision: 'approve', codeTree: again.gate?.codeTree });
     await server.until(run, { status: 'completed' });
     expect(await server.git('show', 'main:NOTES.md')).toBe('Changed as asked.\n');
@@ -336,19 +334,16 @@ describe('a person', () => {
 
   it('is asked where the tests of the base fail with the result', async () => {
     const server = await planServer({
-      'phase-implementer': [
-        inPhase(1, writing({ ...SUM, 'README.md': '# More\n', 'test/one.case.sh': 'true\n' })),
-        ...IMPLEMENTED.slice(1),
-      ],
+      'phase-implementer': [inPhase(1, writing({ ...SUM, 'README.md': '# More\n', 'test/one.case.sh': 'true\n' }))],
     });
-    const run = await server.until(await launched(server), { gate: 'plan_result' });
+    const run = await server.until(await launched(server, { plan: ONE }), { gate: 'plan_result' });
     expect(run.gate?.summary).toMatch(/^The checks pass only with the changed tests/);
   });
 
   it('names the commands once where the project names none, and is not asked by the next run', async () => {
     const { '.autonomous/config.json': _config, ...files } = FILES;
-    const server = await planServer({ 'phase-implementer': IMPLEMENTED }, files);
-    const run = await server.until(await launched(server), { gate: 'clarification' });
+    const server = await planServer({ 'phase-implementer': [SUMS] }, files);
+    const run = await server.until(await launched(server, { plan: ONE }), { gate: 'clarification' });
     await server.decide(run, { decision: 'answer', response: 'sh test/all.test.sh\nnone' });
     await server.until(run, { status: 'completed' });
     const next = await launched(server, { plan: '## Phase 1: More\nNothing.\n' });
@@ -359,19 +354,20 @@ describe('a person', () => {
 });
 
 describe('a plan that cannot be carried out', () => {
-  const cyclic = '## Phase 1: A\nDepends on Phase 2\n## Phase 2: B\nDepends on Phase 1\n';
-  it.each([
-    ['has no phases', 'Just words.', /has no phases/],
-    ['has two phases with one number', '## Phase 1: A\n## Phase 1: B\n', /2 phases with the number 1/],
-    ['depends on itself', '## Phase 1: A\nDepends on Phase 1\n', /Phase 1 depends on itself/],
-    ['names a phase that is not there', '## Phase 1: A\nDepends on Phase 9\n', /depends on phase 9/],
-    ['depends in a circle', cyclic, /circle|cycle|each other/],
-  ])('because it %s is refused by name, and nothing is made', async (_what, plan, words) => {
+  it('is refused by name, and nothing is made', async () => {
     const server = await planServer({});
-    const run = await server.until(await launched(server, { plan }), { status: 'failed' });
-    expect((await server.client.getRun(run.id)).failure).toMatch(words);
-    expect(await childrenOf(server, run)).toEqual([]);
-    expect(await server.git('branch', '--list', 'autonomous/*')).not.toContain(run.branch);
+    for (const [plan, words] of [
+      ['Just words.', /has no phases/],
+      ['## Phase 1: A\n## Phase 1: B\n', /2 phases with the number 1/],
+      ['## Phase 1: A\nDepends on Phase 1\n', /Phase 1 depends on itself/],
+      ['## Phase 1: A\nDepends on Phase 9\n', /depends on phase 9/],
+      ['## Phase 1: A\nDepends on Phase 2\n## Phase 2: B\nDepends on Phase 1\n', /circle|cycle|each other/],
+    ] as const) {
+      const run = await server.until(await launched(server, { plan }), { status: 'failed' });
+      expect((await server.client.getRun(run.id)).failure).toMatch(words);
+      expect(await childrenOf(server, run)).toEqual([]);
+      expect(await server.git('branch', '--list', 'autonomous/*')).not.toContain(run.branch);
+    }
   });
 
   it('because it is too long is refused with the request', async () => {
@@ -381,25 +377,22 @@ describe('a plan that cannot be carried out', () => {
     await expect(launched(server, { test: 'true\0' })).rejects.toThrow(/input\.test: .*NUL character/);
   });
 
-  it.each(['plans/none.md', '../none.md', '.git/config', './', 'a\0b'])(
-    'because it is neither given nor in the repository, at %j',
-    async (planPath) => {
-      const server = await planServer({});
-      const run = await server.client.launchRun({
+  it('because it is neither given nor in the repository is refused with its path', async () => {
+    const server = await planServer({});
+    for (const planPath of ['plans/none.md', '../none.md', '.git/config', './', 'a\0b']) {
+      const { id } = await server.client.launchRun({
         projectId: server.project.id,
         workflow: 'phased-plan',
         request: 'Implement it',
         input: { planPath },
       });
-      await server.until(run, { status: 'failed' });
-      expect((await server.client.getRun(run.id)).failure).toMatch(
-        /^The base commit has no file '.*'\. Commit the plan/,
-      );
-    },
-  );
+      await server.until(id, { status: 'failed' });
+      expect((await server.client.getRun(id)).failure).toMatch(/^The base commit has no file '.*'\. Commit the plan/);
+    }
+  });
 
   it('is carried out where its text is given and its path is none of the repository', async () => {
-    const server = await planServer({ 'phase-implementer': [inPhase(1, writing(SUM))] });
+    const server = await planServer({ 'phase-implementer': [SUMS] });
     const run = await launched(server, { planPath: '../elsewhere/sums.md', plan: '## Phase 1: Sums\nAdd them.\n' });
     await server.until(run, { status: 'completed' });
     expect(await server.file('main', 'sum.sh')).toBe(SUM['sum.sh']);
@@ -407,7 +400,6 @@ describe('a plan that cannot be carried out', () => {
 });
 
 describe('the lint command of a plan', () => {
-  const ONE = '## Phase 1: Sums\nAdd `sum.sh`.\n';
   const withLint = (lint: string | null | undefined): Files => ({
     ...FILES,
     Makefile: 'lint:\n\tfalse\n',
@@ -416,7 +408,7 @@ describe('the lint command of a plan', () => {
     }),
   });
   const commandsOf = async (files: Files, config: RunConfigRequest = {}): Promise<readonly string[]> => {
-    const server = await planServer({ 'phase-implementer': [inPhase(1, writing(SUM))] }, files);
+    const server = await planServer({ 'phase-implementer': [SUMS] }, files);
     const run = await server.until(await launched(server, { plan: ONE }, config), { status: 'completed' });
     const [phase] = await childrenOf(server, run);
     const [evidence] = await server.payloads(phase?.id ?? '', 'EVIDENCE_RECORDED');

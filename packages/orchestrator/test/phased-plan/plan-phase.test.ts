@@ -4,9 +4,10 @@ import { expect, it } from 'vitest';
 import type { ScriptCall } from '../../src/models/script.ts';
 import { BUILT_IN_RUN_CONFIG } from '../../src/run-config/run-config.ts';
 import { newRunId } from '../../src/server/run-ids.ts';
-import { planPhaseV1 } from '../../src/workflows/phased-plan/phase/plan-phase-1.ts';
-import { phaseInputSchema } from '../../src/workflows/phased-plan/phase/types.ts';
+import { planPhase } from '../../src/workflows/phased-plan/plan-phase/index.ts';
+import { phaseInputSchema } from '../../src/workflows/phased-plan/plan-phase/types.ts';
 import { stateFiles } from '../../src/workflows/phased-plan/orchestrator-state.ts';
+import { newestOf } from '../../src/workflows/workflow.ts';
 import {
   aServer,
   type Files,
@@ -60,7 +61,7 @@ async function launched(
   change: { readonly [Name in string]?: JsonValue | undefined } = {},
 ): Promise<RunView> {
   const id = newRunId();
-  const { name, version, fingerprint } = planPhaseV1;
+  const { name, version, fingerprint } = newestOf(planPhase);
   return server.orchestrator.engine.launch(id, {
     projectId: server.project.id,
     userId: 'local',

@@ -1,5 +1,5 @@
 /** A data folder is lost, mirrors and database alike: a plain clone of the remote brings all runs back, and they go on. */
-import { readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
@@ -18,11 +18,11 @@ import {
 import {
   aChangedCopy,
   aClone,
+  aForgedCopy,
   aFolder,
   approve,
   type Rebuilt,
   rebuiltBy,
-  retry,
   startedOn,
   type Stored,
   storedIn,
@@ -305,9 +305,17 @@ describe('a record that cannot be trusted', () => {
         },
         /a line was changed/,
       ],
-      [{ 'context.json': inContext({ format: 99 }) }, /format 99, which a newer version wrote; update this server/],
+      [
+        { 'context.json': inContext({ format: 99 }) },
+        /its record has format 99, and this program reads format 2\. A newer/,
+      ],
+      [
+        { 'context.json': inContext({ format: 1 }) },
+        /its record has format 1, .*last commit of this program .* 3b643746/,
+      ],
+      [{ 'context.json': inContext({ format: undefined }) }, /its record has no format number, .* 3b643746/],
       [{ 'context.json': () => 'no JSON' }, /context\.json is not JSON/],
-      [{ 'context.json': () => '{}' }, /context\.json names no last event/],
+      [{ 'context.json': inContext({ tip: {} }) }, /context\.json names no last event/],
     ];
     for (const [change, message] of damages) {
       const folder = await aFolder(server);
@@ -319,41 +327,20 @@ describe('a record that cannot be trusted', () => {
     }
   });
 
-  it('of a version without hashes is read, and its runs go on', async () => {
+  it('whose project has another format leaves out the project and its runs by name', async () => {
     const { server, one, two } = await twoLostRuns();
-    const strip = lines((all) =>
-      all.map((line) => {
-        const { payloadHash: _hash, step: _step, payload, ...rest } = JSON.parse(line);
-        return JSON.stringify({
-          ...rest,
-          payload: Object.fromEntries(Object.entries(payload as object).sort(([a], [b]) => (a < b ? -1 : 1))),
-        });
-      }),
+    const copy = await aForgedCopy(server, async (folder) => {
+      const [name = ''] = await readdir(path.join(folder, 'projects'));
+      const file = path.join(folder, 'projects', name);
+      await writeFile(file, inContext({ format: 1 })(await readFile(file, 'utf8')));
+    });
+    const { code, out, err } = await rebuilt(await aFolder(server), copy, {});
+    expect(err).toMatch(
+      /project \S+ was left out: its record has format 1, and this program reads format 2\. .* 3b643746/,
     );
-    const older = (text: string): string => {
-      const { format: _format, commits: _commits, tip, ...rest } = JSON.parse(text);
-      const { log: _log, ...oldTip } = tip as { readonly log: string };
-      return JSON.stringify({ ...rest, tip: oldTip });
-    };
-    const copy = await aChangedCopy(server, one, { 'events.jsonl': strip, 'context.json': older });
-    await git('--git-dir', server.remote, 'fetch', '--quiet', copy, '+autonomous/record:autonomous/record');
-    const folder = await aFolder(server);
-    expect(await rebuilt(folder, server.remote, {})).toMatchObject({ code: 0, err: '' });
-    const whole = await started(folder);
-    for (const id of [one, two]) {
-      await retry(whole, id);
-      await approve(whole, id);
-      await until(whole, id, hasCompleted);
-    }
-    await whole.orchestrator.settled();
-    expect((await whole.client.listProjects({})).items.flatMap((each) => each.notices ?? [])).toEqual([]);
-    const recorded = await git(
-      '--git-dir',
-      server.remote,
-      'show',
-      `autonomous/record:.autonomous/runs/${one}/events.jsonl`,
-    );
-    expect(recorded.split('\n')[0]).toContain('"payloadHash"');
+    for (const id of [one, two])
+      expect(err).toMatch(new RegExp(`run ${id} was left out: its project \\S+ is not described`));
+    expect([code, out]).toEqual([1, expect.stringContaining('0 projects, 0 runs')]);
   });
 
   it('or a place that is none is refused with the way out, and nothing is made', async () => {

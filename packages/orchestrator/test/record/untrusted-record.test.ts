@@ -7,6 +7,7 @@ import type { RunView } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { linkStep, sha256 } from '../../src/event-store/hash-chain.ts';
+import { BUILT_IN_RUN_CONFIG as CONFIG } from '../../src/run-config/run-config.ts';
 import { aScript, aServer, FILES, git, makeRemote, startServer } from '../fixtures/orchestrator.fixture.ts';
 import {
   aClone,
@@ -31,22 +32,29 @@ async function aLostRun(request = 'Plan it') {
   return { server, run };
 }
 
-/** As little of a configuration as a rebuild needs. */
-const CONFIG = { trustMode: {}, modelRouting: {}, timeoutMinutes: {}, git: {}, commands: {} };
-
 const from = (...places: readonly string[]): string[] => places.flatMap((place) => ['--from', place]);
 
 /** Adds a run to a record: a first event and a context that names it. */
 async function addRun(folder: string, runId: string, files: Readonly<Record<string, string | Buffer>>): Promise<void> {
   const run = path.join(folder, 'runs', runId);
   await mkdir(run, { recursive: true });
-  const context = { createdAt: '2026-01-01T00:00:00.000Z', tip: { sequence: 1, hash: '0'.repeat(64), at: 'then' } };
+  const log = String(files['events.jsonl'] ?? '');
+  const hash = /"hash":"(\w+)"/.exec(log)?.[1] ?? '0'.repeat(64);
+  const tip = { sequence: 1, hash, at: 'then', log: sha256(log) };
+  const context = { format: 2, createdAt: '2026-01-01T00:00:00.000Z', tip };
   for (const [name, content] of Object.entries({ 'context.json': JSON.stringify(context), ...files }))
     await writeFile(path.join(run, name), content);
 }
 
-const line = (runId: string, payload: string): string =>
-  `{"sequence":1,"type":"RUN_STARTED","origin":"input","timestamp":"2026-01-01T00:00:00.000Z","id":"x","workflowRunId":"${runId}","payload":${payload}}\n`;
+/** The first event of a run, with its link of the chain. */
+function line(runId: string, payload: string): string {
+  const timestamp = '2026-01-01T00:00:00.000Z';
+  const payloadHash = sha256(payload);
+  const event = { type: 'RUN_STARTED', origin: 0 as const, payload: null, payloadHash, at: 0 };
+  const hash = linkStep('0'.repeat(64), runId, { sequence: 1, at: Date.parse(timestamp), events: [event] });
+  const chain = JSON.stringify({ payloadHash, step: { first: 1, last: 1, hash } }).slice(1);
+  return `{"sequence":1,"type":"RUN_STARTED","origin":"input","timestamp":"${timestamp}","id":"x","workflowRunId":"${runId}","payload":${payload},${chain}\n`;
+}
 const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
 describe('a rebuild from a record with forged contents', () => {
@@ -175,6 +183,7 @@ describe('a rebuild from several records', () => {
     const { id } = mine.server.project;
     const copy = await aForgedCopy(theirs.server, async (folder) => {
       const project = {
+        format: 2,
         id,
         name: 'stolen',
         repository: '/x',
@@ -304,7 +313,7 @@ describe('a file of the record that is not what it says', () => {
       await addRun(folder, 'r-none', { 'context.json': empty });
       const odd = { ...typed, config: { ...CONFIG, trustMode: 7 } };
       await addRun(folder, 'r-config', { 'events.jsonl': line('r-config', JSON.stringify(odd)) });
-      const merging = { ...typed, config: { ...CONFIG, git: { autoMerge: 1 } } };
+      const merging = { ...typed, config: { ...CONFIG, git: { ...CONFIG.git, autoMerge: 1 } } };
       await addRun(folder, 'r-merge', { 'events.jsonl': line('r-merge', JSON.stringify(merging)) });
       const nowhere = { ...typed, projectId: 'p-nowhere' };
       await addRun(folder, 'r-git', { 'events.jsonl': line('r-git', JSON.stringify(nowhere)) });
@@ -325,7 +334,7 @@ describe('a file of the record that is not what it says', () => {
       'run r-time was left out: line 1 of its events.jsonl does not start a run: workflow.name is missing',
       'run r-config was left out: line 1 of its events.jsonl does not start a run: config.trustMode is missing',
       'run r-merge was left out: line 1 of its events.jsonl has a configuration that no server writes: config.git.autoMerge is not valid',
-      'run r-git was left out: its history has contents that no server writes, and cannot be stored',
+      'run r-git was left out: its project p-nowhere is not described in the record, or was left out',
       'put a whole version of its files on the branch autonomous/record',
     ])
       expect(err).toContain(said);

@@ -13,6 +13,7 @@ import { ApiError } from '@autonomous/shared/client';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../../src/config.ts';
+import { workflows } from '../../src/workflows/index.ts';
 import {
   aScript,
   FILES,
@@ -23,6 +24,11 @@ import {
   startServer,
   writeTree,
 } from '../fixtures/orchestrator.fixture.ts';
+
+const WORKFLOWS = workflows
+  .map(({ name }) => `'${name}'`)
+  .toSorted()
+  .join(', ');
 
 async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'bad-input-'));
@@ -118,8 +124,7 @@ describe('a request that cannot be taken', () => {
   });
 
   it('launches no workflow that only runs of other workflows start', async () => {
-    const message =
-      "Workflow 'plan-phase' is started by runs of other workflows alone; launch one of 'backlog', 'build', 'full-auto', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item'.";
+    const message = `Workflow 'plan-phase' is started by runs of other workflows alone; launch one of ${WORKFLOWS}.`;
     const fault = { path: 'workflow', message };
     const refused = await launch({ workflow: 'plan-phase' });
     expect([refused.status, refused.faults?.[0]]).toEqual([400, fault]);
@@ -177,9 +182,7 @@ describe('a request that cannot be taken', () => {
       faults: [
         {
           path: 'workflow',
-          message: expect.stringContaining(
-            "no workflow 'biuld'; there are 'backlog', 'build', 'full-auto', 'phased-plan', 'research', 'research-and-plan', 'roadmap-item'",
-          ),
+          message: expect.stringContaining(`no workflow 'biuld'; there are ${WORKFLOWS}`),
         },
       ],
     });
@@ -421,7 +424,7 @@ describe('a server that cannot start', () => {
     onTestFinished(() => server.stop());
     const message = await messageOf(() => startServer(folder));
     expect(message).toBe(
-      `Another server (pid ${process.pid}) is using the data folder ${server.dataFolder}. Stop it first, or name another folder with AUTONOMOUS_DATA.`,
+      `Another server (pid ${process.pid}) is using the data folder ${server.dataFolder}. Stop it first, or name another folder with AUTONOMOUS_DATA. It answers at ${server.orchestrator.server.url}.`,
     );
     expect(await server.client.listProjects()).toMatchObject({ items: [] });
   });

@@ -501,7 +501,7 @@ const artifactShape: Shape<Artifact> = {
       answer<ConstraintFinding>('ConstraintFinding', {
         kind: z.enum(['route', 'component', 'entity', 'branch']),
         name: z.string(),
-        result: z.enum(['mentioned', 'satisfied', 'undecided']),
+        result: z.enum(['mentioned', 'undecided']),
         where: z.string().optional(),
       }),
     )
@@ -714,7 +714,7 @@ export const runView = answer<RunView>('Run', {
     .optional(),
   allowedFiles: z.array(z.object({ changes: strings, newFiles: strings, forbidden: strings.optional() })).optional(),
   progress: z.object({ done: count, total: count }).optional(),
-  forkedFrom: z.object({ runId: z.string(), at: count, spent: z.object(shareShape).optional() }).optional(),
+  forkedFrom: z.object({ runId: z.string(), at: count, spent: z.object(shareShape) }).optional(),
   treeId: z.string().optional(),
   treeBudgetsAt: time.optional(),
   originalRequest: z.string(),

@@ -1,5 +1,4 @@
 /** The binding of a decision to what its person had in sight: the gate, and the hashes of what the gate shows. */
-import { concernsHashOf } from './concerns.ts';
 import type { Decision, Gate } from '../run.ts';
 
 export interface ShownGate {
@@ -20,7 +19,7 @@ type HashName = Exclude<keyof ShownGate, 'gateId'>;
 const HASH_NAMES: readonly HashName[] = ['artifactHash', 'codeTree', 'concernsHash'];
 
 /** A gate as far as it shows something that is decided. */
-export type GateFacts = Pick<Gate, HashName | 'concerns'>;
+export type GateFacts = Pick<Gate, HashName>;
 
 /** Decisions by which a person vouches for what a gate shows: they name all of it. */
 const VOUCHING: ReadonlySet<Decision> = new Set(['approve', 'accept']);
@@ -39,17 +38,11 @@ export function acceptsConcerns(decision: Decision, { concerns = [] }: Pick<Gate
 }
 
 /** Every hash that a gate shows. */
-export function hashesOf({
-  artifactHash,
-  codeTree,
-  concerns = [],
-  concernsHash,
-}: GateFacts): Omit<ShownGate, 'gateId'> {
+export function hashesOf({ artifactHash, codeTree, concernsHash }: GateFacts): Omit<ShownGate, 'gateId'> {
   return {
     ...(artifactHash === undefined ? {} : { artifactHash }),
     ...(codeTree === undefined ? {} : { codeTree }),
-    // A view that an earlier program stored has the concerns alone.
-    ...(concerns.length === 0 ? {} : { concernsHash: concernsHash ?? concernsHashOf(concerns) }),
+    ...(concernsHash === undefined ? {} : { concernsHash }),
   };
 }
 

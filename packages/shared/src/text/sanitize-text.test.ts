@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../api/api-error.ts';
-import { plainJson, sanitizeText } from './sanitize-text.ts';
+import { firstLineOf, plainJson, sanitizeText } from './sanitize-text.ts';
 import { explainRefusal } from '../gates/refusal.ts';
 
 const NEVER_SHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/;
@@ -49,4 +49,9 @@ it('E06 what is stored can be seen as it is', () => {
   expect(plainJson(tags, 0)).toBe('{"plan":"a\\udb40\\udc41\\u200b\\u2028👩‍💻"}');
   expect(JSON.parse(plainJson(tags))).toEqual(tags);
   expect(plainJson(undefined)).toBe('');
+});
+
+it('gives the first line that says anything, with single spaces', () => {
+  expect(firstLineOf('\n  Update  alpha\tto 1.3\r\n\nUPDATE requirements')).toBe('Update alpha to 1.3');
+  expect(firstLineOf('')).toBe('');
 });

@@ -21,6 +21,12 @@ export function withoutTerminal(text: string): string {
   return text.replaceAll(TERMINAL, '').replaceAll(/\r\n?/g, '\n');
 }
 
+/** The first line of a text that says anything, such as a request's title, with single spaces. */
+export function firstLineOf(text: string): string {
+  const [line = ''] = withoutTerminal(text).trimStart().split('\n', 1);
+  return line.replaceAll(/\s+/g, ' ').trim();
+}
+
 /** JSON for people to read, in which such characters are escapes: it means the same, and what was stored is seen as it is. */
 export function plainJson(value: unknown, indent: number = 2): string {
   return replaceHidden(JSON.stringify(value, null, indent) ?? '', (character) =>

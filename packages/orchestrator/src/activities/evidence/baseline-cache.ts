@@ -11,7 +11,7 @@ export interface KnownBaseline extends CheckedBefore {
   readonly files: readonly string[];
   /** Modules that Python finds outside of the project; absent where no runner of Python ran. */
   readonly installed?: readonly string[];
-  /** Id of the run that made the entry; absent in entries of older versions. */
+  /** Id of the run that made the entry. Absent: it is the evidence of a result, kept for runs that start from that. */
   readonly madeBy?: string;
 }
 

@@ -5,6 +5,7 @@ import type { ActivityContext } from '../../core/activity.ts';
 import {
   commitFiles,
   type Fixture,
+  git,
   mainHead,
   openFixture,
   temporaryFolder,
@@ -40,7 +41,7 @@ async function aChild(id: string, files: Readonly<Record<string, string>>, paren
   views[id] = {
     id,
     status: 'completed',
-    originalRequest: `Do ${id}`,
+    originalRequest: `Do ${id}\n\nIn detail`,
     baseCommit: base,
     headCommit,
     completedAt: '2026-03-01T12:00:00.000Z',
@@ -87,6 +88,7 @@ it('merges two children one after the other; the branch moves with the second st
   expect(second.fastForward).toBe(false);
   const { commit } = await merge(first.commit, 'b');
   expect(commit).toBe(second.commit);
+  expect(git(fixture.gitDir, 'log', '-1', '--format=%B', commit)).toMatch(/^Merge child run b: Do b\n\n(?!In detail)/);
   expect(await fixture.repository.branchHead(fixture.project, BRANCH)).toBe(commit);
   expect(await fixture.repository.readFile(fixture.project, commit, 'a.js')).toBe('1\n');
   expect(await fixture.repository.readFile(fixture.project, commit, MEMORY)).toMatch(/- of b\n- of a|- of a\n- of b/);

@@ -4,6 +4,7 @@
  * moves its branch by `mergeChild` then. Both make the same commit however often they are repeated.
  */
 import { NeedsHuman, TerminalFailure } from '@autonomous/shared';
+import { firstLineOf } from '@autonomous/shared/presentation';
 import { MEMORY_PATH } from '../../documents/memory/memory.ts';
 import { ownedPaths } from '../../documents/owned-files.ts';
 import { renumberedSpecPath, SPECS } from '../../documents/plans/spec-path.ts';
@@ -109,7 +110,7 @@ async function mergeOf(
   return {
     tree,
     secondParent: theirHead,
-    message: `Merge child run ${child.runId}: ${child.request.slice(0, 80).replaceAll(/\s+/g, ' ')}`,
+    message: `Merge child run ${child.runId}: ${firstLineOf(child.request).slice(0, 80)}`,
     effectKey: effectKeyOfChild(runId, child.runId),
     at: child.endedAt,
   };

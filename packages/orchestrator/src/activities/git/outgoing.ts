@@ -128,8 +128,6 @@ async function findingsIn(
   return (
     found
       .filter(({ digest }) => !before.has(digest))
-      // As earlier versions had it: by the line.
-      .filter((each) => !accepted.has(digestOf(['secrets', each.name, each.rule, each.digest])))
       // A value that a person has accepted is so wherever it stands: the plan and the record repeat the request.
       .flatMap((each) => each.values.map((value) => ({ ...each, hash: digestOf(['secrets', value]) })))
       .filter(({ hash }) => !accepted.has(hash))

@@ -8,12 +8,7 @@
 import { lstat, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { NeedsHuman, type RunConfig } from '@autonomous/shared';
-import {
-  BUN_SETUP_FILE,
-  BUN_SETUP_PROGRAM,
-  bunSetup,
-  COMPLETE_BUN,
-} from '../../project-analysis/installation/bun-setup.ts';
+import { BUN_SETUP_FILE, BUN_SETUP_PROGRAM, COMPLETE_BUN } from '../../project-analysis/installation/bun-setup.ts';
 import { missingToolOf } from '../../project-analysis/installation/missing-tool.ts';
 import { hashOf } from '../../documents/content-hash.ts';
 import { findProjectCommands, isInstallInput } from '../../project-analysis/project-commands.ts';
@@ -200,15 +195,9 @@ export async function setupOf(
   return found.setup;
 }
 
-/**
- * Commands that runs stored before Bun had a step of its own call `npx bun`, which may start its placeholder. They take a Bun from
- * PATH where there is one.
- */
+/** A command that a person wrote keeps its options. */
 function commandOf({ command, source }: ProjectCommand, scriptsAreAllowed: boolean): string {
-  const stored = /\|\| echo npx --yes bun(?:@(\d+\.\d+\.\d+))?\)/.exec(command);
-  const whole = stored === null ? command : `${bunSetup(stored[1])} && ${command}`;
-  // A command that a person wrote keeps its options.
-  return scriptsAreAllowed && source !== CONFIGURED ? withInstallScripts(whole) : whole;
+  return scriptsAreAllowed && source !== CONFIGURED ? withInstallScripts(command) : command;
 }
 
 function inputFilter({ command, source }: ProjectCommand): (file: string) => boolean {

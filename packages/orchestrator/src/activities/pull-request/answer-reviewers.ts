@@ -16,8 +16,8 @@ export type Answering = {
   readonly commit: string | null;
   /** First line of the agent's own summary. */
   readonly summary: string;
-  /** Number of the pull request in which they asked. Absent in older logs. */
-  readonly number?: number;
+  /** Number of the pull request in which they asked. */
+  readonly number: number;
 };
 
 export type AnswerInput = RunHeader & {
@@ -37,7 +37,7 @@ export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { r
       const summary = tools.scrub(harmlessLine(answering.summary));
       const said = summary === '' ? '.' : `: ${summary}`;
       // Where people have merged it meanwhile, the changes are in another one.
-      const isOther = answering.number !== undefined && answering.number !== number;
+      const isOther = answering.number !== number;
       const answerWith = (place: string): string =>
         commit === null ? `Nothing was changed${said}` : `Changed in ${commit.slice(0, 10)}${place}${said}`;
       // The same at a repetition, and another one after the next push.

@@ -100,9 +100,6 @@ it('follows a check that fails after others of the same commit, and none of them
   const told = (await follow({ checks: secret })).found as { readonly seen: SeenAtForge };
   expect(JSON.stringify(told)).not.toContain('hunter2');
   expect((await follow({ seen: told.seen, checks: secret })).found.kind).toBe('merged');
-  // Older logs do not name them.
-  const { failed: _, ...older } = seen;
-  expect((await follow({ seen: older, checks: [red('ci'), red('lint')] })).found.kind).toBe('merged');
 });
 
 it('tells when a failed check passes at last, and that it failed again', async () => {

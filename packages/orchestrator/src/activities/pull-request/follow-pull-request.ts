@@ -188,17 +188,17 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
         return { kind: 'reading', seen: { ...seen, unread: true } };
     }
     // Checks of a commit that is not the head of the branch any more ask for nothing.
-    const known = seen.checksOf === commit ? seen.failed : [];
-    const results = head.commit === commit && known !== undefined ? await repository.checks(commit) : [];
+    const known = seen.checksOf === commit ? (seen.failed ?? []) : [];
+    const results = head.commit === commit ? await repository.checks(commit) : [];
     const failed = failedChecks(results);
     const failedKeys = new Set(failed.map(keyOf));
     const passedKeys = new Set(passedChecks(results).map(keyOf));
-    const stillFailed = known?.filter((key) => failedKeys.has(key) || !passedKeys.has(key));
+    const stillFailed = known.filter((key) => failedKeys.has(key) || !passedKeys.has(key));
     // All that failed, once there is one more.
-    const isOneMore = failed.some((each) => known?.includes(keyOf(each)) !== true);
-    const checks = isOneMore && known !== undefined && known.length < MAX_FAILED ? failed : [];
+    const isOneMore = failed.some((each) => !known.includes(keyOf(each)));
+    const checks = isOneMore && known.length < MAX_FAILED ? failed : [];
     if (remarks.remarks.length === 0 && checks.length === 0) {
-      if (stillFailed !== undefined && stillFailed.length !== known?.length)
+      if (stillFailed.length !== known.length)
         return { kind: 'reading', seen: { ...(isRead ? withoutUnread(seen) : seen), failed: stillFailed } };
       if (isRead && seen.unread === true) return { kind: 'reading', seen: withoutUnread(seen) };
       return reading === null ? null : 'more';
@@ -209,11 +209,11 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
       checks: checks.map((each) => ({ ...each, name: tools.scrub(each.name), summary: tools.scrub(each.summary) })),
     };
     const passedOn =
-      checks.length === 0 && stillFailed?.length === known?.length
+      checks.length === 0 && stillFailed.length === known.length
         ? {}
         : {
             checksOf: commit,
-            failed: [...new Set([...(stillFailed ?? []), ...checks.map(keyOf)])].slice(0, MAX_FAILED),
+            failed: [...new Set([...stillFailed, ...checks.map(keyOf)])].slice(0, MAX_FAILED),
           };
     return { kind: 'asked', asked, seen: { ...remarks.seen, ...passedOn } };
   };

@@ -16,14 +16,13 @@ const faultsOf = (agents: unknown) => {
 };
 
 it('takes an agent with everything that it can have', () => {
-  const program = path.relative(folder, tmpdir());
   expect(
     parse({
       claude: {
         command: '/opt/claude/bin/agent',
         args: ['--acp'],
         env: { API_KEY: { from: 'MY_KEY' }, MODEL: 'small', OTHER_TOKEN: 'token-canary-2' },
-        mounts: { [`${program}/../usr`]: '/opt/claude' },
+        mounts: { [path.relative(folder, '/usr')]: '/opt/claude' },
         permissions: { default: 'ask', read: 'allow', execute: 'deny' },
         network: ['api.example.com', 'internal:127.0.0.1:11434'],
         authMethod: 'api-key',

@@ -15,7 +15,7 @@ export function addHook(line: CommandLine): void {
   const { io } = line;
   const limit = 'refusals in a row, at most, for one prompt, item and phase (default 20)';
   const hook = line
-    .command('hook', 'keeps Claude Code at its work: until a phase is complete, and over a compaction of its context')
+    .command('hook', 'hooks that keep Claude Code at its work: install, uninstall')
     .usage('install|uninstall|stop|checkpoint|resume [options]');
   hook
     .command('stop')

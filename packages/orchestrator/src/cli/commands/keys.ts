@@ -11,7 +11,7 @@ export function addKeys(line: CommandLine): void {
     .option('--json', 'list: one JSON object')
     .addHelpText(
       'after',
-      '\nset reads the key from the terminal without showing it, or from a pipe: it is never an argument, which other users of the machine could read.',
+      '\nset reads the key from the terminal without showing it, or from a pipe. It is\nnever an argument: other users of the machine could read those.',
     )
     .action(
       line.ending(async (action: string | undefined, provider: string | undefined, options: KeysOptions) =>

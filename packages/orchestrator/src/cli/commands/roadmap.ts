@@ -18,7 +18,7 @@ interface NextOptions {
 export function addRoadmap(line: CommandLine): void {
   const file = `the roadmap; else ${ROADMAP_PATH} of the repository you stand in`;
   const roadmap = line
-    .command('roadmap', 'chooses, carries out and shows items of a roadmap')
+    .command('roadmap', 'items of a roadmap: next, work, status, validate, reset')
     .usage('next|work|status|validate|reset [options]');
   addRoadmapWork(line, roadmap);
   roadmap

@@ -196,6 +196,11 @@ describe('doctor', () => {
       detail: expect.stringContaining('cannot be written'),
     });
     expect(check('database')).toMatchObject({ status: 'missing', detail: expect.stringContaining('damaged') });
+    writeFileSync(join(place.folder, '.env'), 'AUTONOMOUS_TOKN=a-token-of-our-own\n');
+    expect((await examine({ AUTONOMOUS_SCRIPT: SCRIPT })).check('configuration')).toMatchObject({
+      status: 'optional',
+      detail: expect.stringContaining('AUTONOMOUS_TOKN is set, and the server has none of this name'),
+    });
     const faulty = await examine({ LOG_LEVEL: 'loud' });
     expect(faulty.check('configuration')).toMatchObject({
       status: 'missing',

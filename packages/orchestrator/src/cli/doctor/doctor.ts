@@ -12,8 +12,9 @@ import { examineRepository } from './doctor-project.ts';
 import { findServer, type ServerPlace, tokenFor } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { type CliIo, hasColor, sayJson } from '../io.ts';
-import { modelStatus } from './model-status.ts';
+import { modelsOfRoles, modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../../config.ts';
+import { misspeltVariables } from '../../misspelt-variables.ts';
 import { startCommand } from '../../server/start-command.ts';
 import { describeLostProjects, lostProjects } from '../../data-folder.ts';
 import { openServerSetup } from '../../server-setup/server-setup.ts';
@@ -116,14 +117,17 @@ async function projectsOf(server: AskedServer): Promise<readonly Project[] | nul
  * configuration, so that the rest can be examined.
  */
 function readConfig(io: CliIo): { readonly config: ServerConfig; readonly faults: readonly Check[] } {
+  const misspelt = misspeltVariables(Object.keys(io.env)).map((detail): Check => {
+    return { name: 'configuration', status: 'optional', detail, way: 'correct its name, or take it out' };
+  });
   try {
-    return { config: readServerConfig(io.env), faults: [] };
+    return { config: readServerConfig(io.env), faults: misspelt };
   } catch (error) {
     if (!(error instanceof InvalidRequest)) throw error;
-    const faults = error.faults.map(({ path, message }) =>
+    const wrong = error.faults.map(({ path, message }) =>
       missing('configuration', message, `correct ${path} in the environment or in .env`),
     );
-    return { config: readServerConfig({}), faults };
+    return { config: readServerConfig({}), faults: [...wrong, ...misspelt] };
   }
 }
 
@@ -270,8 +274,8 @@ async function checkModels(config: ServerConfig, server: AskedServer): Promise<C
     const answer = await ask(server, '/api/setup');
     const told = (answer?.ok ? await answer.json().catch(() => null) : null) as Partial<Setup> | null;
     if (told?.isReady !== true) return missing('models', detail, way);
-    const roles = Object.entries(told.defaultModels ?? {}).map(([role, model]) => `${role} ${model}`);
-    return present('models', `${roles.join(', ')} (as the server that runs says)`);
+    const roles = modelsOfRoles(Object.entries(told.defaultModels ?? {}));
+    return present('models', `${roles} (as the server that runs says)`);
   } catch (error) {
     if (!(error instanceof Unavailable)) throw error;
     return missing('models', error.message, 'fix the file, then call doctor again');

@@ -8,6 +8,7 @@ import {
   type WorkflowSummary,
 } from '@autonomous/shared';
 import { type Client, workflowOf } from '@autonomous/shared/client';
+import { firstLineOf } from '@autonomous/shared/presentation';
 import { type CliIo, sayEntry, sayJson } from '../io.ts';
 import { describeEvent } from './timeline.ts';
 
@@ -126,6 +127,6 @@ function tell(io: CliIo, json: boolean, { event, before, view, since, workflows 
 }
 
 function shortened(name: string): string {
-  const line = name.split(/\s+/).join(' ');
+  const line = firstLineOf(name);
   return line.length > 30 ? `${line.slice(0, 29)}…` : line;
 }

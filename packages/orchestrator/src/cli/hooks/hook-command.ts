@@ -6,10 +6,10 @@ const CHECKOUT = import.meta.url.endsWith('.ts') ? path.join(import.meta.dirname
 
 /** A command that `hookCommands` may have written, here or on another machine. */
 const OURS =
-  /(?:^|[\s'"/\\])(?:autonomous|autonomous-orchestrator|main\.ts)['"]? hook (stop|checkpoint|resume)(?: --max-blocks \d{1,3})?$/;
+  /(?:^|[\s'"/\\])(?:autonomous(?:-orchestrator|\.js)?|main\.ts)['"]? hook (stop|checkpoint|resume)(?: --max-blocks \d{1,3})?$/;
 
 export interface HookProgram {
-  /** How a person starts the program: `autonomous`, or `npx` with its package. */
+  /** How a person starts the program: `autonomous`, `npx` with its package, or `node` with its file. */
   readonly program: string;
   /** The program's file in a checkout, which is named with the Node that runs it; `null` for the published package. */
   readonly checkout: string | null;

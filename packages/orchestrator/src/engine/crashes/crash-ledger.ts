@@ -282,7 +282,7 @@ function readLedger(file: string): Ledger | null {
   try {
     return ledger.parse(JSON.parse(readText(file)));
   } catch {
-    // The first start, or a file of an older version: nothing is counted.
+    // The first start, or a file that cannot be read: nothing is counted.
     return null;
   }
 }

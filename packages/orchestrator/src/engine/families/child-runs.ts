@@ -277,7 +277,7 @@ export class ChildRuns {
       codeTree: codeTree ?? null,
       output: (state.snapshot?.output ?? null) as JsonValue, // The runner refuses an output that is not JSON.
     };
-    return result as unknown as JsonObject; // Interfaces are no index types.
+    return result;
   }
 
   async #reasonOf({ id, lastSequence }: RunView): Promise<string> {

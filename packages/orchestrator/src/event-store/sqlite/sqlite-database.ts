@@ -47,6 +47,8 @@ export function openDatabase({ file, maxBytes }: SqliteFile): SqliteDatabase {
   const lock = isFile ? lockDatabase(path) : undefined;
   let connection: Connection | undefined;
   try {
+    // A killed server left its log. Closing a connection that can write would move it into the file, also of one that is refused.
+    if (isFile && existsSync(`${path}-wal`)) inspectDatabase(path);
     connection = connect(path);
     const opened = connection;
     assertSafeVersion(String(opened.prepare('SELECT sqlite_version()').pluck().get()));

@@ -306,6 +306,18 @@ describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
       expect(String(refusal())).toMatch(way);
     });
 
+    it('a database of a server that was killed, whose log stays beside it', async () => {
+      await open().close();
+      const connection = new Database(file);
+      connection.pragma('user_version = 8');
+      const copy = `${file}.copy`;
+      for (const ending of ['', '-wal']) copyFileSync(`${file}${ending}`, `${copy}${ending}`);
+      connection.close();
+      const before = ['', '-wal'].map((ending) => readFileSync(`${copy}${ending}`));
+      expect(() => open({ file: copy })).toThrow('has format 8');
+      expect(['', '-wal'].map((ending) => readFileSync(`${copy}${ending}`))).toEqual(before);
+    });
+
     it('a database with a migration that it does not know', async () => {
       await open().close();
       tamper('INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)', 'later', Date.parse('2040-01-01'));

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { InvalidRequest } from '@autonomous/shared';
 import type { LanguageModel } from 'ai';
 import { z } from 'zod';
+import { faultOfFormat } from '../../core/stored-format.ts';
 import { createScrubber } from '../../secrets/secrets.ts';
 import { withoutVolatile } from '../../project-analysis/normalize-output.ts';
 import { parseCallLine, type RoleCall } from '../../roles/role.ts';
@@ -14,9 +15,12 @@ type LanguageModelV4 = Extract<LanguageModel, { specificationVersion: 'v4' }>;
 export type ModelRequest = Parameters<LanguageModelV4['doStream']>[0];
 type Message = ModelRequest['prompt'][number];
 
+/** Format of the cassettes that this program records and plays, their `version`. Numbers are never used again. */
+const CASSETTE_FORMAT = 2;
+
 const headerSchema = z.object({
   type: z.literal('cassette'),
-  version: z.literal(1),
+  version: z.literal(CASSETTE_FORMAT),
   /** The model's id is `scripted:<name>`. */
   name: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
   recordedAt: z.string(),
@@ -71,7 +75,7 @@ export interface Asked extends RoleCall {
 
 /** The first line of a cassette. */
 export function cassetteHeader(runId: string, at: string): string {
-  return JSON.stringify({ type: 'cassette', version: 1, name: `cassette-${runId}`, recordedAt: at });
+  return JSON.stringify({ type: 'cassette', version: CASSETTE_FORMAT, name: `cassette-${runId}`, recordedAt: at });
 }
 
 export function isCassette(text: string): boolean {
@@ -95,8 +99,11 @@ export function parseCassette(text: string, fileName: string): Cassette {
     }
   });
   const [first, ...rest] = parsed;
+  const { version } = z.looseObject({}).catch({}).parse(first?.json);
+  const fault = faultOfFormat(version, CASSETTE_FORMAT);
+  if (fault !== null) throw malformed(fileName, 1, `it ${fault.replace(/\.$/, '')}`);
   const header = headerSchema.safeParse(first?.json);
-  if (!header.success) throw malformed(fileName, 1, 'it is not the beginning of a cassette of version 1');
+  if (!header.success) throw malformed(fileName, 1, 'it is not the beginning of a cassette');
   const exchanges = rest.flatMap(({ number, json }) => {
     if (typeof json !== 'object' || json === null || !('type' in json) || json.type !== 'model') return [];
     const exchange = modelExchangeSchema.safeParse(json);

@@ -33,8 +33,9 @@ it('a git command ends with its activity, and so does what it started', async ()
   const cancelled = new AbortController();
   const running = withinGitBounds(cancelled.signal, () => runGit(place, { args })).catch((error: unknown) => error);
   await until(isRunning);
-  cancelled.abort(new Error('cancelled'));
-  expect(await running).toBeInstanceOf(Error);
+  const reason = new Error('cancelled');
+  cancelled.abort(reason);
+  expect(await running).toBe(reason);
   await until(() => !isRunning());
 });
 

@@ -1,7 +1,6 @@
 /** Speaks with the small process that starts git: one for the whole program, started with the first command. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { gitBounds } from './git-bounds.ts';
 import type { GitCancellation, GitOrder, GitReport } from './git-launcher-process.ts';
 
 const COMPILED = process.env['NODE_COMPILE_CACHE'];
@@ -14,12 +13,12 @@ const PROGRAM = fileURLToPath(new URL(`./git-launcher-process${import.meta.url.s
 
 /**
  * Runs git to its end.
- * @param signal ends it when it is aborted; default: that of the activity that it works for
+ * @param signal ends it when it is aborted
  * @throws {Error} when it cannot be started, or when nobody knows how it ended
  */
 export function launchGit(order: Omit<GitOrder, 'id'>, signal?: AbortSignal): Promise<GitRun> {
   launcher ??= new Launcher(() => (launcher = null));
-  return launcher.run(order, signal ?? gitBounds());
+  return launcher.run(order, signal);
 }
 
 let launcher: Launcher | null = null;

@@ -5,6 +5,7 @@
 import { stat, unlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, showHiddenInLine } from '@autonomous/shared';
+import { gitBounds } from './git-bounds.ts';
 import { launchGit } from './git-launcher.ts';
 
 /** A repository that the server owns. */
@@ -178,7 +179,7 @@ export async function runRemoteGit(place: GitPlace, call: RemoteCall): Promise<R
 
 async function askRemote(
   place: GitPlace,
-  { args, transport, config, signal, limitMs }: RemoteCall,
+  { args, transport, config, signal = gitBounds(), limitMs }: RemoteCall,
 ): Promise<RemoteAnswer> {
   signal?.throwIfAborted();
   const order = {
@@ -230,7 +231,8 @@ function environment(place: GitPlace, config: readonly Setting[] = []): Record<s
 }
 
 async function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
-  call.signal?.throwIfAborted();
+  const { signal = gitBounds() } = call;
+  signal?.throwIfAborted();
   const order = {
     args: call.args,
     cwd: call.workTree ?? place.gitDir,
@@ -244,8 +246,8 @@ async function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
     maxOutputBytes: call.maxOutputBytes,
     timeoutMs: call.timeoutMs ?? LOCAL_LIMIT_MS,
   };
-  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order, call.signal).catch(explainLaunch);
-  call.signal?.throwIfAborted();
+  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order, signal).catch(explainLaunch);
+  signal?.throwIfAborted();
   if (ended !== undefined) throw new GitFailure(call.args, exitCode, `it took longer than ${order.timeoutMs} ms`);
   return { exitCode, stdout: Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength), stderr, truncated };
 }

@@ -8,7 +8,6 @@ import {
   type GateDecision,
   type GateInfo,
   gateInfoOf,
-  hashesOf,
   howToRaise,
   InvalidRequest,
   type JsonObject,
@@ -66,9 +65,9 @@ export class GateDecisions {
   async list(runId: string | undefined): Promise<readonly Gate[]> {
     if (runId !== undefined) {
       const { gate } = await this.#options.engine.view(runId);
-      return gate ? [withHashes(gate)] : [];
+      return gate ? [gate] : [];
     }
-    return (await this.#options.store.listGates()).map(withHashes);
+    return this.#options.store.listGates();
   }
 
   /** Retries at each of these gates; a refusal at one does not keep the others from it. */
@@ -250,12 +249,6 @@ export class GateDecisions {
       { extra: last ? { winner: last as unknown as JsonObject } : {} },
     );
   }
-}
-
-/** The gate with the hash of its concerns, which a view that an earlier program stored does not have. */
-function withHashes(gate: Gate): Gate {
-  const { concernsHash } = hashesOf(gate);
-  return concernsHash === undefined ? gate : { ...gate, concernsHash };
 }
 
 /** @throws {InvalidRequest} where the decision lacks the field that the workflow demands for it at this gate */

@@ -1,15 +1,40 @@
 /** Backlogs: each item of a table is a run of its own, and the server keeps their statuses. */
-import { COMMON_GATES } from '@autonomous/shared';
+import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
+import { defineVersions } from '../../core/versions.ts';
 import type { Workflow } from '../workflow.ts';
 import { backlogActivities } from './activities.ts';
-import { backlogV1 } from './backlog-1.ts';
 import { BACKLOG_EVENTS } from './events.ts';
+import { backlogMachine } from './machine.ts';
 import { progressFiles } from './progress-file.ts';
+import { progressPlaceOf } from './progress-place.ts';
+import { backlogSignals } from './setup.ts';
+import { type BacklogContext, backlogInputSchema, folderOf } from './types.ts';
 
 export const backlog: Workflow = {
   name: 'backlog',
   title: 'Backlog',
-  versions: [backlogV1],
+  versions: defineVersions({
+    name: 'backlog',
+    newest: 1,
+    description:
+      'Works through a backlog: each queued item is a run of its own, is checked and merged, and its status follows',
+    machine: () => backlogMachine,
+    signals: backlogSignals,
+    input: backlogInputSchema,
+    configuredInput: ({ backlog: { file, specs } = {} }) => ({
+      ...(file === undefined ? {} : { file }),
+      ...(specs === undefined ? {} : { specs }),
+    }),
+    defaultRequest: 'Work through {file}[: {item}]',
+    exclusiveInput: ['file'],
+    needsProject: true,
+    ownedFiles: ({ file, specs }: JsonObject) => [
+      String(file),
+      `${folderOf(String(specs))}/**/*.md`,
+      ...Object.values(progressPlaceOf(String(file))),
+    ],
+    workspace: (context: BacklogContext) => context.head || null,
+  }),
   // Agents work in the items' own runs, with the roles and models of those.
   roles: [],
   stages: [

@@ -1,5 +1,6 @@
 /** The whole result: checked as it is and with the base's tests, looked through for concerns, shown to a person where it has to be. */
 import { assign } from 'xstate';
+import { checkInputOf } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { wholeCheckStates } from '../parts/whole-check.ts';
 import { backlogSetup, failedAt, shownResult } from './setup.ts';
@@ -10,7 +11,7 @@ export const validation = backlogSetup.createStateConfig({
   initial: 'choosing',
   entry: assign({ failure: null, concerns: [] }),
   states: {
-    ...wholeCheckStates(failedAt('validation')),
+    ...wholeCheckStates(failedAt('validation'), checkInputOf),
     deciding: {
       always: [
         {

@@ -1,9 +1,10 @@
-/** Drives the build workflow by its pure step: what a run would store, without an engine, a clock or I/O. */
-import type { JsonObject, JsonValue, RunConfig, WorkflowEvent } from '@autonomous/shared';
-import { foldRun, type RunView } from '@autonomous/shared';
-import { advance, canTake, dehydrate, newRun, rehydrate } from '../../core/advance.ts';
-import type { RunState, StepResult } from '../../core/run-state.ts';
-import { buildV3 as build } from './build-3.ts';
+/** Drives the build workflow the usual way, with outcomes of its activities. */
+import type { JsonObject, JsonValue, RunConfig } from '@autonomous/shared';
+import { DrivenRun } from '../driven-run.fixture.ts';
+import { newestOf } from '../workflow.ts';
+import { build } from './index.ts';
+
+export const buildDefinition = newestOf(build);
 
 export const aConfig: RunConfig = {
   trustMode: { planning: 'manual', implementation: 'auto', fixes: 'auto' },
@@ -114,57 +115,14 @@ export const outputs = {
   },
 } satisfies Record<string, JsonValue | ((...args: never[]) => JsonObject)>;
 
-/** A run that is driven by hand. Every step goes through JSON, as if each were taken by another process. */
-export class DrivenRun {
-  state: RunState = newRun('r');
-  view: RunView | null = null;
-  readonly events: WorkflowEvent[] = [];
-  readonly steps: StepResult[] = [];
-  now = Date.parse('2026-03-01T10:00:00Z');
-
-  static start(change: Partial<RunConfig> = {}): DrivenRun {
-    const run = new DrivenRun();
-    run.send('RUN_STARTED', {
-      projectId: 'p',
-      userId: 'u',
-      workflow: { name: 'build', version: build.version, fingerprint: build.fingerprint },
-      request: 'Create login flow',
-      config: { ...aConfig, ...change } as unknown as JsonObject,
-      requestedConfig: {},
-      branch: 'autonomous/r-login-flow',
-    });
-    return run;
+/** A run of the build workflow that is driven by hand. */
+export class BuildRun extends DrivenRun {
+  constructor() {
+    super(buildDefinition);
   }
 
-  /** Sends an input that must be taken. */
-  send(type: string, payload: JsonObject = {}): this {
-    this.now += 1_000;
-    const timestamp = new Date(this.now).toISOString();
-    const before = rehydrate(
-      build.machine,
-      JSON.parse(JSON.stringify(dehydrate(build.machine, this.state))) as JsonValue,
-    );
-    const step = advance(build, before, { type, payload, timestamp });
-    if (!step.ok) throw new Error(`${type} was not taken: ${JSON.stringify(step)}`);
-    for (const [index, event] of [
-      { type, payload, origin: 'input' as const },
-      ...step.emitted.map((fact) => ({ ...fact, origin: 'emitted' as const })),
-    ].entries()) {
-      const sequence = this.state.sequence + 1 + index;
-      const stored: WorkflowEvent = {
-        ...event,
-        id: `e${sequence}`,
-        position: sequence,
-        workflowRunId: 'r',
-        sequence,
-        timestamp,
-      };
-      this.events.push(stored);
-      this.view = foldRun(this.view, stored);
-    }
-    this.state = step.state;
-    this.steps.push(step);
-    return this;
+  static start(change: Partial<RunConfig> = {}): BuildRun {
+    return new BuildRun().begin('Create login flow', { ...aConfig, ...change }, 'autonomous/r-login-flow');
   }
 
   /** Completes an open activity; with `prepare` the baseline, which goes on beside planning. */
@@ -172,67 +130,6 @@ export class DrivenRun {
     this.ended(activity, output);
     return activity === 'prepare' && this.open.includes('baseline') ? this.ended('baseline', outputs.baseline) : this;
   }
-
-  /** Completes an open activity and nothing else. */
-  ended(activity: string, output: JsonValue): this {
-    return this.send('ACTIVITY_COMPLETED', { key: this.key(activity), activity, output });
-  }
-
-  /** @param more further fields of the error */
-  fail(activity: string, reason = 'agent_failed', message = 'it broke', more: JsonObject = {}): this {
-    return this.send('ACTIVITY_FAILED', {
-      key: this.key(activity),
-      activity,
-      error: { kind: 'needs_human', reason, message, ...more },
-    });
-  }
-
-  /** Fails an open activity because a provider's limit is reached. */
-  rateLimited(activity: string, retryAfterMs: number): this {
-    const error = { kind: 'retryable', reason: 'rate_limited', message: 'slow down', retryAfterMs };
-    return this.send('ACTIVITY_FAILED', { key: this.key(activity), activity, error });
-  }
-
-  /** Fires the open timer. @param extra fields of the event */
-  fire(extra: JsonObject = {}): this {
-    const [timer] = Object.values(this.state.timers);
-    if (!timer) throw new Error('no timer is armed');
-    this.now = Date.parse(timer.dueAt);
-    return this.send('TIMER_FIRED', { key: timer.key, event: timer.event, ...extra });
-  }
-
-  takes(type: string, payload: JsonObject): boolean {
-    return canTake(this.state, type, payload);
-  }
-
-  key(activity: string): string {
-    const key = this.state.activities[activity];
-    if (!key)
-      throw new Error(
-        `activity '${activity}' is not open; open are ${Object.keys(this.state.activities).join(', ') || 'none'}`,
-      );
-    return key;
-  }
-
-  get open(): string[] {
-    return Object.keys(this.state.activities);
-  }
-
-  /** What the activity that the last step started was given. */
-  get input(): JsonObject {
-    return (this.steps.at(-1)?.started[0]?.input ?? {}) as JsonObject;
-  }
-
-  get types(): string[] {
-    return this.events.map((event) => event.type);
-  }
-
-  /** The open gate's kind. */
-  get gate(): string | null {
-    return this.view?.gate?.kind ?? null;
-  }
-
-  // ---- the usual way
 
   toPlanGate(): this {
     return this.done('prepare', outputs.prepare(this.view?.config ?? aConfig))

@@ -4,15 +4,14 @@ import { Actor } from 'xstate';
 import { describe, expect, it, vi } from 'vitest';
 import { newRun } from '../../core/advance.ts';
 import { replay } from '../../core/replay.ts';
-import { buildV3 as build } from './build-3.ts';
-import { aConfig, aQuestion, DrivenRun, outputs } from './build.fixture.ts';
+import { aConfig, aQuestion, buildDefinition as build, BuildRun, outputs } from './build.fixture.ts';
 
 const allAuto = { ...aConfig.trustMode, planning: 'auto' as const };
 const merging = { ...aConfig.git, autoMerge: true };
 
 /** As far as the gate of the pull request. */
-const toPullRequest = (git: Partial<RunConfig['git']> = { createPR: true }): DrivenRun =>
-  DrivenRun.start({ git: { ...aConfig.git, ...git } })
+const toPullRequest = (git: Partial<RunConfig['git']> = { createPR: true }): BuildRun =>
+  BuildRun.start({ git: { ...aConfig.git, ...git } })
     .toImplementation()
     .implemented()
     .toValidated()
@@ -97,7 +96,7 @@ describe('the gate of a pull request', () => {
 
 describe('the build workflow', () => {
   it('waits for approval of the plan before anything leaves the machine', () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     expect(run.view).toMatchObject({
       status: 'awaiting_approval',
       currentStage: 'planning',
@@ -110,20 +109,20 @@ describe('the build workflow', () => {
   });
 
   it('refuses an approval that names another plan', () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     expect(run.takes('APPROVAL_GRANTED', { by: 'me', artifactHash: 'older' })).toBe(false);
     expect(run.takes('APPROVAL_GRANTED', { by: 'me', codeTree: 'other' })).toBe(false);
     expect(run.takes('APPROVAL_GRANTED', { by: 'me', artifactHash: 'plan-hash', codeTree: 't-plan' })).toBe(true);
   });
 
   it('passes the plan gate by itself when planning is trusted', () => {
-    const run = DrivenRun.start({ trustMode: allAuto }).toPlanGate();
+    const run = BuildRun.start({ trustMode: allAuto }).toPlanGate();
     expect(run.open).toEqual(['pushPlan']);
     expect(run.types).not.toContain('APPROVAL_REQUESTED');
   });
 
   it('goes the whole way to a merge, with every standard fact', () => {
-    const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+    const run = BuildRun.start({ git: merging }).toImplementation().implemented().toValidated();
     run
       .done('integrate', { moved: false })
       .done('copyRecord', outputs.copyRecord)
@@ -158,7 +157,7 @@ describe('the build workflow', () => {
   });
 
   it('leaves the pushed branch and says so where a pull request was asked for and no forge is configured', () => {
-    const run = DrivenRun.start({ git: { ...merging, createPR: true } })
+    const run = BuildRun.start({ git: { ...merging, createPR: true } })
       .toImplementation()
       .implemented()
       .toValidated();
@@ -256,7 +255,7 @@ describe('the build workflow', () => {
   });
 
   it('commits what the implementer did before it asks, and goes on with the answer', () => {
-    const run = DrivenRun.start().toImplementation().done('implementer', outputs.implementerAsks);
+    const run = BuildRun.start().toImplementation().done('implementer', outputs.implementerAsks);
     expect(run.open).toEqual(['saveWork']);
     run.done('saveWork', { ...outputs.commitCode, commit: 'c-checkpoint' });
     expect(run.view).toMatchObject({
@@ -276,7 +275,7 @@ describe('the build workflow', () => {
   });
 
   it('treats an ignored question as a rejection of the plan', () => {
-    const run = DrivenRun.start()
+    const run = BuildRun.start()
       .toImplementation()
       .done('implementer', outputs.implementerAsks)
       .done('saveWork', outputs.commitCode);
@@ -286,7 +285,7 @@ describe('the build workflow', () => {
   });
 
   it('turns the question over the limit into a gate that shows all of them', () => {
-    const run = DrivenRun.start({ maxClarifications: 2 }).done(
+    const run = BuildRun.start({ maxClarifications: 2 }).done(
       'prepare',
       outputs.prepare({ ...aConfig, maxClarifications: 2 }),
     );
@@ -303,7 +302,7 @@ describe('the build workflow', () => {
   });
 
   it('gives a planner that wrote an unreadable diagram one more try, then asks a person', () => {
-    const run = DrivenRun.start().done('prepare', outputs.prepare(aConfig)).done('planner', outputs.plannerFails);
+    const run = BuildRun.start().done('prepare', outputs.prepare(aConfig)).done('planner', outputs.plannerFails);
     expect(run.input['notes']).toMatchObject([{ kind: 'parser' }]);
     run.done('planner', outputs.plannerFails);
     expect(run.gate).toBe('invalid_plan');
@@ -315,7 +314,7 @@ describe('the build workflow', () => {
   });
 
   it('brings a question about the plan back to the same gate with its answer', () => {
-    const run = DrivenRun.start().toPlanGate();
+    const run = BuildRun.start().toPlanGate();
     const first = run.view?.gate?.id;
     run.send('QUESTION_ASKED', { by: 'me', question: 'Why a session?' }).done('plan-reply', {
       reply: 'Because.',
@@ -327,7 +326,7 @@ describe('the build workflow', () => {
   });
 
   it('fixes a failed check by itself, at most as often as it may, then asks', () => {
-    const run = DrivenRun.start({ maxFixAttempts: 1 })
+    const run = BuildRun.start({ maxFixAttempts: 1 })
       .done('prepare', outputs.prepare({ ...aConfig, maxFixAttempts: 1 }))
       .done('planner', outputs.planner)
       .done('commitPlan', outputs.commitPlan);
@@ -350,7 +349,7 @@ describe('the build workflow', () => {
       tests: { ...outputs.baseline.tests, failed: 1, failedNames: ['test/old.test.js: never worked'] },
     };
     const checked = { ...outputs.check('as_is', false), baseline, failsAsBefore: true };
-    const run = DrivenRun.start({ maxFixAttempts: 3 }).toImplementation().implemented();
+    const run = BuildRun.start({ maxFixAttempts: 3 }).toImplementation().implemented();
     run.done('checkAsIs', checked).done('report', outputs.report);
     expect(run.view).toMatchObject({ fixAttempts: 0, gate: { kind: 'fix', decisions: ['retry', 'accept'] } });
     expect(run.view?.gate?.summary).toBe(
@@ -362,7 +361,7 @@ describe('the build workflow', () => {
   });
 
   it('tells the agent that fixes a check how the checks ended on the base commit', () => {
-    const run = DrivenRun.start({ maxFixAttempts: 3 }).toImplementation().implemented();
+    const run = BuildRun.start({ maxFixAttempts: 3 }).toImplementation().implemented();
     const checked = { ...outputs.check('as_is', false), baseline: outputs.baseline };
     run.done('checkAsIs', checked).done('report', outputs.report);
     expect(run.open).toEqual(['implementer']);
@@ -370,7 +369,7 @@ describe('the build workflow', () => {
   });
 
   it('tells of tests that were there and were changed, once', () => {
-    const run = DrivenRun.start().toImplementation().implemented();
+    const run = BuildRun.start().toImplementation().implemented();
     const changedTests = [
       { path: 'test/a.test.js', linesRemoved: 2, assertionsBefore: 2, assertions: 2 },
       { path: 'test/b.test.js', isDeleted: true, linesRemoved: 1, assertionsBefore: 1, assertions: 0 },
@@ -383,7 +382,7 @@ describe('the build workflow', () => {
   });
 
   it('asks at once when the result passes only with changed tests', () => {
-    const run = DrivenRun.start()
+    const run = BuildRun.start()
       .toImplementation()
       .implemented()
       .done('checkAsIs', outputs.check('as_is'))
@@ -397,7 +396,7 @@ describe('the build workflow', () => {
   });
 
   it('publishes a failed result only when a person accepts exactly it', () => {
-    const run = DrivenRun.start({ trustMode: { ...aConfig.trustMode, fixes: 'manual' } })
+    const run = BuildRun.start({ trustMode: { ...aConfig.trustMode, fixes: 'manual' } })
       .toImplementation()
       .implemented();
     run.done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
@@ -408,7 +407,7 @@ describe('the build workflow', () => {
   });
 
   it('asks for the checks of a project that names none, once', () => {
-    const run = DrivenRun.start()
+    const run = BuildRun.start()
       .done('prepare', { ...outputs.prepare(aConfig), test: null })
       .done('planner', outputs.planner)
       .done('commitPlan', outputs.commitPlan);
@@ -423,7 +422,7 @@ describe('the build workflow', () => {
   });
 
   it('never completes without evidence: a project without checks needs a person', () => {
-    const run = DrivenRun.start()
+    const run = BuildRun.start()
       .done('prepare', { ...outputs.prepare(aConfig), test: { command: '', source: 'configuration' } })
       .done('planner', outputs.planner)
       .done('commitPlan', outputs.commitPlan);
@@ -437,7 +436,7 @@ describe('the build workflow', () => {
   });
 
   it('pauses with the reason of a failed activity and takes up the same work on retry', () => {
-    const run = DrivenRun.start().toImplementation().fail('implementer', 'model_unavailable', 'no answer');
+    const run = BuildRun.start().toImplementation().fail('implementer', 'model_unavailable', 'no answer');
     expect(run.open).toEqual(['checkpoint']);
     run.done('checkpoint', { commit: 'c-saved', refused: [] });
     expect(run.view).toMatchObject({
@@ -454,7 +453,7 @@ describe('the build workflow', () => {
 
   it('resumes by itself when the limit of a provider ends, or before when a person says so', () => {
     const paused = () =>
-      DrivenRun.start().toImplementation().rateLimited('implementer', 90_000).done('checkpoint', outputs.nothingLeft);
+      BuildRun.start().toImplementation().rateLimited('implementer', 90_000).done('checkpoint', outputs.nothingLeft);
     const run = paused();
     expect(run.view).toMatchObject({ status: 'paused', gate: { reason: 'rate_limited', decisions: ['retry'] } });
     expect(Object.values(run.state.timers).map((timer) => Date.parse(timer.dueAt) - run.now)).toEqual([90_000]);
@@ -464,18 +463,18 @@ describe('the build workflow', () => {
   });
 
   describe('when a limit of a provider does not end', () => {
-    const waits = (run: DrivenRun) =>
+    const waits = (run: BuildRun) =>
       Object.values(run.state.timers).map((timer) => Math.round((Date.parse(timer.dueAt) - run.now) / 1_000));
-    const limited = (run: DrivenRun, retryAfterMs: number) =>
+    const limited = (run: BuildRun, retryAfterMs: number) =>
       run.rateLimited('implementer', retryAfterMs).done('checkpoint', outputs.nothingLeft);
     const resumed = (times: number) => {
-      const run = DrivenRun.start().toImplementation();
+      const run = BuildRun.start().toImplementation();
       for (let count = 0; count < times; count += 1) limited(run, 0).fire();
       return run;
     };
 
     it('resumes ever later, and asks a person after five times', () => {
-      const run = DrivenRun.start().toImplementation();
+      const run = BuildRun.start().toImplementation();
       const waited: number[] = [];
       for (let count = 0; count < 5; count += 1) {
         waited.push(...waits(limited(run, 1_000)));
@@ -508,7 +507,7 @@ describe('the build workflow', () => {
   });
 
   it('pauses when a stage takes too long, and goes on with more time', () => {
-    const run = DrivenRun.start().toImplementation().fire();
+    const run = BuildRun.start().toImplementation().fire();
     expect(run.open).toEqual(['checkpoint']);
     run.done('checkpoint', outputs.nothingLeft);
     expect(run.view?.gate).toMatchObject({ reason: 'timeout' });
@@ -519,7 +518,7 @@ describe('the build workflow', () => {
   });
 
   it('says what was under way when a stage took too long, and which setting is its limit', () => {
-    const run = DrivenRun.start().toImplementation().implemented();
+    const run = BuildRun.start().toImplementation().implemented();
     const during = [{ activity: 'checkAsIs', what: 'npm test', elapsedMs: 290_000, lastLine: 'ok 12 - adds' }];
     run.fire({ during }).done('checkpoint', outputs.nothingLeft);
     expect(run.view?.gate?.summary).toBe(
@@ -534,7 +533,7 @@ describe('the build workflow', () => {
       command: { ...outputs.baseline.command, durationMs: 4 * 60_000 },
     };
     const limitAfter = (validation: number, baseline: JsonObject) => {
-      const run = DrivenRun.start({ timeoutMinutes: { ...aConfig.timeoutMinutes, validation } });
+      const run = BuildRun.start({ timeoutMinutes: { ...aConfig.timeoutMinutes, validation } });
       run.ended('prepare', outputs.prepare(run.view?.config ?? aConfig)).ended('baseline', baseline);
       return run.view?.config.timeoutMinutes['validation'];
     };
@@ -545,7 +544,7 @@ describe('the build workflow', () => {
   });
 
   it('extends a running stage without touching its work', () => {
-    const run = DrivenRun.start().toImplementation();
+    const run = BuildRun.start().toImplementation();
     const key = run.key('implementer');
     run.send('STAGE_EXTENDED', { by: 'me', minutes: 120 });
     expect(run.key('implementer')).toBe(key);
@@ -560,7 +559,7 @@ describe('the build workflow', () => {
       { way: 'of_another_workflow', text: 'Never offered' },
     ];
     const stoppedAt = (activity: 'integrate' | 'merge', reason = 'merge_conflict') => {
-      const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+      const run = BuildRun.start({ git: merging }).toImplementation().implemented().toValidated();
       if (activity === 'merge')
         run
           .done('integrate', { moved: false })
@@ -621,7 +620,7 @@ describe('the build workflow', () => {
   });
 
   it('checks everything again when the base moved', () => {
-    const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+    const run = BuildRun.start({ git: merging }).toImplementation().implemented().toValidated();
     run.done('integrate', {
       moved: true,
       baseCommit: 'base2',
@@ -638,7 +637,7 @@ describe('the build workflow', () => {
   });
 
   it('does not publish on evidence for another code tree', () => {
-    const run = DrivenRun.start().toImplementation().implemented();
+    const run = BuildRun.start().toImplementation().implemented();
     run
       .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 'elsewhere' })
       .done('checkBaseTests', outputs.check('base_tests'));
@@ -647,7 +646,7 @@ describe('the build workflow', () => {
   });
 
   it('can be cancelled from every state that is not final, and leaves nothing open', () => {
-    const waystations: ((run: DrivenRun) => DrivenRun)[] = [
+    const waystations: ((run: BuildRun) => BuildRun)[] = [
       (run) => run,
       (run) => run.toPlanGate(),
       (run) => run.toImplementation(),
@@ -658,14 +657,14 @@ describe('the build workflow', () => {
       (run) => run.toImplementation().fail('implementer').done('checkpoint', outputs.nothingLeft),
     ];
     for (const goTo of waystations) {
-      const run = goTo(DrivenRun.start()).send('RUN_CANCELLED', { by: 'me' });
+      const run = goTo(BuildRun.start()).send('RUN_CANCELLED', { by: 'me' });
       expect(run.view).toMatchObject({ status: 'cancelled', gate: null });
       expect([run.open, Object.keys(run.state.timers)]).toEqual([[], []]);
     }
   });
 
   it('ignores the late result of an activation that was left', () => {
-    const run = DrivenRun.start().toImplementation();
+    const run = BuildRun.start().toImplementation();
     const stale = run.key('implementer');
     run.fail('implementer').done('checkpoint', outputs.nothingLeft).send('RETRY_REQUESTED', { by: 'me' });
     expect(() =>
@@ -674,7 +673,7 @@ describe('the build workflow', () => {
   });
 
   it('replays identically, and notices a changed event', () => {
-    const run = DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+    const run = BuildRun.start({ git: merging }).toImplementation().implemented().toValidated();
     const replayed = replay(build, newRun('r'), run.events);
     expect(replayed.ok && replayed.state.activities).toEqual(run.state.activities);
     const at = run.events.findIndex((event) => event.type === 'EVIDENCE_RECORDED');
@@ -693,7 +692,7 @@ describe('the build workflow', () => {
 
   it('starts no actor', () => {
     const start = vi.spyOn(Actor.prototype, 'start');
-    DrivenRun.start({ git: merging }).toImplementation().implemented().toValidated();
+    BuildRun.start({ git: merging }).toImplementation().implemented().toValidated();
     expect(start).not.toHaveBeenCalled();
     start.mockRestore();
   });

@@ -27,32 +27,23 @@ export function isSupported(context: BuildContext): boolean {
   );
 }
 
-export const checksFailed = (evidence: Checked): Failure => ({
-  from: evidence.mode === 'as_is' ? 'checks' : 'base_tests',
-  severity: 'minor',
-  summary:
-    evidence.mode === 'as_is'
-      ? `The project's checks failed: ${failedCommands(evidence)}`
-      : `The project's checks pass only with the changed tests; with the base commit's they fail: ${failedCommands(evidence)}`,
-  feedback: evidence.commands
-    .filter((command) => command.exitCode !== 0)
-    .map((command) => `$ ${command.command}\nexit code ${command.exitCode ?? 'none (killed)'}\n${command.output}`)
-    .join('\n\n'),
-});
-
-/** The same since version 2, which tells it beside the base commit. */
-export const checksFailedBeside = (evidence: Checked): Failure => {
+/** The failure of a check, told beside the base commit where that is known. */
+export const checksFailed = (evidence: Checked): Failure => {
   const { baseline, failsAsBefore, mode, restored = [] } = evidence;
   const more = restored.length > 3 ? ` and ${restored.length - 3} more` : '';
   const files = restored.length === 0 ? '' : `: ${restored.slice(0, 3).join(', ')}${more}`;
   const failed = failedCommands(evidence);
-  const { feedback, ...failure } = checksFailed(evidence);
+  const feedback = evidence.commands
+    .filter((command) => command.exitCode !== 0)
+    .map((command) => `$ ${command.command}\nexit code ${command.exitCode ?? 'none (killed)'}\n${command.output}`)
+    .join('\n\n');
   return {
-    ...failure,
+    from: mode === 'as_is' ? 'checks' : 'base_tests',
+    severity: 'minor',
     summary: failsAsBefore
       ? `The checks failed before the run already (${baseline === undefined ? 'as now' : failureText(baseline)}) and fail in the same way now${mode === 'as_is' ? '' : `, with the base commit's tests put back${files}`}: ${failed}`
       : mode === 'as_is'
-        ? failure.summary
+        ? `The project's checks failed: ${failed}`
         : restored.length === 0
           ? `The project's checks passed, and failed when they ran again with the base commit's tests: ${failed}`
           : `The project's checks pass with the result as it is; with these files as on the base commit they fail${files}: ${failed}`,

@@ -7,10 +7,9 @@ import { agentInput, commitMessage, planOf } from './inputs.ts';
 import { clock, failed } from './pausing.ts';
 import { answeredBy } from './pull-request.ts';
 import { buildSetup } from './setup.ts';
-import type { Version } from './types.ts';
 import { toValidation } from './validation.ts';
 
-export const implementationStates = (version: Version) => ({
+export const implementationStates = () => ({
   implementation: buildSetup.createStateConfig({
     type: 'parallel',
     meta: { status: 'running', stage: 'implementation' },
@@ -106,7 +105,7 @@ export const implementationStates = (version: Version) => ({
                   actions: ['sayTaken', assign({ taking: undefined, head: ({ event }) => event.output.commit })],
                 },
                 {
-                  target: toValidation(version),
+                  target: toValidation,
                   actions: [
                     'sayTaken',
                     'forgetValidation',
@@ -117,7 +116,7 @@ export const implementationStates = (version: Version) => ({
                         head: commit,
                         codeTree,
                         codeVersion,
-                        ...(version >= 2 ? { isEmpty: false } : {}),
+                        isEmpty: false,
                       });
                       enqueue.emit({
                         type: 'ARTIFACT_CREATED',
@@ -178,16 +177,16 @@ export const implementationStates = (version: Version) => ({
                 ...(context.conflicts === undefined ? {} : { conflicts: context.conflicts }),
               }),
               onDone: {
-                target: toValidation(version),
+                target: toValidation,
                 actions: [
                   'forgetValidation',
                   assign(({ context, event }) => ({
                     head: event.output.commit,
                     codeTree: event.output.codeTree,
-                    ...(version >= 2 ? { isEmpty: event.output.filesChanged.length === 0 } : {}),
+                    isEmpty: event.output.filesChanged.length === 0,
                     ...(context.conflicts === undefined ? {} : { conflicts: undefined }),
                     codeVersion: context.codeVersion + 1,
-                    ...(version >= 3 ? answeredBy(context, event.output) : {}),
+                    ...answeredBy(context, event.output),
                   })),
                   emit(({ context, event }) => ({
                     type: 'ARTIFACT_CREATED',

@@ -2,18 +2,28 @@
  * The build workflow: plans a change, implements it, checks it against the plan and the project's own tests, and publishes it.
  */
 import { COMMON_GATES } from '@autonomous/shared';
+import { defineVersions } from '../../core/versions.ts';
+import { decisionSignals } from '../parts/signals.ts';
 import type { Workflow } from '../workflow.ts';
 import { buildActivities } from './activities/registry.ts';
-import { buildV1 } from './build-1.ts';
-import { buildV2 } from './build-2.ts';
-import { buildV3 } from './build-3.ts';
 import { VALIDATION_MINUTES } from './inputs.ts';
+import { buildMachine } from './machine.ts';
 import { roles } from './roles/index.ts';
+import type { BuildContext } from './types.ts';
 
 export const build: Workflow = {
   name: 'build',
   title: 'Build',
-  versions: [buildV1, buildV2, buildV3],
+  versions: defineVersions({
+    name: 'build',
+    newest: 3,
+    description:
+      'Plans a change, implements it, checks it against the plan and the project’s own tests, publishes it, and follows its pull request',
+    machine: () => buildMachine,
+    signals: decisionSignals,
+    needsProject: true,
+    workspace: (context: BuildContext) => context.head || null,
+  }),
   roles,
   stages: [
     { name: 'planning', title: 'Planning', timeoutMinutes: 10, role: 'planner' },

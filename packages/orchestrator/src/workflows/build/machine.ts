@@ -1,9 +1,6 @@
 /**
  * The build workflow: plan, ask, implement, check, publish.
  * Work and clock of a stage are parallel regions, so that extending a stage starts its clock again and leaves its work alone.
- *
- * All versions are made here. Version 2 adds a baseline beside planning, sends a result that changes nothing back once, opens
- * the result gate for each open concern, and sends no checks back to an agent that failed before the run already. Version 3 stays open with its pull request until that is merged or closed.
  */
 import { assign } from 'xstate';
 import { takenEverywhere } from '../parts/notes.ts';
@@ -14,60 +11,54 @@ import { planningStates } from './planning.ts';
 import { publishingStates } from './publishing.ts';
 import { resultStates } from './result.ts';
 import { buildSetup } from './setup.ts';
-import type { BuildContext, BuildInput, Version } from './types.ts';
+import type { BuildContext, BuildInput } from './types.ts';
 import { validationStates } from './validation.ts';
 
-/** The machine of one version. Input: {@link BuildInput}. */
-export function buildMachine(version: Version) {
-  return buildSetup.createMachine({
-    id: 'build',
-    initial: 'active',
-    context: ({ input }) => initialContext(input, version),
-    on: {
-      ...(version >= 2
-        ? {
-            'xstate.done.actor.baseline': { actions: 'keepBaseline' as const },
-            'xstate.error.actor.baseline': { actions: assign({ baseline: 'known' as const }) },
-          }
-        : {}),
-      ...takenEverywhere('.cancelled'),
-      RUN_FORKED: { actions: 'takeFork' },
-    },
-    states: {
-      active: {
-        initial: 'planning',
-        // Work that is under way begins anew, with the models and limits of the new configuration.
-        on: {
-          RUN_FORKED: {
-            guard: ({ event }) => event.config !== undefined,
-            target: '.last',
-            reenter: true,
-            actions: 'takeFork',
-          },
-        },
-        states: {
-          ...planningStates(version),
-          ...implementationStates(version),
-          ...validationStates(version),
-          ...resultStates(version),
-          ...publishingStates(version),
-          last: { type: 'history', history: 'deep' },
+/** Input: {@link BuildInput}. */
+export const buildMachine = buildSetup.createMachine({
+  id: 'build',
+  initial: 'active',
+  context: ({ input }) => initialContext(input),
+  on: {
+    'xstate.done.actor.baseline': { actions: 'keepBaseline' },
+    'xstate.error.actor.baseline': { actions: assign({ baseline: 'known' }) },
+    ...takenEverywhere('.cancelled'),
+    RUN_FORKED: { actions: 'takeFork' },
+  },
+  states: {
+    active: {
+      initial: 'planning',
+      // Work that is under way begins anew, with the models and limits of the new configuration.
+      on: {
+        RUN_FORKED: {
+          guard: ({ event }) => event.config !== undefined,
+          target: '.last',
+          reenter: true,
+          actions: 'takeFork',
         },
       },
-      ...pausingStates(version),
-      completed: {
-        type: 'final',
-        meta: {
-          status: 'completed',
-          message: outcomeOf,
-        },
+      states: {
+        ...planningStates(),
+        ...implementationStates(),
+        ...validationStates(),
+        ...resultStates,
+        ...publishingStates(),
+        last: { type: 'history', history: 'deep' },
       },
-      cancelled: { type: 'final', meta: { status: 'cancelled' } },
     },
-  });
-}
+    ...pausingStates,
+    completed: {
+      type: 'final',
+      meta: {
+        status: 'completed',
+        message: outcomeOf,
+      },
+    },
+    cancelled: { type: 'final', meta: { status: 'cancelled' } },
+  },
+});
 
-function initialContext(input: BuildInput, version: Version): BuildContext {
+function initialContext(input: BuildInput): BuildContext {
   return {
     runId: input.runId,
     projectId: input.projectId,
@@ -112,7 +103,10 @@ function initialContext(input: BuildInput, version: Version): BuildContext {
     patterns: [],
     published: null,
     merged: false,
-    ...(version >= 2 ? { baseline: 'none' as const, concerns: [], openConcerns: [], emptyResults: 0 } : {}),
-    ...(version >= 3 ? { following: NOTHING_FOLLOWED } : {}),
+    baseline: 'none',
+    concerns: [],
+    openConcerns: [],
+    emptyResults: 0,
+    following: NOTHING_FOLLOWED,
   };
 }

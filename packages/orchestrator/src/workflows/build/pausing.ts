@@ -7,41 +7,11 @@ import { choosingCommit, leaving, pausedState, pausesAt } from '../parts/pausing
 import { headerOf } from '../parts/run-context.ts';
 import { clockTo } from '../parts/stage-clock.ts';
 import { buildSetup, isAboutTheResult } from './setup.ts';
-import type { Version } from './types.ts';
 
 /** The transition of a failed activity of a stage, for `onError`. */
 export const failed = pausesAt('#build.interrupted');
 /** The clock of a stage, a region beside its work. */
 export const clock = clockTo('#build.interrupted');
-
-export const pausingStates = (version: Version) => ({
-  // Work that an agent left in its folder is committed before a person is asked.
-  interrupted: buildSetup.createStateConfig({
-    meta: { status: 'running', stage: (context) => context.paused?.stage ?? null },
-    invoke: {
-      id: 'checkpoint',
-      src: 'checkpoint',
-      input: ({ context }) => ({
-        ...headerOf(context),
-        head: context.head,
-        baseCommit: context.baseCommit,
-        stage: context.paused?.stage ?? '',
-        excludePaths: context.excludePaths,
-      }),
-      onDone: {
-        target: 'paused',
-        actions: enqueueActions(({ enqueue, context, event }) => {
-          enqueue.assign({ head: event.output.commit ?? context.head });
-          for (const refused of event.output.refused) enqueue.emit(notTaken(refused));
-        }),
-      },
-      onError: 'paused',
-    },
-  }),
-  paused: buildSetup.createStateConfig(
-    version === 1 ? pausedState('#build.active.last') : pausedState('#build.active.last', waysOn),
-  ),
-});
 
 /**
  * A pause about the result: a person may send the result back, or accept it. A pause of publishing: the ways on that the
@@ -98,3 +68,30 @@ const waysOn = {
     ],
   },
 } as const;
+
+export const pausingStates = {
+  // Work that an agent left in its folder is committed before a person is asked.
+  interrupted: buildSetup.createStateConfig({
+    meta: { status: 'running', stage: (context) => context.paused?.stage ?? null },
+    invoke: {
+      id: 'checkpoint',
+      src: 'checkpoint',
+      input: ({ context }) => ({
+        ...headerOf(context),
+        head: context.head,
+        baseCommit: context.baseCommit,
+        stage: context.paused?.stage ?? '',
+        excludePaths: context.excludePaths,
+      }),
+      onDone: {
+        target: 'paused',
+        actions: enqueueActions(({ enqueue, context, event }) => {
+          enqueue.assign({ head: event.output.commit ?? context.head });
+          for (const refused of event.output.refused) enqueue.emit(notTaken(refused));
+        }),
+      },
+      onError: 'paused',
+    },
+  }),
+  paused: buildSetup.createStateConfig(pausedState('#build.active.last', waysOn)),
+};

@@ -9,190 +9,187 @@ import { headerOf, titleOf } from '../parts/run-context.ts';
 import { agentInput, shownPlan } from './inputs.ts';
 import { clock, failed } from './pausing.ts';
 import { buildSetup } from './setup.ts';
-import type { ActivityError, BuildContext, PlanDraft, Version } from './types.ts';
+import type { ActivityError, BuildContext, PlanDraft } from './types.ts';
 
-export const planningStates = (version: Version) => ({
-  planning: planning(version),
+export const planningStates = () => ({
+  planning,
   planGate,
-  awaitingPlanApproval: awaitingPlanApproval(version),
+  awaitingPlanApproval,
   replying,
   awaitingPlanRepair,
   revisingPlan,
-  pushingPlan: pushingPlan(version),
+  pushingPlan,
   ...clarificationStates({
     first: { stage: 'planning', target: '#build.active.planning.work.drafting' },
     later: { stage: 'implementation', target: '#build.active.implementation.work.implementing' },
   }),
 });
 
-const planning = (version: Version) =>
-  buildSetup.createStateConfig({
-    type: 'parallel',
-    meta: { status: 'running', stage: 'planning' },
-    states: {
-      work: {
-        initial: 'preparing',
-        states: {
-          preparing: {
-            invoke: {
-              id: 'prepare',
-              src: 'prepare',
-              input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
-              onDone: {
-                target: 'drafting',
+const planning = buildSetup.createStateConfig({
+  type: 'parallel',
+  meta: { status: 'running', stage: 'planning' },
+  states: {
+    work: {
+      initial: 'preparing',
+      states: {
+        preparing: {
+          invoke: {
+            id: 'prepare',
+            src: 'prepare',
+            input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
+            onDone: {
+              target: 'drafting',
+              actions: [
+                assign(({ event }) => ({
+                  baseCommit: event.output.baseCommit,
+                  head: event.output.baseCommit,
+                  config: event.output.config,
+                  excludePaths: event.output.excludePaths,
+                  setup: event.output.setup,
+                  test: event.output.test,
+                  autoRetry: event.output.autoRetry,
+                })),
+                emit(({ event }) => ({
+                  type: 'RUN_CONFIGURED',
+                  config: event.output.config,
+                  baseCommit: event.output.baseCommit,
+                  notices: event.output.notices,
+                })),
+                'startBaseline',
+              ],
+            },
+            onError: failed('planning'),
+          },
+        },
+        drafting: {
+          invoke: {
+            id: 'planner',
+            src: 'plan',
+            input: ({ context }) => agentInput(context, 'planner'),
+            onDone: [
+              {
+                guard: ({ event }) => event.output.kind === 'question',
+                target: '#build.active.asking',
                 actions: [
+                  ...callEnded('planner'),
                   assign(({ event }) => ({
-                    baseCommit: event.output.baseCommit,
-                    head: event.output.baseCommit,
-                    config: event.output.config,
-                    excludePaths: event.output.excludePaths,
-                    setup: event.output.setup,
-                    test: event.output.test,
-                    autoRetry: event.output.autoRetry,
+                    question:
+                      event.output.kind === 'question'
+                        ? { asked: event.output.question, from: 'planning' as const }
+                        : null,
                   })),
-                  emit(({ event }) => ({
-                    type: 'RUN_CONFIGURED',
-                    config: event.output.config,
-                    baseCommit: event.output.baseCommit,
-                    notices: event.output.notices,
-                  })),
-                  ...(version >= 2 ? (['startBaseline'] as const) : []),
                 ],
               },
-              onError: failed('planning'),
-            },
-          },
-          drafting: {
-            invoke: {
-              id: 'planner',
-              src: 'plan',
-              input: ({ context }) => agentInput(context, 'planner'),
-              onDone: [
-                {
-                  guard: ({ event }) => event.output.kind === 'question',
-                  target: '#build.active.asking',
-                  actions: [
-                    ...callEnded('planner'),
-                    assign(({ event }) => ({
-                      question:
-                        event.output.kind === 'question'
-                          ? { asked: event.output.question, from: 'planning' as const }
-                          : null,
-                    })),
-                  ],
-                },
-                {
-                  guard: ({ context, event }) => event.output.kind === 'invalid' && !context.parserRetried,
-                  target: 'drafting',
-                  reenter: true,
-                  actions: [
-                    ...callEnded('planner'),
-                    assign(({ context, event }) => ({
-                      parserRetried: true,
-                      notes: [
-                        ...context.notes,
-                        {
-                          kind: 'parser' as const,
-                          text: event.output.kind === 'invalid' ? event.output.message : '',
-                        },
-                      ],
-                    })),
-                  ],
-                },
-                {
-                  guard: ({ event }) => event.output.kind === 'invalid',
-                  target: '#build.active.awaitingPlanRepair',
-                  actions: [
-                    ...callEnded('planner'),
-                    assign(({ event }) => ({
-                      draft: event.output.kind === 'invalid' ? event.output.draft : null,
-                      parserMessage: event.output.kind === 'invalid' ? event.output.message : null,
-                    })),
-                  ],
-                },
-                {
-                  target: 'committing',
-                  actions: [
-                    ...callEnded('planner'),
-                    assign(({ event }) => ({
-                      draft: event.output.kind === 'plan' ? event.output.draft : null,
-                      parserMessage: null,
-                      parserRetried: false,
-                    })),
-                  ],
-                },
-              ],
-              onError: failed('planning'),
-            },
-          },
-          committing: {
-            invoke: {
-              id: 'commitPlan',
-              src: 'commitPlan',
-              input: ({ context }) => ({
-                ...headerOf(context),
-                head: context.head,
-                draft: context.draft ?? NO_DRAFT,
-                existing: context.plan,
-              }),
-              onDone: {
-                target: '#build.active.planGate',
-                actions: enqueueActions(({ enqueue, event, context }) => {
-                  const { draft } = context;
-                  enqueue({ type: 'keepPlan', params: { plan: event.output } });
-                  for (const decision of draft?.decisions ?? [])
-                    enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
-                  enqueue.assign({
-                    draft: null,
-                    decisions: [...context.decisions, ...(draft?.decisions ?? [])],
-                    techStack: draft?.techStack ?? [],
-                    patterns: draft?.patterns ?? [],
-                  });
-                }),
+              {
+                guard: ({ context, event }) => event.output.kind === 'invalid' && !context.parserRetried,
+                target: 'drafting',
+                reenter: true,
+                actions: [
+                  ...callEnded('planner'),
+                  assign(({ context, event }) => ({
+                    parserRetried: true,
+                    notes: [
+                      ...context.notes,
+                      {
+                        kind: 'parser' as const,
+                        text: event.output.kind === 'invalid' ? event.output.message : '',
+                      },
+                    ],
+                  })),
+                ],
               },
-              onError: failed('planning'),
+              {
+                guard: ({ event }) => event.output.kind === 'invalid',
+                target: '#build.active.awaitingPlanRepair',
+                actions: [
+                  ...callEnded('planner'),
+                  assign(({ event }) => ({
+                    draft: event.output.kind === 'invalid' ? event.output.draft : null,
+                    parserMessage: event.output.kind === 'invalid' ? event.output.message : null,
+                  })),
+                ],
+              },
+              {
+                target: 'committing',
+                actions: [
+                  ...callEnded('planner'),
+                  assign(({ event }) => ({
+                    draft: event.output.kind === 'plan' ? event.output.draft : null,
+                    parserMessage: null,
+                    parserRetried: false,
+                  })),
+                ],
+              },
+            ],
+            onError: failed('planning'),
+          },
+        },
+        committing: {
+          invoke: {
+            id: 'commitPlan',
+            src: 'commitPlan',
+            input: ({ context }) => ({
+              ...headerOf(context),
+              head: context.head,
+              draft: context.draft ?? NO_DRAFT,
+              existing: context.plan,
+            }),
+            onDone: {
+              target: '#build.active.planGate',
+              actions: enqueueActions(({ enqueue, event, context }) => {
+                const { draft } = context;
+                enqueue({ type: 'keepPlan', params: { plan: event.output } });
+                for (const decision of draft?.decisions ?? []) enqueue.emit({ type: 'DECISION_RECORDED', ...decision });
+                enqueue.assign({
+                  draft: null,
+                  decisions: [...context.decisions, ...(draft?.decisions ?? [])],
+                  techStack: draft?.techStack ?? [],
+                  patterns: draft?.patterns ?? [],
+                });
+              }),
             },
+            onError: failed('planning'),
           },
         },
       },
-      clock: clock('planning'),
     },
-  });
+    clock: clock('planning'),
+  },
+});
 
 const planGate = buildSetup.createStateConfig({
   always: [{ guard: 'planIsTrusted', target: 'pushingPlan' }, { target: 'awaitingPlanApproval' }],
 });
 
 /** A person approves the plan, edits it, sends it back or asks about it. */
-const awaitingPlanApproval = (version: Version) =>
-  buildSetup.createStateConfig({
-    meta: approvalGate<BuildContext>({
-      stage: 'planning',
-      kind: 'plan',
-      decisions: ['approve', 'reject', 'ask'],
-      summary: (context) => `Review the plan '${context.plan?.title ?? ''}'`,
-      shows: (context) => ({
-        ...shownPlan(context),
-        ...(version >= 2 && context.plan?.memory ? { concerns: [context.plan.memory] } : {}),
-      }),
-      details: (context) => ({
-        path: context.plan?.path,
-        title: context.plan?.title,
-        version: context.planVersion,
-        constraints: context.plan?.constraints,
-        techStack: context.techStack,
-        patterns: context.patterns,
-      }),
+const awaitingPlanApproval = buildSetup.createStateConfig({
+  meta: approvalGate<BuildContext>({
+    stage: 'planning',
+    kind: 'plan',
+    decisions: ['approve', 'reject', 'ask'],
+    summary: (context) => `Review the plan '${context.plan?.title ?? ''}'`,
+    shows: (context) => ({
+      ...shownPlan(context),
+      ...(context.plan?.memory ? { concerns: [context.plan.memory] } : {}),
     }),
-    on: {
-      APPROVAL_GRANTED: [
-        { guard: and(['namesThePlan', 'bringsAPlan']), target: 'revisingPlan', actions: 'takeEdit' },
-        { guard: 'namesThePlan', target: 'pushingPlan' },
-      ],
-      APPROVAL_REJECTED: { target: '#build.active.planning.work.drafting', actions: noteFeedback },
-      QUESTION_ASKED: { target: 'replying', actions: assign({ personAsks: ({ event }) => event.question }) },
-    },
-  });
+    details: (context) => ({
+      path: context.plan?.path,
+      title: context.plan?.title,
+      version: context.planVersion,
+      constraints: context.plan?.constraints,
+      techStack: context.techStack,
+      patterns: context.patterns,
+    }),
+  }),
+  on: {
+    APPROVAL_GRANTED: [
+      { guard: and(['namesThePlan', 'bringsAPlan']), target: 'revisingPlan', actions: 'takeEdit' },
+      { guard: 'namesThePlan', target: 'pushingPlan' },
+    ],
+    APPROVAL_REJECTED: { target: '#build.active.planning.work.drafting', actions: noteFeedback },
+    QUESTION_ASKED: { target: 'replying', actions: assign({ personAsks: ({ event }) => event.question }) },
+  },
+});
 
 const replying = buildSetup.createStateConfig({
   meta: { status: 'running', stage: 'planning' },
@@ -310,24 +307,23 @@ const failedPush = {
 } as const;
 
 /** Only an accepted plan is pushed. The plan alone is on the branch; a pull request is a draft before the result is published. */
-const pushingPlan = (version: Version) =>
-  buildSetup.createStateConfig({
-    meta: { status: 'running', stage: 'planning' },
-    invoke: {
-      id: 'pushPlan',
-      src: 'pushBranch',
-      input: ({ context }) => ({ ...pushInput({ context }), ...(version >= 3 ? { isDraft: true as const } : {}) }),
-      onDone: [
-        {
-          guard: ({ event }) => version >= 3 && event.output.pullRequest !== undefined,
-          target: 'implementation',
-          actions: { type: 'saySo', params: ({ event }) => ({ message: event.output.note ?? '' }) },
-        },
-        { target: 'implementation' },
-      ],
-      onError: version >= 3 ? failedPush : failed('planning'),
-    },
-  });
+const pushingPlan = buildSetup.createStateConfig({
+  meta: { status: 'running', stage: 'planning' },
+  invoke: {
+    id: 'pushPlan',
+    src: 'pushBranch',
+    input: ({ context }) => ({ ...pushInput({ context }), isDraft: true as const }),
+    onDone: [
+      {
+        guard: ({ event }) => event.output.pullRequest !== undefined,
+        target: 'implementation',
+        actions: { type: 'saySo', params: ({ event }) => ({ message: event.output.note ?? '' }) },
+      },
+      { target: 'implementation' },
+    ],
+    onError: failedPush,
+  },
+});
 
 const NO_DRAFT: PlanDraft = {
   title: '',

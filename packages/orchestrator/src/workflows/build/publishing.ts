@@ -4,15 +4,15 @@ import { TAKING_IN } from '../../activities/git/ways.ts';
 import { choosingToFollow, followingStates } from '../parts/following.ts';
 import { noteFeedback } from '../parts/notes.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
-import { choosingState, mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
+import { mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
 import { dependenciesAtGate } from './checks.ts';
 import { planOf, reportInput, shownResult, solutionsOf } from './inputs.ts';
 import { failed } from './pausing.ts';
 import { buildSetup } from './setup.ts';
-import type { BuildContext, TakenIn, Version } from './types.ts';
+import type { BuildContext, TakenIn } from './types.ts';
 import { toValidation } from './validation.ts';
 
-export const publishingStates = (version: Version) => ({
+export const publishingStates = () => ({
   publishing: buildSetup.createStateConfig({
     meta: { status: 'running', stage: 'publishing' },
     initial: 'checkingSupport',
@@ -24,24 +24,20 @@ export const publishingStates = (version: Version) => ({
           { target: 'recording' },
         ],
       },
-      integrating: integrating(version),
+      integrating,
       recording,
-      pushing: pushingState(version >= 3 ? 'answering' : 'choosing', failed('publishing')),
-      choosing: version >= 3 ? choosingToFollow('#build.completed') : choosingState('merging', '#build.completed'),
+      pushing: pushingState('answering', failed('publishing')),
+      choosing: choosingToFollow('#build.completed'),
       merging: mergingState({
         title: (context: BuildContext) => titleOf(context.plan?.title, context),
         done: '#build.completed',
         again: 'integrating',
         onError: failed('publishing'),
       }),
-      ...(version >= 2
-        ? {
-            takingIn: takingIn(version, 'branch'),
-            takingInBase: takingIn(version, 'base'),
-            pushingBeside: pushingBeside(version),
-          }
-        : {}),
-      ...(version >= 3 ? followed : {}),
+      takingIn: takingIn('branch'),
+      takingInBase: takingIn('base'),
+      pushingBeside: pushingState('answering', failed('publishing'), { id: 'pushBeside', beside: true }),
+      ...followed,
     },
   }),
 });
@@ -63,39 +59,38 @@ const followed = followingStates({
 });
 
 /** The latest base comes into the run's branch first. If that changes the code, it is validated again. */
-const integrating = (version: Version) =>
-  buildSetup.createStateConfig({
-    invoke: {
-      id: 'integrate',
-      src: 'integrate',
-      input: ({ context }) => ({
-        ...headerOf(context),
-        head: context.head,
-        baseCommit: context.baseCommit,
-        baseBranch: context.config.git.baseBranch,
-        planPath: planOf(context).path,
-      }),
-      onDone: [
-        {
-          guard: ({ event }) => event.output.moved,
-          target: toValidation(version),
-          actions: [
-            'forgetValidation',
-            { type: 'keepIntegrated', params: ({ event }) => ({ output: event.output }) },
-            {
-              type: 'movePlan',
-              params: ({ event }) => ({ planPath: event.output.moved ? event.output.planPath : undefined }),
-            },
-          ],
-        },
-        { target: 'recording' },
-      ],
-      onError: failed('publishing'),
-    },
-  });
+const integrating = buildSetup.createStateConfig({
+  invoke: {
+    id: 'integrate',
+    src: 'integrate',
+    input: ({ context }) => ({
+      ...headerOf(context),
+      head: context.head,
+      baseCommit: context.baseCommit,
+      baseBranch: context.config.git.baseBranch,
+      planPath: planOf(context).path,
+    }),
+    onDone: [
+      {
+        guard: ({ event }) => event.output.moved,
+        target: toValidation,
+        actions: [
+          'forgetValidation',
+          { type: 'keepIntegrated', params: ({ event }) => ({ output: event.output }) },
+          {
+            type: 'movePlan',
+            params: ({ event }) => ({ planPath: event.output.moved ? event.output.planPath : undefined }),
+          },
+        ],
+      },
+      { target: 'recording' },
+    ],
+    onError: failed('publishing'),
+  },
+});
 
 /** Commits that a person had taken in at a pause are checked again; conflicts go to the implementer first. */
-const takingIn = (version: Version, from: 'base' | 'branch') =>
+const takingIn = (from: 'base' | 'branch') =>
   buildSetup.createStateConfig({
     invoke: {
       // The commit is recognised by this name.
@@ -108,7 +103,7 @@ const takingIn = (version: Version, from: 'base' | 'branch') =>
           target: '#build.active.implementation.work.implementing',
           actions: [...taken(from), 'countFix'],
         },
-        { target: toValidation(version), actions: [...taken(from)] },
+        { target: toValidation, actions: [...taken(from)] },
       ],
       onError: failed('publishing'),
     },
@@ -135,11 +130,6 @@ const taken = (from: 'base' | 'branch') =>
       }),
     },
   ] as const;
-
-const pushingBeside = (version: Version) =>
-  buildSetup.createStateConfig(
-    pushingState(version >= 3 ? 'answering' : 'choosing', failed('publishing'), { id: 'pushBeside', beside: true }),
-  );
 
 const recording = buildSetup.createStateConfig({
   invoke: {

@@ -5,9 +5,9 @@ import { noteFeedback } from '../parts/notes.ts';
 import { besideBase } from './checks.ts';
 import { shownResult } from './inputs.ts';
 import { buildSetup } from './setup.ts';
-import type { BuildContext, Version } from './types.ts';
+import type { BuildContext } from './types.ts';
 
-export const resultStates = (version: Version) => ({
+export const resultStates = {
   resultGate: buildSetup.createStateConfig({
     always: [
       { guard: not('isSupported'), target: '#build.interrupted', actions: 'refuseUnsupported' },
@@ -28,7 +28,7 @@ export const resultStates = (version: Version) => ({
         review: context.review?.summary,
         accepted: context.accepted,
         checks: context.evidence.map(({ mode, passed, sandbox }) => ({ mode, passed, sandbox })),
-        ...(version >= 2 ? besideBase(context) : {}),
+        ...besideBase(context),
         newDependencies: context.evidence
           .find(({ mode }) => mode === 'as_is')
           ?.newDependencies?.map((each) => ({ ...each })),
@@ -38,7 +38,7 @@ export const resultStates = (version: Version) => ({
       APPROVAL_GRANTED: {
         guard: 'namesTheResult',
         target: 'publishing',
-        ...(version >= 2 ? { actions: 'acceptConcerns' as const } : {}),
+        actions: 'acceptConcerns',
       },
       APPROVAL_REJECTED: [
         {
@@ -50,4 +50,4 @@ export const resultStates = (version: Version) => ({
       ],
     },
   }),
-});
+};

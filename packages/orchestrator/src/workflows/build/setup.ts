@@ -1,7 +1,4 @@
-/**
- * Types, activities, guards and actions of the build machine, which its fragments name.
- * All versions share them; where one behaves differently, the fragment passes the version.
- */
+/** Types, activities, guards and actions of the build machine, which its fragments name. */
 import type { Baseline, FilesTaken } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { Asked } from '../../activities/pull-request/review-remarks.ts';
@@ -16,15 +13,7 @@ import { conflictsText, publishingActions, publishingGuards } from '../parts/pub
 import { pullRequestActions, pullRequestGuards, withInherited } from '../parts/pull-request.ts';
 import type { DecisionSignal, Forked, RunFact } from '../parts/signals.ts';
 import { clockActions, clockDelays } from '../parts/stage-clock.ts';
-import {
-  changedTests,
-  checksFailed,
-  checksFailedBeside,
-  isSupported,
-  newDependencies,
-  NOTHING_CHANGED,
-  withoutOutput,
-} from './checks.ts';
+import { changedTests, checksFailed, isSupported, newDependencies, NOTHING_CHANGED, withoutOutput } from './checks.ts';
 import { withAsked, withHeld } from './pull-request.ts';
 import { baselineInput, shownPlan, shownResult, validationLimit } from './inputs.ts';
 import {
@@ -50,7 +39,6 @@ import {
   type Revised,
   type TakenIn,
   TIMED_STAGES,
-  type Version,
 } from './types.ts';
 
 /** Outcomes of the baseline's activity, which is spawned and belongs to no state. */
@@ -205,33 +193,32 @@ export const buildSetup = withParts.extend({
       enqueue.emit({ type: 'BASELINE_RECORDED', ...output, timeoutMinutes: { validation } });
     }),
     forgetValidation: assign({ evidence: [], review: null, failure: null, accepted: null }),
-    keepEvidence: enqueueActions(
-      ({ enqueue, context }, { checked, version }: { checked: Checked; version: Version }) => {
-        enqueue.emit({ type: 'EVIDENCE_RECORDED', ...checked });
-        const notice = newDependencies(checked);
-        if (notice !== null && notice !== context.dependencyNotice) {
-          enqueue.emit({ type: 'NOTICE', message: notice });
-          enqueue.assign({ dependencyNotice: notice });
-        }
-        const tests = version >= 2 ? changedTests(checked) : null;
-        if (tests !== null && tests !== context.testsNotice) {
-          enqueue.emit({ type: 'NOTICE', message: tests });
-          enqueue.assign({ testsNotice: tests });
-        }
-        enqueue.assign({
-          evidence: [...context.evidence.filter((evidence) => evidence.mode !== checked.mode), withoutOutput(checked)],
-          failure: checked.passed ? null : version >= 2 ? checksFailedBeside(checked) : checksFailed(checked),
-        });
-      },
-    ),
-    keepReport: enqueueActions(({ enqueue, context }, { report, version }: { report: Reported; version: Version }) => {
+    keepEvidence: enqueueActions(({ enqueue, context }, { checked }: { checked: Checked }) => {
+      enqueue.emit({ type: 'EVIDENCE_RECORDED', ...checked });
+      const notice = newDependencies(checked);
+      if (notice !== null && notice !== context.dependencyNotice) {
+        enqueue.emit({ type: 'NOTICE', message: notice });
+        enqueue.assign({ dependencyNotice: notice });
+      }
+      const tests = changedTests(checked);
+      if (tests !== null && tests !== context.testsNotice) {
+        enqueue.emit({ type: 'NOTICE', message: tests });
+        enqueue.assign({ testsNotice: tests });
+      }
+      enqueue.assign({
+        evidence: [...context.evidence.filter((evidence) => evidence.mode !== checked.mode), withoutOutput(checked)],
+        failure: checked.passed ? null : checksFailed(checked),
+      });
+    }),
+    keepReport: enqueueActions(({ enqueue, context }, { report }: { report: Reported }) => {
       const { path, hash, commit } = report;
       const { concerns = [], openConcerns = [] } = report;
       enqueue.assign({
         report: { path, hash, commit },
         head: commit,
         reportVersion: context.reportVersion + 1,
-        ...(version >= 2 ? { concerns, openConcerns } : {}),
+        concerns,
+        openConcerns,
       });
       enqueue.emit({
         type: 'ARTIFACT_CREATED',

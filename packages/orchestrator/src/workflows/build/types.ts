@@ -45,9 +45,6 @@ import type {
 export const TIMED_STAGES = ['planning', 'implementation', 'validation'] as const;
 export type TimedStage = (typeof TIMED_STAGES)[number];
 
-/** Versions of the machine. */
-export type Version = 1 | 2 | 3;
-
 /** The run's configuration with everything that this workflow asks of it: its roles, stages and trust modes are set. */
 export type BuildConfig = RunConfig & {
   readonly modelRouting: Readonly<Record<'planner' | 'implementer' | 'validator', string>>;
@@ -90,7 +87,7 @@ export interface CommittedPlan {
   /** Models that wrote it, and `person` where one edited it. */
   readonly models: readonly string[];
   readonly scripted: boolean;
-  /** The planner's additions to the project's memory, as a concern. Absent in older logs. */
+  /** The planner's additions to the project's memory, as a concern. Absent: there are none. */
   readonly memory?: Concern;
 }
 
@@ -143,7 +140,7 @@ export type Failure = {
   readonly severity: 'minor' | 'major';
   readonly summary: string;
   readonly feedback: string;
-  /** The checks failed in the same way before the run: there is nothing for an agent to mend. Absent in version 1. */
+  /** The checks failed in the same way before the run: there is nothing for an agent to mend. */
   readonly failsAsBefore?: true;
 };
 
@@ -182,7 +179,7 @@ export interface BuildContext extends ClarifyingContext, PausableContext, Follow
   readonly evidence: readonly Checked[];
   /** Latest notice about new dependencies; absent if there was none. */
   readonly dependencyNotice?: string;
-  /** Latest notice about changed tests; absent if there was none, and in version 1. */
+  /** Latest notice about changed tests; absent if there was none. */
   readonly testsNotice?: string;
   readonly review: Reviewed | null;
   readonly failure: Failure | null;
@@ -200,16 +197,16 @@ export interface BuildContext extends ClarifyingContext, PausableContext, Follow
   readonly patterns: readonly string[];
   /** Problems that the implementer met and solved, as it reported them. None: absent. */
   readonly solutions?: readonly Solution[];
-  /** Where the baseline is: `none` without a command. Here and below: absent in version 1. */
-  readonly baseline?: 'none' | 'running' | 'known';
+  /** Where the baseline is: `none` without a command. */
+  readonly baseline: 'none' | 'running' | 'known';
   /** Of the latest report. */
-  readonly concerns?: readonly Concern[];
+  readonly concerns: readonly Concern[];
   /** Those that nobody has accepted. */
-  readonly openConcerns?: readonly Concern[];
+  readonly openConcerns: readonly Concern[];
   /** No file of the project differs from the base. */
   readonly isEmpty?: boolean;
   /** Number of times that the implementer was sent back because it had changed nothing. */
-  readonly emptyResults?: number;
+  readonly emptyResults: number;
   /** Files with conflict markers, which the implementer resolves; absent where there are none. */
   readonly conflicts?: readonly string[] | undefined;
 }
@@ -225,8 +222,6 @@ export type AgentInput = RunHeader & {
 };
 /** Input of a validation report. */
 export type ReportInput = RunHeader & {
-  /** The run's additions to the memory; absent in version 1. */
-  readonly memory?: MemoryAddition;
   readonly head: string;
   readonly plan: CommittedPlan | null;
   readonly evidence: readonly Checked[];
@@ -283,7 +278,7 @@ export type BuildActivities = {
   baseline: { input: BaselineInput; output: Baseline | null };
   check: { input: CheckInput; output: Checked };
   review: { input: AgentInput & { plan: CommittedPlan; evidence: readonly Checked[] }; output: Reviewed };
-  report: { input: ReportInput & { version: number }; output: Reported };
+  report: { input: ReportInput & { readonly memory: MemoryAddition; readonly version: number }; output: Reported };
   integrate: { input: IntegrateInput; output: Integrated };
   copyRecord: {
     input: ReportInput & {

@@ -6,21 +6,20 @@ import { besideBase, failuresOf, noChecks } from './checks.ts';
 import { agentInput, checkInput, memoryOf, planOf, reportInput, shownResult } from './inputs.ts';
 import { clock, failed } from './pausing.ts';
 import { buildSetup } from './setup.ts';
-import type { BuildContext, Version } from './types.ts';
+import type { BuildContext } from './types.ts';
 
-/** The state in which a result is validated: since version 2 once the baseline is known, for which planning does not wait. */
-export const toValidation = (version: Version) =>
-  version >= 2 ? '#build.active.awaitingBaseline' : '#build.active.validation';
+/** The state in which a result is validated, once the baseline is known: planning does not wait for that. */
+export const toValidation = '#build.active.awaitingBaseline';
 
-export const validationStates = (version: Version) => ({
-  ...(version >= 2 ? { awaitingBaseline } : {}),
-  validation: validation(version),
+export const validationStates = () => ({
+  awaitingBaseline,
+  validation,
   awaitingChecks,
   deciding,
-  awaitingFixDecision: awaitingFixDecision(version),
+  awaitingFixDecision,
 });
 
-/** Evidence for a result, which an agent may send back once because it changes nothing. Absent in version 1. */
+/** Evidence for a result, which an agent may send back once because it changes nothing. */
 const awaitingBaseline = buildSetup.createStateConfig({
   meta: { status: 'running', stage: 'validation' },
   always: [
@@ -34,138 +33,137 @@ const awaitingBaseline = buildSetup.createStateConfig({
   ],
 });
 
-const validation = (version: Version) =>
-  buildSetup.createStateConfig({
-    type: 'parallel',
-    meta: { status: 'running', stage: 'validation' },
-    states: {
-      work: {
-        initial: 'choosingChecks',
-        states: {
-          choosingChecks: {
-            always: [
-              { guard: ({ context }) => context.test === null, target: '#build.active.awaitingChecks' },
+const validation = buildSetup.createStateConfig({
+  type: 'parallel',
+  meta: { status: 'running', stage: 'validation' },
+  states: {
+    work: {
+      initial: 'choosingChecks',
+      states: {
+        choosingChecks: {
+          always: [
+            { guard: ({ context }) => context.test === null, target: '#build.active.awaitingChecks' },
+            {
+              guard: ({ context }) => context.test?.command === '',
+              target: 'reviewing',
+              actions: assign({ failure: noChecks }),
+            },
+            { target: 'checkingAsIs' },
+          ],
+        },
+        checkingAsIs: {
+          invoke: {
+            id: 'checkAsIs',
+            src: 'check',
+            input: ({ context }) => checkInput(context, 'as_is'),
+            onDone: [
               {
-                guard: ({ context }) => context.test?.command === '',
-                target: 'reviewing',
-                actions: assign({ failure: noChecks }),
+                guard: ({ event }) => event.output.passed,
+                target: 'checkingBaseTests',
+                actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
               },
-              { target: 'checkingAsIs' },
-            ],
-          },
-          checkingAsIs: {
-            invoke: {
-              id: 'checkAsIs',
-              src: 'check',
-              input: ({ context }) => checkInput(context, 'as_is'),
-              onDone: [
-                {
-                  guard: ({ event }) => event.output.passed,
-                  target: 'checkingBaseTests',
-                  actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output, version }) },
-                },
-                {
-                  target: 'reporting',
-                  actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output, version }) },
-                },
-              ],
-              onError: failed('validation'),
-            },
-          },
-          checkingBaseTests: {
-            invoke: {
-              id: 'checkBaseTests',
-              src: 'check',
-              input: ({ context }) => checkInput(context, 'base_tests'),
-              onDone: [
-                {
-                  guard: ({ event }) => event.output.passed,
-                  target: 'reviewing',
-                  actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output, version }) },
-                },
-                {
-                  target: 'reporting',
-                  actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output, version }) },
-                },
-              ],
-              onError: failed('validation'),
-            },
-          },
-          reviewing: {
-            invoke: {
-              id: 'validator',
-              src: 'review',
-              input: ({ context }) => ({
-                ...agentInput(context, 'validator'),
-                plan: planOf(context),
-                evidence: context.evidence,
-              }),
-              onDone: {
+              {
                 target: 'reporting',
+                actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+              },
+            ],
+            onError: failed('validation'),
+          },
+        },
+        checkingBaseTests: {
+          invoke: {
+            id: 'checkBaseTests',
+            src: 'check',
+            input: ({ context }) => checkInput(context, 'base_tests'),
+            onDone: [
+              {
+                guard: ({ event }) => event.output.passed,
+                target: 'reviewing',
+                actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+              },
+              {
+                target: 'reporting',
+                actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
+              },
+            ],
+            onError: failed('validation'),
+          },
+        },
+        reviewing: {
+          invoke: {
+            id: 'validator',
+            src: 'review',
+            input: ({ context }) => ({
+              ...agentInput(context, 'validator'),
+              plan: planOf(context),
+              evidence: context.evidence,
+            }),
+            onDone: {
+              target: 'reporting',
+              actions: [
+                ...callEnded('validator'),
+                assign(({ context, event }) => ({
+                  review: event.output,
+                  failure:
+                    context.failure ??
+                    (event.output.verdict === 'fail'
+                      ? {
+                          from: 'review' as const,
+                          severity: event.output.severity,
+                          summary: event.output.summary,
+                          feedback: event.output.feedback,
+                        }
+                      : null),
+                })),
+              ],
+            },
+            onError: failed('validation'),
+          },
+        },
+        reporting: {
+          invoke: {
+            id: 'report',
+            src: 'report',
+            input: ({ context }) => ({
+              ...reportInput(context),
+              version: context.reportVersion + 1,
+              memory: memoryOf(context),
+            }),
+            onDone: [
+              {
+                guard: ({ context }) => context.failure === null,
+                target: '#build.active.resultGate',
                 actions: [
-                  ...callEnded('validator'),
-                  assign(({ context, event }) => ({
-                    review: event.output,
-                    failure:
-                      context.failure ??
-                      (event.output.verdict === 'fail'
-                        ? {
-                            from: 'review' as const,
-                            severity: event.output.severity,
-                            summary: event.output.summary,
-                            feedback: event.output.feedback,
-                          }
-                        : null),
+                  { type: 'keepReport', params: ({ event }) => ({ report: event.output }) },
+                  emit(({ context }) => ({
+                    type: 'VALIDATION_PASSED',
+                    codeTree: context.codeTree ?? '',
+                    summary: context.review?.summary ?? '',
                   })),
                 ],
               },
-              onError: failed('validation'),
-            },
-          },
-          reporting: {
-            invoke: {
-              id: 'report',
-              src: 'report',
-              input: ({ context }) => ({
-                ...reportInput(context),
-                version: context.reportVersion + 1,
-                ...(version >= 2 ? { memory: memoryOf(context) } : {}),
-              }),
-              onDone: [
-                {
-                  guard: ({ context }) => context.failure === null,
-                  target: '#build.active.resultGate',
-                  actions: [
-                    { type: 'keepReport', params: ({ event }) => ({ report: event.output, version }) },
-                    emit(({ context }) => ({
-                      type: 'VALIDATION_PASSED',
-                      codeTree: context.codeTree ?? '',
-                      summary: context.review?.summary ?? '',
-                    })),
-                  ],
-                },
-                {
-                  target: '#build.active.deciding',
-                  actions: [
-                    { type: 'keepReport', params: ({ event }) => ({ report: event.output, version }) },
-                    emit(({ context }) => ({
-                      type: 'VALIDATION_FAILED',
-                      codeTree: context.codeTree ?? '',
-                      severity: context.failure?.severity ?? 'major',
-                      summary: context.failure?.summary ?? '',
-                      feedback: context.failure?.feedback ?? '',
-                    })),
-                  ],
-                },
-              ],
-              onError: failed('validation'),
-            },
+              {
+                target: '#build.active.deciding',
+                actions: [
+                  { type: 'keepReport', params: ({ event }) => ({ report: event.output }) },
+                  emit(({ context }) => ({
+                    type: 'VALIDATION_FAILED',
+                    codeTree: context.codeTree ?? '',
+                    severity: context.failure?.severity ?? 'major',
+                    summary: context.failure?.summary ?? '',
+                    feedback: context.failure?.feedback ?? '',
+                  })),
+                ],
+              },
+            ],
+            onError: failed('validation'),
           },
         },
       },
-      clock: clock('validation'),
     },
-  });
+    clock: clock('validation'),
+  },
+});
 
 /** The project names no check. A person is asked once; it does not count against the agents' questions. */
 const awaitingChecks = buildSetup.createStateConfig({
@@ -218,62 +216,59 @@ const deciding = buildSetup.createStateConfig({
 });
 
 /** A person has the failed result fixed, or accepts it with a reason. */
-const awaitingFixDecision = (version: Version) =>
-  buildSetup.createStateConfig({
-    meta: approvalGate<BuildContext>({
-      stage: 'validation',
-      kind: 'fix',
-      decisions: ['retry', 'accept'],
-      summary: (context) => context.failure?.summary ?? 'The validation failed',
-      shows: shownResult,
-      details: (context) => ({
-        from: context.failure?.from,
-        severity: context.failure?.severity,
-        feedback: context.failure?.feedback,
-        attempts: context.fixAttempts,
-        restored: context.evidence.find((evidence) => evidence.mode === 'base_tests')?.restored,
-        ...(version >= 2 ? besideBase(context) : {}),
-        accepts: failuresOf(context),
-        report: context.report?.path,
-      }),
+const awaitingFixDecision = buildSetup.createStateConfig({
+  meta: approvalGate<BuildContext>({
+    stage: 'validation',
+    kind: 'fix',
+    decisions: ['retry', 'accept'],
+    summary: (context) => context.failure?.summary ?? 'The validation failed',
+    shows: shownResult,
+    details: (context) => ({
+      from: context.failure?.from,
+      severity: context.failure?.severity,
+      feedback: context.failure?.feedback,
+      attempts: context.fixAttempts,
+      restored: context.evidence.find((evidence) => evidence.mode === 'base_tests')?.restored,
+      ...besideBase(context),
+      accepts: failuresOf(context),
+      report: context.report?.path,
     }),
-    on: {
-      FIX_DECIDED: [
-        {
-          guard: ({ event }) => event.decision === 'retry' && event.take !== undefined,
-          target: '#build.active.implementation.work.takingFiles',
-          actions: ['takeFrom', 'countFix'],
-        },
-        {
-          guard: ({ event }) => event.decision === 'retry',
-          target: '#build.active.implementation.work.implementing',
-          actions: [
-            'noteFailure',
-            assign(({ context, event }) => ({
-              fixAttempts: context.fixAttempts + 1,
-              notes: event.reason
-                ? [...context.notes, { kind: 'feedback' as const, text: event.reason }]
-                : context.notes,
-            })),
-          ],
-        },
-        {
-          // An acceptance of a failed result needs a reason.
-          guard: ({ event }) => (event.reason ?? '').trim() !== '',
-          target: 'resultGate',
-          actions: assign(({ context, event }) => ({
-            ...(version >= 2 ? { openConcerns: [] } : {}),
-            accepted: {
-              by: event.by,
-              reason: event.reason ?? '',
-              codeTree: context.codeTree ?? '',
-              failures: failuresOf(context),
-            },
+  }),
+  on: {
+    FIX_DECIDED: [
+      {
+        guard: ({ event }) => event.decision === 'retry' && event.take !== undefined,
+        target: '#build.active.implementation.work.takingFiles',
+        actions: ['takeFrom', 'countFix'],
+      },
+      {
+        guard: ({ event }) => event.decision === 'retry',
+        target: '#build.active.implementation.work.implementing',
+        actions: [
+          'noteFailure',
+          assign(({ context, event }) => ({
+            fixAttempts: context.fixAttempts + 1,
+            notes: event.reason ? [...context.notes, { kind: 'feedback' as const, text: event.reason }] : context.notes,
           })),
-        },
-      ],
-    },
-  });
+        ],
+      },
+      {
+        // An acceptance of a failed result needs a reason.
+        guard: ({ event }) => (event.reason ?? '').trim() !== '',
+        target: 'resultGate',
+        actions: assign(({ context, event }) => ({
+          openConcerns: [],
+          accepted: {
+            by: event.by,
+            reason: event.reason ?? '',
+            codeTree: context.codeTree ?? '',
+            failures: failuresOf(context),
+          },
+        })),
+      },
+    ],
+  },
+});
 
 const CHECKS_QUESTION = {
   question: 'Which command checks this project?',

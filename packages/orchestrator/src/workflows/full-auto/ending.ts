@@ -1,5 +1,6 @@
 /** The end of the loop: the whole is checked, and a result with failures is merged only where a person says so. */
 import { assign, enqueueActions } from 'xstate';
+import { checkInputOf } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import {
   choosingState,
@@ -57,7 +58,7 @@ export const validation = fullAutoSetup.createStateConfig({
   initial: 'choosing',
   entry: assign({ failure: null, concerns: [] }),
   states: {
-    ...wholeCheckStates(failedAt('validation')),
+    ...wholeCheckStates(failedAt('validation'), checkInputOf),
     // Where the project names no test command, the list of the features does.
     choosing: { always: 'checkingAsIs' },
     deciding: {

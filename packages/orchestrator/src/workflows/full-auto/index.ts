@@ -1,16 +1,33 @@
 /** Full auto: a plan becomes features, each of which is a run of its own, and nobody is asked until the end. */
-import { COMMON_GATES } from '@autonomous/shared';
+import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
+import { defineVersions } from '../../core/versions.ts';
 import type { Workflow } from '../workflow.ts';
 import { fullAutoActivities } from './activities.ts';
 import { FULL_AUTO_EVENTS } from './events.ts';
-import { fullAutoV1 } from './full-auto-1.ts';
+import { ownedPathsOf } from './files.ts';
+import { fullAutoMachine } from './machine.ts';
 import { projectionOf } from './projection.ts';
 import { roles } from './roles/index.ts';
+import { fullAutoSignals } from './setup.ts';
+import { type FullAutoContext, fullAutoInputSchema } from './types.ts';
 
 export const fullAuto: Workflow = {
   name: 'full-auto',
   title: 'Full auto',
-  versions: [fullAutoV1],
+  versions: defineVersions({
+    name: 'full-auto',
+    newest: 1,
+    description:
+      'Carries a whole plan out: an agent turns it into features, each of which is a run of its own with its tests first, is checked and merged, and nobody is asked until the end',
+    machine: () => fullAutoMachine,
+    signals: fullAutoSignals,
+    input: fullAutoInputSchema,
+    exclusiveInput: ['topic'],
+    needsProject: true,
+    ownedFiles: ({ topic }: JsonObject) => ownedPathsOf(String(topic)),
+    ownedResults: 'all',
+    workspace: (context: FullAutoContext) => context.head || null,
+  }),
   roles,
   stages: [
     { name: 'preparation', title: 'Preparation' },

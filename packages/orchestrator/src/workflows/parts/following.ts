@@ -65,7 +65,7 @@ interface FollowingStates<
   readonly onError: OnError;
 }
 
-const NOBODY_ANSWERED: Answering = { threads: [], others: [], commit: null, summary: '' };
+const NOBODY_ANSWERED: Answering = { threads: [], others: [], commit: null, summary: '', number: 0 };
 
 /**
  * The states `answering`, `following`, `mergingPullRequest` and `closingPullRequest`, beside the states `pushing` and `choosing`.

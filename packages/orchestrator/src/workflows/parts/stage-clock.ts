@@ -46,7 +46,7 @@ export function clockActions<
 /** At most so many of the activities that were under way are named. */
 const NAMED = 2;
 
-/** Work that was under way, and the setting; empty for an event of an older log, which does not say. */
+/** Work that was under way, and the setting; empty where nothing was under way. */
 function wayOn(event: object, stage: string): string {
   const { during } = event as { readonly during?: readonly AtWork[] }; // the engine adds it to every timer's event
   if (during === undefined) return '';

@@ -4,9 +4,9 @@
  */
 import type { Concern } from '@autonomous/shared';
 import { assign, type EventObject, type MachineContext } from 'xstate';
-import type { Checked } from '../../activities/types.ts';
+import type { Checked, CheckInput } from '../../activities/types.ts';
 import { changeOf } from './change.ts';
-import { type CheckingContext, checkInputOf, hasTests, redCommands } from './evidence.ts';
+import { type CheckingContext, hasTests, redCommands } from './evidence.ts';
 import { headerOf } from './run-context.ts';
 
 export interface WholeContext extends CheckingContext {
@@ -35,8 +35,14 @@ type Ended = { readonly event: { readonly output: Checked } };
 const keepEvidence = { type: 'keepEvidence', params: ({ event }: Ended) => ({ checked: event.output }) } as const;
 const NO_TESTS = 'The project has no test command: nothing but a person can vouch for the result.';
 
-/** States that end in `deciding`, with `failure` and `concerns` of the result. */
-export function wholeCheckStates<const OnError>(onError: OnError) {
+/**
+ * States that end in `deciding`, with `failure` and `concerns` of the result.
+ * @param inputOf input of the activity `check`
+ */
+export function wholeCheckStates<const OnError, Context extends WholeContext, Input extends CheckInput>(
+  onError: OnError,
+  inputOf: (context: Context, commit: string, mode: Checked['mode']) => Input,
+) {
   return {
     choosing: {
       always: [
@@ -48,7 +54,7 @@ export function wholeCheckStates<const OnError>(onError: OnError) {
       invoke: {
         id: 'checkAsIs',
         src: 'check',
-        input: ({ context }: Has) => checkInputOf(context, context.head, 'as_is'),
+        input: ({ context }: { readonly context: Context }) => inputOf(context, context.head, 'as_is'),
         onDone: [
           { guard: ({ event }: Ended) => event.output.passed, target: 'checkingBaseTests', actions: keepEvidence },
           {
@@ -71,7 +77,7 @@ export function wholeCheckStates<const OnError>(onError: OnError) {
       invoke: {
         id: 'checkBaseTests',
         src: 'check',
-        input: ({ context }: Has) => checkInputOf(context, context.head, 'base_tests'),
+        input: ({ context }: { readonly context: Context }) => inputOf(context, context.head, 'base_tests'),
         onDone: {
           target: 'findingConcerns',
           actions: [

@@ -21,7 +21,7 @@ import { pathFault } from '../../repository/repository-paths.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { COMMANDS_QUESTION } from './commands-question.ts';
 import { stateFiles } from './orchestrator-state.ts';
-import { checkWithLint, configuredLint } from './phase/activities.ts';
+import { checkWithLint, configuredLint } from './plan-phase/activities.ts';
 import { readPlan as read, repositoryPath, wavesOf } from './plan-file.ts';
 import { findProjectChecks, MAX_MEMORY } from './project-checks.ts';
 import { roles } from './roles/index.ts';

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { PLAN_EVENTS } from './event-texts.ts';
 import { phasedPlan } from './index.ts';
 import type { PlanFact } from './orchestrator-state.ts';
-import { planPhase } from './phase/index.ts';
+import { planPhase } from './plan-phase/index.ts';
 
 const lineOf = ({ type, ...payload }: PlanFact, workflow = phasedPlan) => ownEventText({ type, payload }, workflow);
 

@@ -1,17 +1,31 @@
 /** Plans in phases: each phase is a run of its own, and the whole ends as one change. */
 import { COMMON_GATES } from '@autonomous/shared';
+import { defineVersions } from '../../core/versions.ts';
 import type { Workflow } from '../workflow.ts';
 import { planActivities } from './activities.ts';
 import { PLAN_EVENTS } from './event-texts.ts';
+import { planMachine } from './machine.ts';
 import { stateFiles } from './orchestrator-state.ts';
-import { phasedPlanV1 } from './phased-plan-1.ts';
-import { planPhase } from './phase/index.ts';
+import { planPhase } from './plan-phase/index.ts';
 import { roles } from './roles/index.ts';
+import { planSignals } from './setup.ts';
+import { type PlanContext, planInputSchema } from './types.ts';
 
 export const phasedPlan: Workflow = {
   name: 'phased-plan',
   title: 'Phased plan',
-  versions: [phasedPlanV1],
+  versions: defineVersions({
+    name: 'phased-plan',
+    newest: 1,
+    description: 'Carries out a plan phase by phase: each is implemented, verified, reviewed, committed and merged',
+    machine: () => planMachine,
+    signals: planSignals,
+    input: planInputSchema,
+    defaultRequest: 'Carry out {planPath}',
+    exclusiveInput: ['planPath'],
+    needsProject: true,
+    workspace: (context: PlanContext) => context.head || null,
+  }),
   roles,
   stages: [
     { name: 'preparation', title: 'Preparation' },

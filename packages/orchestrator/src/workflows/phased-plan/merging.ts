@@ -1,19 +1,19 @@
 /** Merges the finished phases of a wave, one after the other; each merged tree is verified before the branch moves. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
+import { messageOf } from '../parts/children.ts';
+import { redCommands } from '../parts/evidence.ts';
 import { followingOf, withFollowing } from '../parts/pull-request.ts';
 import {
   checkInput,
   failedAt,
   hasCommands,
   merging,
-  messageOf,
   nameOf,
   nextMerge,
   phaseOf,
   planSetup,
   progress,
-  redCommands,
   redOutput,
   said,
   without,

@@ -1,7 +1,8 @@
 /** The waves of a plan: the child runs of each, and what happens where one of them did not complete. */
 import { assign, enqueueActions } from 'xstate';
 import { failed, fanOut, succeeded, verdictOf } from '../parts/fan-out.ts';
-import { actorOf, AT_ONCE, endedActor, messageOf, nextMerge, numberOf, planSetup, waiting } from './setup.ts';
+import { endedActor, messageOf } from '../parts/children.ts';
+import { actorOf, AT_ONCE, nextMerge, numberOf, planSetup, waiting } from './setup.ts';
 import type { PlanContext } from './types.ts';
 
 /** Chooses the next wave. */

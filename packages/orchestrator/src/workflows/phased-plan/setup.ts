@@ -1,11 +1,11 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
-import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { TakenIn } from '../../activities/git/integrate-base.ts';
 import { type Asked, askedText } from '../../activities/pull-request/review-remarks.ts';
 import type { Checked, CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
+import { checkInputOf, evidenceActions } from '../parts/evidence.ts';
 import { startable, started } from '../parts/fan-out.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
@@ -20,9 +20,10 @@ import {
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import { clockActions } from '../parts/stage-clock.ts';
+import { wholeCheckActions } from '../parts/whole-check.ts';
 import { FOR_REVIEWERS, TO_THE_RESULT } from './added-phases.ts';
 import type { PhaseStatus, PlanFact } from './orchestrator-state.ts';
-import type { PhaseOutput } from './phase/types.ts';
+import type { PhaseOutput } from './plan-phase/types.ts';
 import { MAX_PHASE_NUMBER, type PlanPhase } from './plan-file.ts';
 import type { PlanActivities, PlanConfig, PlanContext, PlanRunInput } from './types.ts';
 
@@ -69,9 +70,6 @@ export const actorOf = ({ starts }: PlanContext, number: number): string => `pha
 
 export const numberOf = (actor: string): number => Number(/^phase-(\d+)-/.exec(actor)?.[1]);
 
-/** The actor that an event of its end names. */
-export const endedActor = (type: string): string => type.slice(type.indexOf('.actor.') + '.actor.'.length);
-
 /** Next phase of the wave to be merged: in the order of their numbers. */
 export const nextMerge = (context: PlanContext): number | undefined =>
   waveOf(context).find((number) => !context.mergedPhases.includes(number) && context.finished[number] !== undefined);
@@ -83,28 +81,15 @@ export const hasCommands = ({ test, lint }: PlanContext): boolean =>
   (test?.command ?? '') !== '' || (lint?.command ?? '') !== '';
 
 export const checkInput = (context: PlanContext, commit: string, mode: Checked['mode']): Input<'check'> => ({
-  ...headerOf(context),
-  mode,
-  commit,
-  baseCommit: context.baseCommit,
-  setup: context.setup,
-  test: context.test ?? { command: '', source: 'none' },
+  ...checkInputOf(context, commit, mode),
   // The base's tests say what is to hold; lint has nothing to do with them.
   lint: mode === 'as_is' ? context.lint : null,
-  excludePaths: context.excludePaths,
-  timeoutMinutes: context.config.timeoutMinutes.validation,
 });
 
 export const merging = (context: PlanContext) => {
   const phase = context.merging?.phase ?? 0;
   return { ...headerOf(context), head: context.head, childId: context.finished[phase]?.childId ?? '' };
 };
-
-export const redCommands = ({ commands }: Checked): string =>
-  commands
-    .filter(({ exitCode }) => exitCode !== 0)
-    .map(({ command, exitCode }) => `\`${command}\` (exit code ${exitCode ?? 'none'})`)
-    .join(', ');
 
 export const redOutput = ({ commands }: Checked): string =>
   commands
@@ -153,9 +138,6 @@ const limitAnew = ({ iterationLimit, iterations, input }: PlanContext): number =
 export const progress = ({ phases, mergedPhases }: PlanContext) =>
   ({ type: 'PROGRESS_CHANGED', done: mergedPhases.length, total: phases.length }) as const;
 
-/** The engine gives every failed activity and child run an error of this shape. */
-export const messageOf = (error: unknown): string => (error as ActivityError).message;
-
 export const failedAt = pausesAt('#phased-plan.paused');
 
 /** Types, activities, and what the parts bring. */
@@ -191,10 +173,12 @@ const withParts = setup({
   actions: {
     ...budgetActions<PlanContext, PlanEvent>(),
     ...clockActions<PlanContext, PlanEvent>(),
+    ...evidenceActions<PlanContext, PlanEvent>(),
     ...notingActions<PlanContext, PlanEvent>(),
     ...pausingActions<PlanContext, PlanEvent>(),
     ...publishingActions<PlanContext, PlanEvent>(),
     ...pullRequestActions<PlanContext, PlanEvent>(),
+    ...wholeCheckActions<PlanContext, PlanEvent>(),
   },
 });
 
@@ -213,7 +197,6 @@ export const planSetup = withParts.extend({
       enqueue.assign({ children: started(children, ids) });
       for (const id of ids) enqueue.emit(said(numberOf(id), 'implementing', context.hints[numberOf(id)] ?? null));
     }),
-    keepEvidence: emit((_, { checked }: { checked: Checked }) => ({ type: 'EVIDENCE_RECORDED', ...checked })),
     reportValidation: emit(({ context }) => {
       const codeTree = context.codeTree ?? '';
       return context.failure === null

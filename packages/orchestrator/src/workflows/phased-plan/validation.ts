@@ -2,8 +2,8 @@
 import { assign } from 'xstate';
 import { approvalGate } from '../parts/gate.ts';
 import { followingOf } from '../parts/pull-request.ts';
-import { headerOf } from '../parts/run-context.ts';
-import { checkInput, failedAt, phaseOf, planSetup, redCommands, shownResult } from './setup.ts';
+import { wholeCheckStates } from '../parts/whole-check.ts';
+import { checkInput, failedAt, phaseOf, planSetup, shownResult } from './setup.ts';
 import type { PlanContext } from './types.ts';
 
 /** Characters of remarks that the gate of a result shows. */
@@ -15,71 +15,7 @@ export const validation = planSetup.createStateConfig({
   initial: 'choosing',
   entry: assign({ failure: null, concerns: [] }),
   states: {
-    choosing: {
-      always: [
-        {
-          guard: ({ context }) => (context.test?.command ?? '') !== '',
-          target: 'checkingAsIs',
-        },
-        {
-          target: 'findingConcerns',
-          actions: assign({
-            failure: 'The project has no test command: nothing but a person can vouch for the result.',
-          }),
-        },
-      ],
-    },
-    checkingAsIs: {
-      invoke: {
-        id: 'checkAsIs',
-        src: 'check',
-        input: ({ context }) => checkInput(context, context.head, 'as_is'),
-        onDone: [
-          {
-            guard: ({ event }) => event.output.passed,
-            target: 'checkingBaseTests',
-            actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-          },
-          {
-            target: 'findingConcerns',
-            actions: [
-              { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-              assign({ failure: ({ event }) => `The checks fail on the result: ${redCommands(event.output)}.` }),
-            ],
-          },
-        ],
-        onError: failedAt('validation'),
-      },
-    },
-    checkingBaseTests: {
-      invoke: {
-        id: 'checkBaseTests',
-        src: 'check',
-        input: ({ context }) => checkInput(context, context.head, 'base_tests'),
-        onDone: {
-          target: 'findingConcerns',
-          actions: [
-            { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-            assign({
-              failure: ({ event }) =>
-                event.output.passed
-                  ? null
-                  : `The checks pass only with the changed tests; with the base commit's they fail: ${redCommands(event.output)}.`,
-            }),
-          ],
-        },
-        onError: failedAt('validation'),
-      },
-    },
-    findingConcerns: {
-      invoke: {
-        id: 'findConcerns',
-        src: 'findConcerns',
-        input: ({ context }) => ({ ...headerOf(context), baseCommit: context.baseCommit, head: context.head }),
-        onDone: { target: 'deciding', actions: assign({ concerns: ({ event }) => event.output.concerns }) },
-        onError: failedAt('validation'),
-      },
-    },
+    ...wholeCheckStates(failedAt('validation'), checkInput),
     deciding: {
       always: [
         {

@@ -1,16 +1,33 @@
 /** Research and plan: a report of which every passage was looked up, and an implementation plan that rests on it. */
-import { COMMON_GATES } from '@autonomous/shared';
+import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
+import { defineVersions } from '../../core/versions.ts';
 import type { Workflow } from '../workflow.ts';
 import { planActivities } from './activities.ts';
 import { PLAN_EVENTS } from './events.ts';
+import { ownedPathsOfPlan } from './files.ts';
+import { planMachine } from './machine.ts';
 import { projectionOf } from './projection.ts';
-import { researchAndPlanV1 } from './research-and-plan-1.ts';
 import { roles } from './roles/index.ts';
+import { planSignals } from './setup.ts';
+import { type PlanContext, planInputSchema } from './types.ts';
 
 export const researchAndPlan: Workflow = {
   name: 'research-and-plan',
   title: 'Research and plan',
-  versions: [researchAndPlanV1],
+  versions: defineVersions({
+    name: 'research-and-plan',
+    newest: 1,
+    description:
+      'Researches a topic and makes an implementation plan of it: architects and critics work on the plan in rounds until no blocker is open and it has stopped changing',
+    machine: () => planMachine,
+    signals: planSignals,
+    input: planInputSchema,
+    exclusiveInput: ['topic'],
+    needsProject: true,
+    ownedFiles: ({ topic }: JsonObject) => ownedPathsOfPlan(String(topic)),
+    ownedResults: 'all',
+    workspace: (context: PlanContext) => context.head || null,
+  }),
   roles,
   stages: [
     { name: 'preparation', title: 'Preparation' },

@@ -67,7 +67,7 @@ export type Draft = { readonly [Section in PlanSection]?: Plan[Section] | undefi
   readonly summary: string;
   readonly answers: readonly { readonly issue: string; readonly answer: string }[];
   readonly claims: readonly NewClaim[];
-  /** Sentences that name findings for what those do not say. Absent in older events. */
+  /** Sentences that name findings for what those do not say. Absent: there are none. */
   readonly miscited?: readonly Fault[];
 };
 

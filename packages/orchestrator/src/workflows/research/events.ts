@@ -9,15 +9,15 @@ export type ResearchFact =
       readonly type: 'ROUND_STARTED';
       readonly round: number;
       readonly questions: readonly string[];
-      /** Ids of the agents, in the order of their questions. Absent in older events. */
-      readonly agents?: readonly string[];
+      /** Ids of the agents, in the order of their questions. */
+      readonly agents: readonly string[];
     }
   | { readonly type: 'AGENT_FAILED'; readonly round: number; readonly agent: string; readonly reason: string }
   | {
       readonly type: 'FINDING_KEPT';
       readonly round: number;
       readonly finding: string;
-      /** The agent that brought it. Absent in older events. */
+      /** The agent that brought it. Absent where architects of a plan asked for it. */
       readonly agent?: string;
       readonly claim: string;
       readonly confidence: Confidence;
@@ -29,7 +29,7 @@ export type ResearchFact =
       readonly type: 'FINDING_SUPPORTED';
       readonly round: number;
       readonly finding: string;
-      /** The agent that found it again. Absent in older events. */
+      /** The agent that found it again. Absent where architects of a plan asked for it. */
       readonly agent?: string;
       readonly evidence: readonly (Evidence & { readonly hash: string })[];
       readonly sources: readonly Source[];

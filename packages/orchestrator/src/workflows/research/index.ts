@@ -1,16 +1,33 @@
 /** Research: rounds of agents that search and read, and a report of which every passage was looked up. */
-import { COMMON_GATES } from '@autonomous/shared';
+import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
+import { defineVersions } from '../../core/versions.ts';
+import { ownedPathsOf } from '../parts/topic-files.ts';
 import type { Workflow } from '../workflow.ts';
 import { researchActivities } from './activities.ts';
 import { RESEARCH_EVENTS } from './events.ts';
+import { researchMachine } from './machine.ts';
 import { projectionOf } from './projection.ts';
-import { researchV1 } from './research-1.ts';
 import { roles } from './roles/index.ts';
+import { researchSignals } from './setup.ts';
+import { type ResearchContext, researchInputSchema } from './types.ts';
 
 export const research: Workflow = {
   name: 'research',
   title: 'Research',
-  versions: [researchV1],
+  versions: defineVersions({
+    name: 'research',
+    newest: 1,
+    description:
+      'Researches a topic in rounds: agents search the web and read the project, the server looks up every passage that they quote, and a report with its sources is written',
+    machine: () => researchMachine,
+    signals: researchSignals,
+    input: researchInputSchema,
+    exclusiveInput: ['topic'],
+    needsProject: true,
+    ownedFiles: ({ topic }: JsonObject) => ownedPathsOf(String(topic)),
+    ownedResults: 'all',
+    workspace: (context: ResearchContext) => context.head || null,
+  }),
   roles,
   stages: [
     { name: 'preparation', title: 'Preparation' },

@@ -106,8 +106,8 @@ function markOf(
 
 /** The agents of a round with what each of them brought. */
 function partsIn(facts: Facts, { agents, round: current }: ResearchContext, isOver: boolean) {
-  const key = ({ round, agent }: { readonly round: number; readonly agent?: string }): string =>
-    `${round} ${agent ?? ''}`;
+  const key = ({ round, agent = '' }: { readonly round: number; readonly agent?: string }): string =>
+    `${round} ${agent}`;
   const read = Map.groupBy(facts('SOURCE_FETCHED'), key);
   const refused = Map.groupBy(facts('SOURCE_REFUSED'), key);
   const kept = Map.groupBy(facts('FINDING_KEPT'), key);
@@ -118,10 +118,9 @@ function partsIn(facts: Facts, { agents, round: current }: ResearchContext, isOv
   const distinct = (all: readonly { readonly address: string }[] | undefined): number =>
     new Set(all?.map(({ address }) => address)).size;
   const clause = (count: number, words: string): readonly string[] => (count === 0 ? [] : [`${count} ${words}`]);
-  return ({ round, questions, agents: ids = [] }: Fact<'ROUND_STARTED'>): readonly ProjectedPart[] =>
+  return ({ round, questions, agents: ids }: Fact<'ROUND_STARTED'>): readonly ProjectedPart[] =>
     questions.map((question, index): ProjectedPart => {
-      const agent = ids[index];
-      if (agent === undefined) return { title: `Agent ${index + 1}`, text: shortened(question), facts: [] };
+      const agent = ids[index] ?? '';
       const of = key({ round, agent });
       const reason = failed.get(of);
       const isWorking =

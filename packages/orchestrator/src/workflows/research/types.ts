@@ -270,8 +270,8 @@ export type Compiled =
   | {
       readonly kind: 'compiled';
       readonly pages: number;
-      /** The file on the run's branch, with the SHA-256 of its bytes in hex. Absent in older events. */
-      readonly pdf?: { readonly path: string; readonly hash: string };
+      /** The file on the run's branch, with the SHA-256 of its bytes in hex. */
+      readonly pdf: { readonly path: string; readonly hash: string };
     }
   /** There is no LaTeX where commands run. */
   | { readonly kind: 'absent' }

@@ -1,17 +1,35 @@
 /** Items of a roadmap: documents that people approve, tasks that are runs of their own, and a release. */
-import { COMMON_GATES } from '@autonomous/shared';
+import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
+import { defineVersions } from '../../core/versions.ts';
 import type { Workflow } from '../workflow.ts';
 import { itemActivities } from './activities.ts';
+import { DOCUMENT_PATTERNS } from './documents.ts';
 import { ITEM_EVENTS } from './events.ts';
-import { roadmapItemV1 } from './roadmap-item-1.ts';
+import { itemMachine } from './machine.ts';
 import { roles } from './roles/index.ts';
+import { itemSignals } from './setup.ts';
+import { type ItemContext, itemInputSchema } from './types.ts';
 
 const BUG_DETAILS = { bugs: 'Bugs that become items of the roadmap', failure: 'Approved although', release: 'Release' };
 
 export const roadmapItem: Workflow = {
   name: 'roadmap-item',
   title: 'Roadmap item',
-  versions: [roadmapItemV1],
+  versions: defineVersions({
+    name: 'roadmap-item',
+    newest: 1,
+    description:
+      'Carries out an item of a roadmap: ideation, specification and tasks, each task a run of its own, then tests, publication and release',
+    machine: () => itemMachine,
+    signals: itemSignals,
+    input: itemInputSchema,
+    defaultRequest: 'Carry out the item {item} of {roadmap}',
+    exclusiveInput: ['item', 'roadmap'],
+    needsProject: true,
+    ownedFiles: ({ roadmap }: JsonObject) => [String(roadmap), ...DOCUMENT_PATTERNS],
+    ownedResults: DOCUMENT_PATTERNS,
+    workspace: (context: ItemContext) => context.head || null,
+  }),
   roles,
   stages: [
     { name: 'preparation', title: 'Preparation' },

@@ -39,7 +39,9 @@ interface BacklogOptions extends JsonOptions, EndOptions {
 }
 
 export function addBacklog(line: CommandLine): void {
-  const backlog = line.command('backlog', 'works through backlogs').usage('run [FILE] [options]');
+  const backlog = line
+    .command('backlog', 'works through the items of a table in Markdown: backlog run')
+    .usage('run [FILE] [options]');
   const run = backlog
     .command('run [file]')
     .description(

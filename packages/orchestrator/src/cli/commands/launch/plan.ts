@@ -38,7 +38,9 @@ interface PlanOptions extends JsonOptions, EndOptions {
 }
 
 export function addPlan(line: CommandLine): void {
-  const plan = line.command('plan', 'carries out plans in phases').usage('run FILE [options]');
+  const plan = line
+    .command('plan', 'carries out a plan in Markdown phase by phase: plan run')
+    .usage('run FILE [options]');
   const run = plan
     .command('run <file>')
     .description('carries out a plan in Markdown, phase by phase')

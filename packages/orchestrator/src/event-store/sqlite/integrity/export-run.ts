@@ -1,5 +1,6 @@
 /** Everything that can still be read of a run, row by row, for a person who wants to know what is wrong with it. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
+import { newestSchema } from '../migrate.ts';
 import { unpackSteps } from '../packed-steps.ts';
 import { type Connection, connectReadOnly } from '../sqlite-connection.ts';
 import { explainSqliteError } from '../sqlite-errors.ts';
@@ -31,7 +32,7 @@ const MAX_STEPS = 1_000_000;
 
 /**
  * The run's rows by table, as they are stored: text as text, bytes in base64. Where a table or a step can't be read, the
- * reason stands in `unreadable`. An unknown run gives no rows.
+ * reason stands in `unreadable`. `format` is the number of the schema. An unknown run gives no rows.
  */
 export function exportRun(connection: Connection, runId: string): JsonObject {
   const unreadable: string[] = [];
@@ -61,7 +62,7 @@ export function exportRun(connection: Connection, runId: string): JsonObject {
       tables[table] = attempt(table, () => rows(`SELECT * FROM ${table} WHERE run = ?`, number), []);
     }
   }
-  return { runId, run, ...tables, unreadable };
+  return { format: newestSchema(), runId, run, ...tables, unreadable };
 }
 
 /** One by one, so that a page that cannot be read takes no others with it. */

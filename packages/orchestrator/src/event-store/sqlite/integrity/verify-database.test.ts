@@ -5,6 +5,7 @@ import { InvalidRequest, Unavailable, Unprocessable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { EventStore } from '../../event-store.ts';
+import { newestSchema } from '../migrate.ts';
 import { exportFromFile } from './export-run.ts';
 import { connectReadOnly } from '../sqlite-connection.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../sqlite-event-store.ts';
@@ -436,6 +437,7 @@ describe('what was stored', () => {
       tamper(`UPDATE workflow_steps SET events = 'nothing' WHERE run = 2 AND sequence = 4`);
       const exported = await open().exportRun('b');
       expect(exported).toMatchObject({
+        format: newestSchema(),
         runId: 'b',
         run: { id: 'b', tip: expect.stringMatching(/^base64:/) },
         workflow_steps: [{ sequence: 1 }, { sequence: 4, events: 'nothing' }, { sequence: 6 }],

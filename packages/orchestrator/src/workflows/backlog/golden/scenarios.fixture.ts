@@ -1,7 +1,8 @@
 /** Ways through the workflow of a backlog, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
 import { DrivenRun } from '../../driven-run.fixture.ts';
-import { backlogV1 } from '../backlog-1.ts';
+import { newestOf } from '../../workflow.ts';
+import { backlog } from '../index.ts';
 
 /** A run by the ways that it goes, in order of their recording. */
 type Scenarios = Readonly<Record<string, () => DrivenRun>>;
@@ -49,14 +50,19 @@ const onBranch = {
 };
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(backlogV1).begin('Work through ai/backlog.md', { ...config, ...change }, 'autonomous/r-backlog', {
-    file: 'ai/backlog.md',
-    specs: 'ai/features',
-    maxIterations: 20,
-    keepGoing: false,
-    parallel: 1,
-    ...input,
-  });
+  new DrivenRun(newestOf(backlog)).begin(
+    'Work through ai/backlog.md',
+    { ...config, ...change },
+    'autonomous/r-backlog',
+    {
+      file: 'ai/backlog.md',
+      specs: 'ai/features',
+      maxIterations: 20,
+      keepGoing: false,
+      parallel: 1,
+      ...input,
+    },
+  );
 const prepared = (change: object = {}, input: JsonObject = {}, more: JsonObject = {}): DrivenRun =>
   started(change, input).ended('prepare', {
     baseCommit: 'base',

@@ -12,12 +12,9 @@ import { type Activity, type ActivityContext, THREE_TRIES } from '../../../core/
 import type { BuildActivities } from '../types.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { commitOnBranch, committedBefore } from '../../../activities/git/commits.ts';
-import { pushBranch as pushOwnBranch } from '../../../activities/git/push-branch.ts';
 import { assertAccepted } from '../../../activities/evidence/concerns.ts';
 import { renderReport, reportPath } from './validation-report.ts';
 
-/** Id of the activity in the machine. */
-const PUSH_OF_PLAN = 'pushPlan';
 /** Characters of a memory file that is still extended. */
 const MAX_MEMORY = 1_000_000;
 
@@ -32,19 +29,6 @@ async function extendedMemory(text: string | null, update: MemoryUpdate, signal:
   if (read.ok) return read.value;
   const notice = `${MEMORY_PATH} ${read.why}. It was left as it is; shorten it, so that runs can add to it again.`;
   return { text: text ?? '', notices: [notice] };
-}
-
-/**
- * Pushes the run's branch. Versions 1 and 2 of the workflow do not say in its input that there is the plan alone: its
- * activation says so.
- */
-export function pushBranch(tools: ActivityTools): Of<'pushBranch'> {
-  const pushing = pushOwnBranch(tools);
-  return {
-    ...pushing,
-    perform: (input, context) =>
-      pushing.perform(context.activity === PUSH_OF_PLAN ? { ...input, isDraft: true } : input, context),
-  };
 }
 
 /** Copies the run's record into its branch: the last commit before it is published. */

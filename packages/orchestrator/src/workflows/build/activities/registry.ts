@@ -11,11 +11,12 @@ import { merge } from '../../../activities/git/merge-into-base.ts';
 import { closePullRequest } from '../../../activities/pull-request/close-pull-request.ts';
 import { mergePullRequest } from '../../../activities/pull-request/merge-pull-request.ts';
 import { prepare } from '../../../activities/prepare.ts';
+import { pushBranch } from '../../../activities/git/push-branch.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { roles } from '../roles/index.ts';
 import { implement, takeFiles } from './implementing.ts';
 import { commitPlan, plan, replyToPerson, revisePlan } from './planning.ts';
-import { copyRecord, pushBranch } from './publishing.ts';
+import { copyRecord } from './publishing.ts';
 import { report, review } from './validating.ts';
 import { tidiedAll } from '../../../activities/tidied.ts';
 

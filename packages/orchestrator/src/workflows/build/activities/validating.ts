@@ -62,7 +62,7 @@ export function report(tools: ActivityTools): Of<'report'> {
       const view = await tools.view(input.runId);
       const { signal } = context;
       const result = { project, view, baseCommit: view.baseCommit ?? input.head, head: input.head, signal };
-      const memory = input.memory === undefined ? null : memoryConcern(input.memory);
+      const memory = memoryConcern(input.memory);
       const concerns = [...(await concernsOf(tools, result)), ...(memory === null ? [] : [memory])];
       const { text, findings } = await renderReport(tools, context, project, {
         ...input,

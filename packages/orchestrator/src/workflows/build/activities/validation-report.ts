@@ -6,7 +6,7 @@ import type { ParsedConstraints } from '@autonomous/shared/diagram';
 import { renderValidationReport, type ValidationReport } from '../documents/validation-report.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';
 import type { ActivityContext } from '../../../core/activity.ts';
-import type { BuildActivities } from '../types.ts';
+import type { ReportInput } from '../types.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 
 /** The largest changed file that is searched for the plan's routes, and all of them together. */
@@ -15,7 +15,7 @@ const SEARCHED_BYTES = 4_000_000;
 /** Of the search: a hint is not worth a longer wait of others. */
 const SEARCHING_MS = 5_000;
 
-export interface ReportFacts extends Omit<BuildActivities['report']['input'], 'version'> {
+export interface ReportFacts extends ReportInput {
   /** ISO 8601, of the validation. */
   readonly at: string;
   /** The commit that was validated. */

@@ -7,6 +7,7 @@ import { commitCode } from '../../../activities/git/code-commits.ts';
 import { commitOnBranch } from '../../../activities/git/commits.ts';
 import { integrate, takeIn } from '../../../activities/git/integrate-base.ts';
 import { merge } from '../../../activities/git/merge-into-base.ts';
+import { pushBranch } from '../../../activities/git/push-branch.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { TAKING_IN, WAYS } from '../../../activities/git/ways.ts';
 import { pullRequestUrl } from '../../../activities/git/ways-on.ts';
@@ -19,7 +20,6 @@ import {
   openFixture,
   temporaryFolder,
 } from '../../../repository/git-fixture.fixture.ts';
-import { pushBranch } from './publishing.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 const BRANCH = 'autonomous/r-1-mine';
@@ -227,7 +227,7 @@ describe("commits of others on the run's branch", () => {
       message: expect.stringContaining('which this run did not push'),
       ways: [],
     };
-    expect(await failureOf(perform(pushBranch, { commit: run.head }, 'pushPlan'))).toEqual(refusal);
+    expect(await failureOf(perform(pushBranch, { commit: run.head, isDraft: true }, 'pushPlan'))).toEqual(refusal);
   });
 
   it('are taken in, pushed and merged', async () => {

@@ -3,22 +3,22 @@
  * everything that the engine itself does to a run.
  */
 import { foldRun, type JsonObject, type RunConfig, type WorkflowEvent } from '@autonomous/shared';
-import { aConfig, aQuestion, DrivenRun, outputs } from '../build.fixture.ts';
+import { aConfig, aQuestion, BuildRun, outputs } from '../build.fixture.ts';
 
 /** A run by the ways that it goes, in order of their recording. */
-type Scenarios = Readonly<Record<string, () => DrivenRun>>;
+type Scenarios = Readonly<Record<string, () => BuildRun>>;
 
 /** A driven run that the engine quarantines, queues and admits. */
-class EngineDrivenRun extends DrivenRun {
-  static queued(): EngineDrivenRun {
-    const started = DrivenRun.start().events[0]?.payload as JsonObject;
-    const run = new EngineDrivenRun();
+class EngineBuildRun extends BuildRun {
+  static queued(): EngineBuildRun {
+    const started = BuildRun.start().events[0]?.payload as JsonObject;
+    const run = new EngineBuildRun();
     return run.send('RUN_QUEUED', { position: 2, start: started }).send('RUN_STARTED', started);
   }
 
-  static override start(change: Partial<RunConfig> = {}): EngineDrivenRun {
-    const run = new EngineDrivenRun();
-    return run.send('RUN_STARTED', DrivenRun.start(change).events[0]?.payload);
+  static override start(change: Partial<RunConfig> = {}): EngineBuildRun {
+    const run = new EngineBuildRun();
+    return run.send('RUN_STARTED', BuildRun.start(change).events[0]?.payload);
   }
 
   /** What the engine writes when it cannot go on with a run. */
@@ -48,38 +48,38 @@ const trusted = { planning: 'auto', implementation: 'auto', fixes: 'auto' } as c
 const merging = { ...aConfig.git, autoMerge: true };
 
 /** As far as a plan, with a configuration of the project's own. */
-const prepared = (change: Partial<RunConfig>, more: JsonObject = {}): DrivenRun =>
-  DrivenRun.start(change).done('prepare', { ...outputs.prepare({ ...aConfig, ...change }), ...more });
-const planned = (change: Partial<RunConfig> = {}, more: JsonObject = {}): DrivenRun =>
+const prepared = (change: Partial<RunConfig>, more: JsonObject = {}): BuildRun =>
+  BuildRun.start(change).done('prepare', { ...outputs.prepare({ ...aConfig, ...change }), ...more });
+const planned = (change: Partial<RunConfig> = {}, more: JsonObject = {}): BuildRun =>
   prepared(change, more).done('planner', outputs.planner).done('commitPlan', outputs.commitPlan);
-const approved = (change: Partial<RunConfig> = {}, more: JsonObject = {}): DrivenRun => {
+const approved = (change: Partial<RunConfig> = {}, more: JsonObject = {}): BuildRun => {
   const run = planned(change, more);
   if (run.gate === 'plan') run.send('APPROVAL_GRANTED', { by, gateId: run.view?.gate?.id, artifactHash: 'plan-hash' });
   return run.done('pushPlan', outputs.pushed);
 };
 /** A trusted run that is prepared, whose baseline goes on. */
-const trustedBesideItsBaseline = (): DrivenRun => {
-  const run = DrivenRun.start({ trustMode: trusted });
+const trustedBesideItsBaseline = (): BuildRun => {
+  const run = BuildRun.start({ trustMode: trusted });
   return run.ended('prepare', outputs.prepare(run.view?.config ?? aConfig));
 };
 const aConcern = { kind: 'no_change', title: 'Nothing was changed', items: [{ reason: 'It is the base.' }], hash: 'h' };
-const reviewed = (run: DrivenRun, change: JsonObject = {}): DrivenRun =>
+const reviewed = (run: BuildRun, change: JsonObject = {}): BuildRun =>
   run
     .toChecked()
     .done('validator', { ...outputs.validator, ...change })
     .done('report', outputs.report);
-const checksFail = (run: DrivenRun): DrivenRun =>
+const checksFail = (run: BuildRun): BuildRun =>
   run.implemented().done('checkAsIs', outputs.check('as_is', false)).done('report', outputs.report);
-const pausedAt = (run: DrivenRun, activity: string, reason?: string): DrivenRun =>
+const pausedAt = (run: BuildRun, activity: string, reason?: string): BuildRun =>
   run.fail(activity, reason).done('checkpoint', outputs.nothingLeft);
 /** A publication that is stopped, and the way on that a person chooses. */
-const way = (run: DrivenRun, activity: string, reason: string, chosen: string): DrivenRun =>
+const way = (run: BuildRun, activity: string, reason: string, chosen: string): BuildRun =>
   run
     .fail(activity, reason, 'Stopped.', { ways: [{ way: chosen, text: `Choose ${chosen}`, note: 'As chosen.' }] })
     .done('checkpoint', outputs.nothingLeft)
     .send('CLARIFICATION_ANSWERED', { by, response: `Choose ${chosen}`, choices: [`Choose ${chosen}`] });
-const validatedToMerge = (): DrivenRun => reviewed(approved({ git: merging }).implemented());
-const toPush = (): DrivenRun => reviewed(approved().implemented()).done('copyRecord', outputs.copyRecord);
+const validatedToMerge = (): BuildRun => reviewed(approved({ git: merging }).implemented());
+const toPush = (): BuildRun => reviewed(approved().implemented()).done('copyRecord', outputs.copyRecord);
 const takenIn = {
   commit: 'c-taken',
   codeTree: 't-taken',
@@ -88,21 +88,21 @@ const takenIn = {
   conflicts: [],
 };
 /** As far as the gate of the pull request. */
-const opened = (change: Partial<RunConfig> = {}): DrivenRun =>
+const opened = (change: Partial<RunConfig> = {}): BuildRun =>
   reviewed(approved({ trustMode: trusted, git: { ...aConfig.git, createPR: true }, ...change }).implemented())
     .done('copyRecord', outputs.copyRecord)
     .done('pushBranch', outputs.pullRequest);
-const mergeThere = (run: DrivenRun): DrivenRun =>
+const mergeThere = (run: BuildRun): BuildRun =>
   run.send('APPROVAL_GRANTED', { by, artifactHash: 'report-hash', codeTree: 't-code' });
-const closedHere = (): DrivenRun => opened().send('FIX_DECIDED', { by, decision: 'close', reason: 'Not now.' });
-const pushedAgain = (run: DrivenRun): DrivenRun =>
+const closedHere = (): BuildRun => opened().send('FIX_DECIDED', { by, decision: 'close', reason: 'Not now.' });
+const pushedAgain = (run: BuildRun): BuildRun =>
   reviewed(run.implemented()).done('copyRecord', outputs.copyRecord).done('pushBranch', outputs.pullRequest);
-const retried = (run: DrivenRun): DrivenRun => run.send('RETRY_REQUESTED', { by });
-const published = (run: DrivenRun): DrivenRun =>
+const retried = (run: BuildRun): BuildRun => run.send('RETRY_REQUESTED', { by });
+const published = (run: BuildRun): BuildRun =>
   run.done('copyRecord', outputs.copyRecord).done('pushBranch', { commit: 'c-record', pushed: true });
-const asked = (run: DrivenRun): DrivenRun =>
+const asked = (run: BuildRun): BuildRun =>
   run.done('implementer', outputs.implementerAsks).done('saveWork', outputs.commitCode);
-const edited = (run: DrivenRun): DrivenRun =>
+const edited = (run: BuildRun): BuildRun =>
   run.send('APPROVAL_GRANTED', { by, artifactHash: 'plan-hash', editedPlan: '# Mine' });
 const taken = (andThen: 'check' | 'implement'): JsonObject => ({
   runId: 'other',
@@ -110,7 +110,7 @@ const taken = (andThen: 'check' | 'implement'): JsonObject => ({
   paths: ['src/session.js'],
   andThen,
 });
-const atResult = (): DrivenRun => reviewed(approved({ trustMode: manual }).implemented());
+const atResult = (): BuildRun => reviewed(approved({ trustMode: manual }).implemented());
 const moved = {
   moved: true,
   baseCommit: 'base2',
@@ -119,8 +119,8 @@ const moved = {
   planPath: '.autonomous/specs/002-login-flow.md',
 };
 /** Every activity that a person can be asked to retry, on the way to where it runs. */
-const failing: Readonly<Record<string, () => DrivenRun>> = {
-  prepare: () => DrivenRun.start(),
+const failing: Readonly<Record<string, () => BuildRun>> = {
+  prepare: () => BuildRun.start(),
   planner: () => prepared({}),
   commitPlan: () => prepared({}).done('planner', outputs.planner),
   'plan-reply': () => planned().send('QUESTION_ASKED', { by, question: 'Why a session?' }),
@@ -141,7 +141,7 @@ const failing: Readonly<Record<string, () => DrivenRun>> = {
   takeFiles: () => atResult().send('APPROVAL_REJECTED', { by, feedback: 'Take it.', take: taken('check') }),
 };
 /** The same since the run follows its pull request; the reasons of the others stay as they were recorded. */
-const failingThere: Readonly<Record<string, () => DrivenRun>> = {
+const failingThere: Readonly<Record<string, () => BuildRun>> = {
   followPullRequest: () => opened(),
   mergePullRequest: () => mergeThere(opened()),
   closePullRequest: () => closedHere(),
@@ -500,7 +500,7 @@ export const buildScenarios: Scenarios = {
       .done('checkpoint', outputs.nothingLeft)
       .send('RETRY_REQUESTED', { by, notes: 'It is paid now.' }),
   'the checkpoint fails too': () => retried(approved().fail('implementer').fail('checkpoint', 'storage_full')),
-  'queued at the start, admitted': () => EngineDrivenRun.queued().done('prepare', outputs.prepare(aConfig)),
+  'queued at the start, admitted': () => EngineBuildRun.queued().done('prepare', outputs.prepare(aConfig)),
   'queued after a gate, with a clock that runs': () =>
     prepared({})
       .done('planner', outputs.plannerAsks)
@@ -514,15 +514,15 @@ export const buildScenarios: Scenarios = {
       .send('RUN_QUEUED', { position: 1 })
       .send('RUN_CANCELLED', { by }),
   'set aside at a gate, taken up': () => {
-    const run = EngineDrivenRun.start().toPlanGate();
+    const run = EngineBuildRun.start().toPlanGate();
     return retried(run.quarantine('poisoned', 'event 4 is not what was stored')).send('APPROVAL_GRANTED', { by });
   },
   'set aside at work, taken up': () => {
-    const run = EngineDrivenRun.start().toImplementation();
+    const run = EngineBuildRun.start().toImplementation();
     return retried(run.quarantine('definition_missing', 'version 1 is not registered')).implemented();
   },
   'set aside, cancelled': () =>
-    EngineDrivenRun.start()
+    EngineBuildRun.start()
       .toPlanGate()
       .quarantine('poisoned', 'event 4 is not what was stored')
       .send('RUN_CANCELLED', { by, reason: 'Start afresh.' }),
@@ -543,7 +543,7 @@ export const buildScenarios: Scenarios = {
   ...named(
     'cancelled',
     {
-      'while it prepares': () => DrivenRun.start(),
+      'while it prepares': () => BuildRun.start(),
       'at the plan gate': () => planned(),
       'at a question': () => asked(approved()),
       'while it implements': () => approved(),
@@ -559,7 +559,7 @@ export const buildScenarios: Scenarios = {
       .send('BUDGET_CHANGED', { by, maxCostUsd: 2, maxTokens: null })
       .implemented(),
   'the budget is changed while it works': () =>
-    DrivenRun.start()
+    BuildRun.start()
       .send('BUDGET_CHANGED', { by, maxToolCalls: 50 })
       .done('prepare', outputs.prepare({ ...aConfig, maxToolCalls: 50 })),
   'checks-fail-as-before-the-run': () =>
@@ -584,15 +584,15 @@ const aDecisions = [{ topic: 'Session', choice: 'cookie', rationale: 'simple' }]
 
 function named(
   suffix: string,
-  starts: Readonly<Record<string, () => DrivenRun>>,
-  go: (start: () => DrivenRun, name: string, index: number) => DrivenRun,
+  starts: Readonly<Record<string, () => BuildRun>>,
+  go: (start: () => BuildRun, name: string, index: number) => BuildRun,
 ): Scenarios {
   return Object.fromEntries(
     Object.entries(starts).map(([name, start], index) => [`${name} ${suffix}`, () => go(start, name, index)]),
   );
 }
 
-function fork(run: DrivenRun, change: { readonly config?: RunConfig } = {}): DrivenRun {
+function fork(run: BuildRun, change: { readonly config?: RunConfig } = {}): BuildRun {
   const { branch } = run.events[0]?.payload ?? {};
   return run.send('RUN_FORKED', {
     from: 'r0',
@@ -604,14 +604,14 @@ function fork(run: DrivenRun, change: { readonly config?: RunConfig } = {}): Dri
   });
 }
 
-function overTheLimit(run: DrivenRun): DrivenRun {
+function overTheLimit(run: BuildRun): BuildRun {
   return run
     .done('planner', outputs.plannerAsks)
     .send('CLARIFICATION_ANSWERED', { by, response: 'Supabase' })
     .done('planner', { ...outputs.plannerAsks, question: { ...aQuestion, question: 'Really?' } });
 }
 
-function pausedWithoutEvidence(run: DrivenRun): DrivenRun {
+function pausedWithoutEvidence(run: BuildRun): BuildRun {
   return run
     .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 'elsewhere' })
     .done('checkBaseTests', outputs.check('base_tests'))
@@ -620,7 +620,7 @@ function pausedWithoutEvidence(run: DrivenRun): DrivenRun {
     .done('checkpoint', outputs.nothingLeft);
 }
 
-function againOnTheNewBase(run: DrivenRun): DrivenRun {
+function againOnTheNewBase(run: BuildRun): BuildRun {
   return run
     .done('checkAsIs', { ...outputs.check('as_is'), codeTree: 't-new' })
     .done('checkBaseTests', { ...outputs.check('base_tests'), codeTree: 't-new' })
@@ -628,7 +628,7 @@ function againOnTheNewBase(run: DrivenRun): DrivenRun {
     .done('report', outputs.report);
 }
 
-function approvedAfter(run: DrivenRun): DrivenRun {
+function approvedAfter(run: BuildRun): BuildRun {
   return run
     .done('planner', outputs.planner)
     .done('commitPlan', outputs.commitPlan)

@@ -9,17 +9,12 @@ import {
   constraintsPart,
   decisionSchema,
   fence,
-  filesPart,
   fixedPart,
-  guideParts,
-  historyPart,
-  memoryPart,
-  noteParts,
   planPart,
   requestPart,
-  skillsPart,
 } from '../../../roles/prompt-parts.ts';
-import { callLine, type Role } from '../../../roles/role.ts';
+import type { Role } from '../../../roles/role.ts';
+import { rolePrompt } from '../../../roles/role-prompt.ts';
 
 export interface ImplementerInput extends CommonInput {
   readonly plan: string;
@@ -96,24 +91,18 @@ ${ASKING_RULES}
 
 ${COMMON_RULES}`,
 
-  parts: (input) => [
-    fixedPart('call', callLine('implementer', input.call)),
-    requestPart(input),
-    planPart(input.plan),
-    constraintsPart(input.constraints),
-    ...guideParts(input),
-    skillsPart(input),
-    memoryPart(input),
-    filesPart(input),
-    allowedFilesPart(input),
-    fixedPart(
-      'test command',
-      input.testCommand === null
-        ? 'No test command is known for this project. Find out from its files how tests are run; if there are none, set up the plainest way its language has.'
-        : `The project's tests are run with:\n${fence('test command', input.testCommand)}`,
-    ),
-    historyPart(input),
-    ...noteParts(input),
-    fixedPart('task', 'Carry out the plan and call "finish".'),
-  ],
+  parts: (input) =>
+    rolePrompt('implementer', input, {
+      first: [requestPart(input), planPart(input.plan), constraintsPart(input.constraints)],
+      last: [
+        allowedFilesPart(input),
+        fixedPart(
+          'test command',
+          input.testCommand === null
+            ? 'No test command is known for this project. Find out from its files how tests are run; if there are none, set up the plainest way its language has.'
+            : `The project's tests are run with:\n${fence('test command', input.testCommand)}`,
+        ),
+      ],
+      task: 'Carry out the plan and call "finish".',
+    }),
 };

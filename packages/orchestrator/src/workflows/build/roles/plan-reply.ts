@@ -1,19 +1,8 @@
 /** Answers a person's question about a plan that waits for approval. The plan itself stays as it is. */
 import { z } from 'zod';
-import {
-  COMMON_RULES,
-  type CommonInput,
-  fence,
-  filesPart,
-  fixedPart,
-  guideParts,
-  historyPart,
-  memoryPart,
-  noteParts,
-  planPart,
-  skillsPart,
-} from '../../../roles/prompt-parts.ts';
-import { callLine, type Role } from '../../../roles/role.ts';
+import { COMMON_RULES, type CommonInput, fence, fixedPart, planPart } from '../../../roles/prompt-parts.ts';
+import type { Role } from '../../../roles/role.ts';
+import { rolePrompt } from '../../../roles/role-prompt.ts';
 
 export interface PlanReplyInput extends CommonInput {
   readonly plan: string;
@@ -43,17 +32,13 @@ export const planReply: Role<PlanReplyInput, PlanReplyResult> = {
 
 ${COMMON_RULES}`,
 
-  parts: (input) => [
-    fixedPart('call', callLine('plan-reply', input.call)),
-    fixedPart('question', `The question of a person, which is your task:\n${fence('question', input.question)}`),
-    planPart(input.plan),
-    fixedPart('request', `The request that the plan answers:\n${fence('request', input.request)}`),
-    ...guideParts(input),
-    skillsPart(input),
-    memoryPart(input),
-    filesPart(input),
-    historyPart(input),
-    ...noteParts(input),
-    fixedPart('task', 'Answer the question and call "finish".'),
-  ],
+  parts: (input) =>
+    rolePrompt('plan-reply', input, {
+      first: [
+        fixedPart('question', `The question of a person, which is your task:\n${fence('question', input.question)}`),
+        planPart(input.plan),
+        fixedPart('request', `The request that the plan answers:\n${fence('request', input.request)}`),
+      ],
+      task: 'Answer the question and call "finish".',
+    }),
 };

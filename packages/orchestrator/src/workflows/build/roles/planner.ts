@@ -6,16 +6,10 @@ import {
   COMMON_RULES,
   type CommonInput,
   decisionSchema,
-  filesPart,
-  fixedPart,
-  guideParts,
-  historyPart,
-  memoryPart,
-  noteParts,
   requestPart,
-  skillsPart,
 } from '../../../roles/prompt-parts.ts';
-import { callLine, type Role } from '../../../roles/role.ts';
+import type { Role } from '../../../roles/role.ts';
+import { rolePrompt } from '../../../roles/role-prompt.ts';
 
 export type PlannerInput = CommonInput;
 
@@ -103,16 +97,10 @@ ${ASKING_RULES}
 
 ${COMMON_RULES}`,
 
-  parts: (input) => [
-    fixedPart('call', callLine('planner', input.call)),
-    requestPart(input),
-    ...guideParts(input),
-    skillsPart(input),
-    memoryPart(input),
-    filesPart(input),
-    allowedFilesPart(input),
-    historyPart(input),
-    ...noteParts(input),
-    fixedPart('task', 'Write the plan and call "finish".'),
-  ],
+  parts: (input) =>
+    rolePrompt('planner', input, {
+      first: [requestPart(input)],
+      last: [allowedFilesPart(input)],
+      task: 'Write the plan and call "finish".',
+    }),
 };

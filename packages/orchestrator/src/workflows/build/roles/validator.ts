@@ -7,18 +7,13 @@ import {
   type CommonInput,
   constraintsPart,
   fence,
-  filesPart,
   fixedPart,
-  guideParts,
-  historyPart,
-  memoryPart,
-  noteParts,
   planPart,
   requestPart,
   resultPart,
-  skillsPart,
 } from '../../../roles/prompt-parts.ts';
-import { callLine, type Role } from '../../../roles/role.ts';
+import type { Role } from '../../../roles/role.ts';
+import { rolePrompt } from '../../../roles/role-prompt.ts';
 
 export interface ValidatorInput extends CommonInput {
   readonly plan: string;
@@ -79,23 +74,17 @@ it does not. You only read; you change nothing.
 
 ${COMMON_RULES}`,
 
-  parts: (input) => [
-    fixedPart('call', callLine('validator', input.call)),
-    requestPart(input),
-    planPart(input.plan),
-    constraintsPart(input.constraints),
-    ...guideParts(input),
-    skillsPart(input),
-    memoryPart(input),
-    filesPart(input),
-    ...evidenceParts(input.evidence),
-    input.diff.trim() === ''
-      ? fixedPart('diff', 'The implementer changed nothing.')
-      : resultPart('diff', 'What the implementer changed:', input.diff, 120_000),
-    historyPart(input),
-    ...noteParts(input),
-    fixedPart('task', 'Review the result and call "finish".'),
-  ],
+  parts: (input) =>
+    rolePrompt('validator', input, {
+      first: [requestPart(input), planPart(input.plan), constraintsPart(input.constraints)],
+      last: [
+        ...evidenceParts(input.evidence),
+        input.diff.trim() === ''
+          ? fixedPart('diff', 'The implementer changed nothing.')
+          : resultPart('diff', 'What the implementer changed:', input.diff, 120_000),
+      ],
+      task: 'Review the result and call "finish".',
+    }),
 };
 
 function evidenceParts(evidence: ValidatorInput['evidence']): PromptPart[] {

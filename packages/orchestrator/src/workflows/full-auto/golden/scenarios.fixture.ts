@@ -1,7 +1,8 @@
 /** Ways through a full-auto run, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
 import { DrivenRun } from '../../driven-run.fixture.ts';
-import { fullAutoV1 } from '../full-auto-1.ts';
+import { newestOf } from '../../workflow.ts';
+import { fullAuto } from '../index.ts';
 
 /** A run by the ways that it goes, in order of their recording. */
 type Scenarios = Readonly<Record<string, () => DrivenRun>>;
@@ -45,7 +46,7 @@ const owned = (commit = 'c-list'): JsonObject => ({
 });
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(fullAutoV1).begin('Build the sounds', { ...config, ...change }, 'autonomous/r-sounds', {
+  new DrivenRun(newestOf(fullAuto)).begin('Build the sounds', { ...config, ...change }, 'autonomous/r-sounds', {
     topic: 'Sounds',
     ...(input['plan'] === null ? {} : { plan: 'docs/research-sounds' }),
     maxAttempts: 3,
@@ -386,6 +387,12 @@ export const scenarios: Scenarios = {
     one().fail('checkAsIs', 'timeout').send('STAGE_EXTENDED', { by, minutes: 20 }),
   'a limit of a provider ends, resumes by itself': () =>
     planned(prepared()).rateLimited('feature-lister', 60_000).fire(),
+  'a limit of a provider is reached again and again, a person retries': () => {
+    const run = planned(prepared());
+    for (let resumes = 0; resumes < 5; resumes++) run.rateLimited('feature-lister', 60_000).fire();
+    run.rateLimited('feature-lister', 60_000).send('RETRY_REQUESTED', { by: 'me' });
+    return run.rateLimited('feature-lister', 60_000).fire();
+  },
   ...Object.fromEntries(
     Object.entries(failing).map(([activity, until]) => [
       `${activity.toLowerCase()} fails, paused, retried`,

@@ -1,7 +1,8 @@
 /** Ways through the workflow of a plan, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
 import { DrivenRun } from '../../driven-run.fixture.ts';
-import { phasedPlanV1 } from '../phased-plan-1.ts';
+import { newestOf } from '../../workflow.ts';
+import { phasedPlan } from '../index.ts';
 
 /** A run by the ways that it goes, in order of their recording. */
 type Scenarios = Readonly<Record<string, () => DrivenRun>>;
@@ -39,10 +40,15 @@ const onePhase: JsonObject = { ...threePhases, phases: [phase(1, [])], waves: [[
 const test = { command: 'npm test', source: 'package.json' };
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(phasedPlanV1).begin('Carry out plans/parts.md', { ...config, ...change }, 'autonomous/r-parts', {
-    planPath: 'plans/parts.md',
-    ...input,
-  });
+  new DrivenRun(newestOf(phasedPlan)).begin(
+    'Carry out plans/parts.md',
+    { ...config, ...change },
+    'autonomous/r-parts',
+    {
+      planPath: 'plans/parts.md',
+      ...input,
+    },
+  );
 const prepared = (change: object = {}, input: JsonObject = {}, more: JsonObject = {}): DrivenRun =>
   started(change, input).ended('prepare', {
     baseCommit: 'base',

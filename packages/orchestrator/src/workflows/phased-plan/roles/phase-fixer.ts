@@ -1,18 +1,8 @@
 /** The fixer of one phase: removes exactly the issues that verification or review named. */
 import { z } from 'zod';
-import {
-  allowedFilesPart,
-  COMMON_RULES,
-  fence,
-  filesPart,
-  fixedPart,
-  guideParts,
-  historyPart,
-  memoryPart,
-  noteParts,
-  skillsPart,
-} from '../../../roles/prompt-parts.ts';
-import { callLine, type Role } from '../../../roles/role.ts';
+import { allowedFilesPart, COMMON_RULES, fence, fixedPart } from '../../../roles/prompt-parts.ts';
+import type { Role } from '../../../roles/role.ts';
+import { rolePrompt } from '../../../roles/role-prompt.ts';
 import { commandsPart } from './phase-implementer.ts';
 import { ONE_PHASE_RULE, type PhaseInput, phaseParts } from './phase-part.ts';
 
@@ -53,18 +43,10 @@ command, or special-case the code for a test. Commit nothing: files are taken as
 
 ${COMMON_RULES}`,
 
-  parts: (input) => [
-    fixedPart('call', callLine('phase-fixer', input.call)),
-    fixedPart('issues', `Issues to fix:\n${fence('issues', input.issues, 20_000)}`),
-    ...phaseParts(input),
-    ...guideParts(input),
-    skillsPart(input),
-    memoryPart(input),
-    filesPart(input),
-    allowedFilesPart(input),
-    commandsPart(input.commands),
-    historyPart(input),
-    ...noteParts(input),
-    fixedPart('task', 'Fix the issues and call "finish".'),
-  ],
+  parts: (input) =>
+    rolePrompt('phase-fixer', input, {
+      first: [fixedPart('issues', `Issues to fix:\n${fence('issues', input.issues, 20_000)}`), ...phaseParts(input)],
+      last: [allowedFilesPart(input), commandsPart(input.commands)],
+      task: 'Fix the issues and call "finish".',
+    }),
 };

@@ -1,18 +1,8 @@
 /** The implementer of one phase: carries out its section of the plan, and no other phase. */
 import { z } from 'zod';
-import {
-  allowedFilesPart,
-  COMMON_RULES,
-  fence,
-  filesPart,
-  fixedPart,
-  guideParts,
-  historyPart,
-  memoryPart,
-  noteParts,
-  skillsPart,
-} from '../../../roles/prompt-parts.ts';
-import { callLine, type Role } from '../../../roles/role.ts';
+import { allowedFilesPart, COMMON_RULES, fence, fixedPart } from '../../../roles/prompt-parts.ts';
+import type { Role } from '../../../roles/role.ts';
+import { rolePrompt } from '../../../roles/role-prompt.ts';
 import { ONE_PHASE_RULE, type PhaseInput, phaseParts } from './phase-part.ts';
 
 export interface PhaseImplementerInput extends PhaseInput {
@@ -57,19 +47,12 @@ your work reads the change of this phase. Only what those find counts.
 
 ${COMMON_RULES}`,
 
-  parts: (input) => [
-    fixedPart('call', callLine('phase-implementer', input.call)),
-    ...phaseParts(input),
-    ...guideParts(input),
-    skillsPart(input),
-    memoryPart(input),
-    filesPart(input),
-    allowedFilesPart(input),
-    commandsPart(input.commands),
-    historyPart(input),
-    ...noteParts(input),
-    fixedPart('task', `Implement phase ${input.phase.number} and call "finish".`),
-  ],
+  parts: (input) =>
+    rolePrompt('phase-implementer', input, {
+      first: [...phaseParts(input)],
+      last: [allowedFilesPart(input), commandsPart(input.commands)],
+      task: `Implement phase ${input.phase.number} and call "finish".`,
+    }),
 };
 
 /** Commands that verify the phase, for the roles that can run them. */

@@ -1,18 +1,9 @@
 /** The reviewer of one phase: names blockers in exactly the change of that phase, and nothing else. */
 import type { CommandEvidence } from '@autonomous/shared';
 import { z } from 'zod';
-import {
-  COMMON_RULES,
-  filesPart,
-  fixedPart,
-  guideParts,
-  historyPart,
-  memoryPart,
-  noteParts,
-  resultPart,
-  skillsPart,
-} from '../../../roles/prompt-parts.ts';
-import { callLine, type Role } from '../../../roles/role.ts';
+import { COMMON_RULES, resultPart } from '../../../roles/prompt-parts.ts';
+import type { Role } from '../../../roles/role.ts';
+import { rolePrompt } from '../../../roles/role-prompt.ts';
 import { type PhaseInput, phaseParts } from './phase-part.ts';
 
 export interface PhaseReviewerInput extends PhaseInput {
@@ -72,31 +63,27 @@ of this phase is all that you judge: earlier phases were reviewed, later ones wi
 
 ${COMMON_RULES}`,
 
-  parts: (input) => [
-    fixedPart('call', callLine('phase-reviewer', input.call)),
-    ...phaseParts(input),
-    resultPart('diff', 'The change of this phase, new files included:', input.diff, 110_000),
-    input.evidence.length === 0
-      ? null
-      : resultPart(
-          'checks',
-          'What was run on these files:',
-          input.evidence
-            .map(
-              ({ command, exitCode, output }) =>
-                `$ ${command}\nexit code ${exitCode ?? 'none'}\n${output.slice(-2_000)}`,
-            )
-            .join('\n\n'),
-          20_000,
-        ),
-    ...guideParts(input),
-    skillsPart(input),
-    memoryPart(input),
-    filesPart(input),
-    historyPart(input),
-    ...noteParts(input),
-    fixedPart('task', `Review the change of phase ${input.phase.number} and call "finish".`),
-  ],
+  parts: (input) =>
+    rolePrompt('phase-reviewer', input, {
+      first: [
+        ...phaseParts(input),
+        resultPart('diff', 'The change of this phase, new files included:', input.diff, 110_000),
+        input.evidence.length === 0
+          ? null
+          : resultPart(
+              'checks',
+              'What was run on these files:',
+              input.evidence
+                .map(
+                  ({ command, exitCode, output }) =>
+                    `$ ${command}\nexit code ${exitCode ?? 'none'}\n${output.slice(-2_000)}`,
+                )
+                .join('\n\n'),
+              20_000,
+            ),
+      ],
+      task: `Review the change of phase ${input.phase.number} and call "finish".`,
+    }),
 };
 
 /** Blockers as the fixer reads them. */

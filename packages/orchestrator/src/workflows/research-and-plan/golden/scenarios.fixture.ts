@@ -1,7 +1,8 @@
 /** Ways through the workflow of research and plan, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
 import { DrivenRun } from '../../driven-run.fixture.ts';
-import { researchAndPlanV1 } from '../research-and-plan-1.ts';
+import { newestOf } from '../../workflow.ts';
+import { researchAndPlan } from '../index.ts';
 
 /** A run by the ways that it goes, in order of their recording. */
 type Scenarios = Readonly<Record<string, () => DrivenRun>>;
@@ -36,7 +37,7 @@ const cost = (role: string): JsonObject => ({
 });
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(researchAndPlanV1).begin('Ring the bell', { ...config, ...change }, 'autonomous/r-plan', {
+  new DrivenRun(newestOf(researchAndPlan)).begin('Ring the bell', { ...config, ...change }, 'autonomous/r-plan', {
     topic: 'Bells',
     researchers: 1,
     analysts: 1,

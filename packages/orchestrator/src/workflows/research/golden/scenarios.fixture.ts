@@ -1,7 +1,8 @@
 /** Ways through the workflow of research, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
 import { DrivenRun } from '../../driven-run.fixture.ts';
-import { researchV1 } from '../research-1.ts';
+import { newestOf } from '../../workflow.ts';
+import { research } from '../index.ts';
 
 /** A run by the ways that it goes, in order of their recording. */
 type Scenarios = Readonly<Record<string, () => DrivenRun>>;
@@ -34,16 +35,21 @@ const cost = (role: string): JsonObject => ({
 });
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(researchV1).begin('Which bell is the oldest?', { ...config, ...change }, 'autonomous/r-research', {
-    topic: 'Bells',
-    researchers: 1,
-    analysts: 1,
-    newFindings: 1,
-    quietRounds: 1,
-    maxRounds: 2,
-    maxRepairs: 1,
-    ...input,
-  });
+  new DrivenRun(newestOf(research)).begin(
+    'Which bell is the oldest?',
+    { ...config, ...change },
+    'autonomous/r-research',
+    {
+      topic: 'Bells',
+      researchers: 1,
+      analysts: 1,
+      newFindings: 1,
+      quietRounds: 1,
+      maxRounds: 2,
+      maxRepairs: 1,
+      ...input,
+    },
+  );
 const prepared = (change: object = {}, input: JsonObject = {}): DrivenRun =>
   started(change, input).ended('prepare', {
     baseCommit: 'base',

@@ -1,7 +1,8 @@
 /** Ways through the workflow of a roadmap's item, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
 import { DrivenRun } from '../../driven-run.fixture.ts';
-import { roadmapItemV1 } from '../roadmap-item-1.ts';
+import { newestOf } from '../../workflow.ts';
+import { roadmapItem } from '../index.ts';
 
 /** A run by the ways that it goes, in order of their recording. */
 type Scenarios = Readonly<Record<string, () => DrivenRun>>;
@@ -61,7 +62,7 @@ const known = (more: JsonObject = {}): JsonObject => ({
 });
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(roadmapItemV1).begin('Carry out sign-in', { ...config, ...change }, 'autonomous/r-item', {
+  new DrivenRun(newestOf(roadmapItem)).begin('Carry out sign-in', { ...config, ...change }, 'autonomous/r-item', {
     item: 'sign-in',
     roadmap: 'roadmap/roadmap.json',
     approvals: 'release',

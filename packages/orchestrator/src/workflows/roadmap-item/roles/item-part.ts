@@ -1,19 +1,7 @@
 /** Input of the roles that work on a roadmap's item, and the parts of their prompts. */
-import {
-  allowedFilesPart,
-  type CommonInput,
-  filesPart,
-  fixedPart,
-  guideParts,
-  historyPart,
-  memoryPart,
-  noteParts,
-  requestPart,
-  resultPart,
-  skillsPart,
-} from '../../../roles/prompt-parts.ts';
+import { allowedFilesPart, type CommonInput, requestPart, resultPart } from '../../../roles/prompt-parts.ts';
 import type { PromptPart } from '../../../roles/prompt-budget.ts';
-import { callLine } from '../../../roles/role.ts';
+import { rolePrompt } from '../../../roles/role-prompt.ts';
 import type { DocumentPhase } from '../types.ts';
 
 export interface ItemRoleInput extends CommonInput {
@@ -35,23 +23,18 @@ export function itemParts(role: string, input: ItemRoleInput, task: string): rea
     ['specification', specifying],
     ['tasks', decomposing],
   ] as const;
-  return [
-    fixedPart('call', callLine(role, input.call)),
-    requestPart(input),
-    resultPart('item', 'The item of the roadmap:', input.item, LONGEST_DOCUMENT),
-    ...shown.flatMap(([name, text]) =>
-      text === undefined ? [] : [resultPart(name, `The ${name} of this item:`, text, LONGEST_DOCUMENT)],
-    ),
-    ...(input.before === null
-      ? []
-      : [resultPart('last version', 'Your last version, which was sent back:', input.before, LONGEST_DOCUMENT)]),
-    ...guideParts(input),
-    skillsPart(input),
-    memoryPart(input),
-    filesPart(input),
-    allowedFilesPart(input),
-    historyPart(input),
-    ...noteParts(input),
-    fixedPart('task', task),
-  ];
+  return rolePrompt(role, input, {
+    first: [
+      requestPart(input),
+      resultPart('item', 'The item of the roadmap:', input.item, LONGEST_DOCUMENT),
+      ...shown.flatMap(([name, text]) =>
+        text === undefined ? [] : [resultPart(name, `The ${name} of this item:`, text, LONGEST_DOCUMENT)],
+      ),
+      ...(input.before === null
+        ? []
+        : [resultPart('last version', 'Your last version, which was sent back:', input.before, LONGEST_DOCUMENT)]),
+    ],
+    last: [allowedFilesPart(input)],
+    task,
+  });
 }
