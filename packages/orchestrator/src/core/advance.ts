@@ -93,6 +93,11 @@ export function canTake({ snapshot }: RunState, type: string, payload: JsonObjec
   }
 }
 
+/** Whether the machine is told of a cancellation. One that does not say how it is cancelled is ended without being asked. */
+export function takesCancellation({ signals }: WorkflowDefinition, state: RunState, payload: JsonObject): boolean {
+  return Object.hasOwn(signals, 'RUN_CANCELLED') && canTake(state, 'RUN_CANCELLED', payload);
+}
+
 function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequence: number): Step {
   const settled = settle(state, input);
   // The stored payload must be the one that the machine got, even if its functions try to change it.

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { type ContextHashes, findOtherChange } from './context-hash.ts';
-import { advance, isFinal } from './advance.ts';
+import { advance, isFinal, takesCancellation } from './advance.ts';
 import type { RunState, StartedActivity, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
 
@@ -115,8 +115,8 @@ export function replayInput(
   if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
   if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
   if (isQuarantine(input)) return { ok: true, state: quarantinedAt(state, input), step: null };
-  // A run that never began has no machine to tell that it ended.
-  if (input.type === 'RUN_CANCELLED' && state.snapshot === null)
+  // A run that never began has no machine to tell that it ended, and some machines are not told.
+  if (input.type === 'RUN_CANCELLED' && !takesCancellation(definition, state, input.payload))
     return { ok: true, state: { ...state, sequence: input.sequence, queuedAt: null }, step: null };
   const step = advance(definition, state, input);
   if (step.ok) return { ok: true, state: step.state, step };

@@ -23,7 +23,7 @@ import {
 import type { Logger } from 'pino';
 import type { EventStore, IntegrityFault, RunHead, StoredTimer } from '../event-store/event-store.ts';
 import type { ActivityLookup } from '../core/activity.ts';
-import { canTake, holdsRunSlot, isFinal } from '../core/advance.ts';
+import { holdsRunSlot, isFinal, takesCancellation } from '../core/advance.ts';
 import type { RunState } from '../core/run-state.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import { continueFork, type ForkedRun, type ForkRequest } from '../core/fork.ts';
@@ -556,12 +556,7 @@ export class Engine {
     }
     await run.tail.catch(() => undefined);
     const { definition, state } = run;
-    // A machine that does not say how it is cancelled is ended without being asked.
-    const isTaken =
-      state.snapshot !== null &&
-      Object.hasOwn(definition.signals, 'RUN_CANCELLED') &&
-      (isFinal(run.view.status) || canTake(state, 'RUN_CANCELLED', payload));
-    return isTaken
+    return isFinal(run.view.status) || takesCancellation(definition, state, payload)
       ? this.signal(runId, 'RUN_CANCELLED', payload, undefined, once)
       : this.#quarantine.cancel(run.view, payload, once);
   }

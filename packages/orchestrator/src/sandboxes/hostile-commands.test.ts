@@ -7,6 +7,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { asMounted } from './mounted-folder.fixture.ts';
 import { createBubblewrapProvider } from './bubblewrap/bubblewrap.ts';
 import { findHomePrograms } from './bubblewrap/home-programs.ts';
 import type { CommandRequest, CommandResult, EgressRefusal, SandboxSpec } from './sandbox.ts';
@@ -498,7 +499,7 @@ async function processesIn(folder: string): Promise<string[]> {
   const found = await Promise.all(
     pids.map(async (pid) => {
       const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
-      return mounts.split('\n').some((line) => line.includes(`${folder} /workspace `)) ? pid : null;
+      return mounts.split('\n').some((line) => line.includes(`${asMounted(folder)} /workspace `)) ? pid : null;
     }),
   );
   return found.filter((pid) => pid !== null);

@@ -18,6 +18,7 @@ import { decidePermission } from './acp-permissions.ts';
 import { EXCHANGE_FOLDER, QUESTION_FILE, RESULT_FILE } from './acp-instructions.ts';
 import type { AgentOutcome, AgentRequest } from '../agent.ts';
 import { aRequest, type Reported, type Result } from '../agent.fixture.ts';
+import { asMounted } from '../../sandboxes/mounted-folder.fixture.ts';
 
 const WORKSPACE = path.resolve(fileURLToPath(new URL('../../../../..', import.meta.url)));
 const PROGRAM = '/opt/workspace/packages/orchestrator/src/agents/acp/acp-agent.fixture.ts';
@@ -136,7 +137,7 @@ async function agentProcesses(folder: string): Promise<number[]> {
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
     const isAgent = line.startsWith('node\0') && line.includes(PROGRAM);
-    if (isAgent && mounts.split('\n').some((mount) => mount.includes(`${folder} /workspace `))) found.push(Number(pid));
+    if (isAgent && mounts.split('\n').some((mount) => mount.includes(`${asMounted(folder)} /workspace `))) found.push(Number(pid));
   }
   return found;
 }

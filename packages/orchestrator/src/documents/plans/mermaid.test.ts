@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createMermaidParser, type ParsedPlan } from './mermaid.ts';
 
 const parser = createMermaidParser();
@@ -211,17 +211,19 @@ describe('hostile diagrams', () => {
         `flowchart TD\n  ${Array.from({ length: 400 }, (_, index) => `a${index}`).join(' & ')} --> ${Array.from({ length: 400 }, (_, index) => `b${index}`).join(' & ')}`,
         '---\na: &a [1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\nconfig:\n  themeVariables: *e\n---\nflowchart TD\n  A',
       ];
+      const hasty = createMermaidParser(undefined, 300);
+      onTestFinished(() => hasty.close());
       let stopped = 0;
       for (const text of texts) {
         const started = performance.now();
-        const plan = await parser.parse(fence(text));
-        // 10 s for the parse; the rest is the start of a worker in place of one that was ended.
+        const plan = await hasty.parse(fence(text));
+        // The rest is the start of a worker in place of one that was ended.
         expect(performance.now() - started).toBeLessThan(60_000);
         if (!plan.ok && plan.message.includes('took longer')) stopped++;
       }
       // Without a stopped one this would not have shown that a worker is replaced.
       expect(stopped).toBeGreaterThan(0);
-      expect((await parsed(fence('flowchart TD\n  A[Home]'))).constraints.requiredRoutes).toEqual(['Home']);
+      expect((await hasty.parse(fence('flowchart TD\n  A[Home]'))).ok).toBe(true);
     },
   );
 });

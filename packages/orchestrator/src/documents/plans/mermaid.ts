@@ -50,7 +50,7 @@ type Answer = WorkerReply | { readonly kind: 'timed_out' } | { readonly kind: 'c
  * A parser whose worker starts with the first plan, or when it is told that one will come, and ends when none has come for
  * a while.
  */
-export function createMermaidParser(idleMs: number = IDLE_MS): MermaidParser {
+export function createMermaidParser(idleMs: number = IDLE_MS, parseMs: number = MAX_PARSE_MS): MermaidParser {
   let worker: Worker | null = null;
   let resting: NodeJS.Timeout | undefined;
   let turn: Promise<unknown> = Promise.resolve();
@@ -81,7 +81,7 @@ export function createMermaidParser(idleMs: number = IDLE_MS): MermaidParser {
   async function parseDiagrams(sources: readonly DiagramSource[]): Promise<ParsedPlan> {
     const diagrams: ParsedDiagram[] = [];
     const running = await startedWorker();
-    const deadline = performance.now() + MAX_PARSE_MS;
+    const deadline = performance.now() + parseMs;
     for (const [index, source] of sources.entries()) {
       const request: WorkerRequest = { id: ++lastId, text: source.text };
       const answer = await ask(running, request, Math.max(deadline - performance.now(), 1));
@@ -94,7 +94,7 @@ export function createMermaidParser(idleMs: number = IDLE_MS): MermaidParser {
       if (closed) throw new Error('The Mermaid parser was closed while it parsed a plan.');
       return {
         ok: false,
-        message: `Diagram ${index + 1} (line ${source.firstLine} of the plan) ${whyStopped(answer)}; draw it smaller and less deeply nested.`,
+        message: `Diagram ${index + 1} (line ${source.firstLine} of the plan) ${whyStopped(answer, parseMs)}; draw it smaller and less deeply nested.`,
         line: source.firstLine,
         diagram: index + 1,
       };
@@ -193,8 +193,8 @@ function refusal(diagram: number, source: DiagramSource, complaint: ParserCompla
   };
 }
 
-function whyStopped(answer: Answer): string {
-  if (answer.kind === 'timed_out') return `took longer than ${MAX_PARSE_MS / 1_000} seconds to parse`;
+function whyStopped(answer: Answer, parseMs: number): string {
+  if (answer.kind === 'timed_out') return `took longer than ${parseMs / 1_000} seconds to parse`;
   const message = answer.kind === 'crashed' ? answer.message : answer.kind;
   return message.includes('memory') ? 'took more memory than its parser is given' : `made its parser end (${message})`;
 }

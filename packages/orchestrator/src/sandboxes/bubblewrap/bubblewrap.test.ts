@@ -14,6 +14,7 @@ import { findHomePrograms } from './home-programs.ts';
 import type { CommandResult, SandboxSpec } from '../sandbox.ts';
 import { describeSandboxContract, TEST_LIMITS } from '../sandbox.contract.ts';
 import { readSandboxFile } from '../sandbox-files.ts';
+import { asMounted } from '../mounted-folder.fixture.ts';
 
 const provider = createBubblewrapProvider();
 const available = await provider.availability();
@@ -432,7 +433,7 @@ async function processesNaming(folder: string): Promise<string[]> {
     pids.map(async (pid) => {
       const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
       const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-      const inside = mounts.split('\n').some((line) => line.includes(`${folder} /workspace `));
+      const inside = mounts.split('\n').some((line) => line.includes(`${asMounted(folder)} /workspace `));
       return inside || (command.includes('bwrap') && command.includes(folder)) ? pid : null;
     }),
   );
