@@ -137,7 +137,8 @@ async function agentProcesses(folder: string): Promise<number[]> {
     const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
     const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '');
     const isAgent = line.startsWith('node\0') && line.includes(PROGRAM);
-    if (isAgent && mounts.split('\n').some((mount) => mount.includes(`${asMounted(folder)} /workspace `))) found.push(Number(pid));
+    if (isAgent && mounts.split('\n').some((mount) => mount.includes(`${asMounted(folder)} /workspace `)))
+      found.push(Number(pid));
   }
   return found;
 }
