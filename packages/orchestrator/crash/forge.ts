@@ -130,7 +130,7 @@ function settled(text: string): string {
   return JSON.stringify(text)
     .slice(1, -1)
     .replace(/\b[0-9a-f]{10,64}\b/g, '<commit>')
-    .replace(/\d+ tokens in, \d+ out in \d+ calls/, '<cost>');
+    .replace(/\d+ tokens in, \d+ out in \d+ calls(?:, \d+ calls? of unknown price)?/, '<cost>');
 }
 
 function add(counts: Map<string, number>, name: string): void {
