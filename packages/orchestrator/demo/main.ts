@@ -152,7 +152,7 @@ async function runIn(scene: Scene): Promise<number> {
   });
   const stop: { underWay?: Promise<never> } = {};
   const stopOnSignal = (): void => {
-    // What is cut off in the middle fails, and nobody looks for it.
+    // Work that the stop cuts off fails; those errors are expected.
     log.level = 'silent';
     stop.underWay = orchestrator.stop().then(() => process.exit(NOT_COMPLETED));
   };

@@ -40,7 +40,7 @@ function statesOf({ out = [] }: GoldenStep, field: 'state' | 'status'): readonly
   );
 }
 
-/** What one step has and the other has not. */
+/** Lists the entries of a step that the other step lacks. */
 function listed(step: readonly string[] = [], other: readonly string[] = []): string {
   return (
     step.filter((each) => !other.includes(each)).join(', ') || (step.length === 0 ? 'nothing' : 'in another order')

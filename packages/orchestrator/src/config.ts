@@ -143,7 +143,7 @@ interface Variable<Value> {
   readonly allowed: string;
   /** Its value is never shown. */
   readonly secret: boolean;
-  /** Where the value stands in the configuration. Absent: other values depend on it as well. */
+  /** Path of the value in the configuration. Absent where the value is computed together with others. */
   readonly place?: { readonly path: string; readonly otherwise?: unknown };
 }
 
@@ -767,7 +767,7 @@ function readNamed(name: VariableName, path: string, faults: Fault[]): string | 
   }
 }
 
-/** What `parse` gives; `null` where it refuses the file that a variable names, with a fault for each of its own. */
+/** Result of `parse`. `null` if it refuses the file that the variable names; each of its faults is then added to `faults`. */
 function parsed<Value>(name: VariableName, faults: Fault[], parse: () => Value): Value | null {
   try {
     return parse();

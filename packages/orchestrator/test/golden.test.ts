@@ -16,8 +16,9 @@ import type { WorkflowDefinition } from '../src/core/definition.ts';
 import { plantedPartBugs } from '../simulation/planted-bugs.ts';
 
 const WAY_OUT = `
-Is it meant, and is the version not in golden/released.json? Then 'npm run golden:record' records it anew and prints what changed.
-Is it released? Then runs of users would go another way: raise 'newest' in the index.ts of the workflow. See golden/README.md.`;
+If the change is intended and the version is not in golden/released.json, 'npm run golden:record' records the histories again and
+prints what changed. A released version must not change, since runs of users replay it: raise 'newest' in the index.ts of its
+workflow. See golden/README.md.`;
 
 /** States, transitions and signals that no history can show, with the reason. */
 const CANNOT_HAPPEN: Readonly<Record<string, string>> = {
@@ -37,7 +38,7 @@ describe.each(shipped)('$name version $version', (definition) => {
 
   it('shows every golden history as it was shown', () => {
     const changed = histories.filter(({ history }) => !hasSameView(definition, history)).map(({ file }) => file);
-    expect(changed, `People are shown something else. Is it meant? Then 'npm run golden:record' records it.`).toEqual(
+    expect(changed, `The view of these histories changed. If that is intended, run 'npm run golden:record'.`).toEqual(
       [],
     );
   });

@@ -97,7 +97,7 @@ const MAY_IMPORT_WORKFLOWS = new Set([
  */
 const BUILT_ON: ReadonlyMap<string, string> = new Map([['research-and-plan', 'research']]);
 
-/** What the folders of row 2 may import of each other: the port files, and what egress, agents and web pages share. */
+/** Files of row 2 that other folders of row 2 may import: ports, and what egress, agents and web pages share. */
 const PORTS = new Set([
   'event-store/event-store.ts',
   'agents/agent.ts',

@@ -12,7 +12,7 @@ import { startCommand } from '../server/start-command.ts';
 /** The variables that say where a server of this machine is. Faults in the others are the server's own matter. */
 const VARIABLES = ['ORCHESTRATOR_PORT', 'AUTONOMOUS_DATA', 'AUTONOMOUS_TOKEN', 'XDG_DATA_HOME'] as const;
 
-/** Where a command asks, and how the address was found. */
+/** Address that a command asks, with the source of that address. */
 export interface ServerPlace {
   readonly baseUrl: string;
   /** `data folder`: the server that runs noted its address there. `configuration`: none did, and this is where the next one listens. */
@@ -54,7 +54,7 @@ export async function localDataFolder(io: CliIo, server: string | undefined): Pr
   return isHere(place) ? place.dataFolder : null;
 }
 
-/** What to do where no server answers at an address: nobody is told to start a server that runs. */
+/** Advice for a command that got no answer at an address. It never says to start a server that runs. */
 export async function wayToServer(io: CliIo, baseUrl: string): Promise<string> {
   const { dataFolder } = localConfig(io);
   const holder = await findHolder(dataFolder);

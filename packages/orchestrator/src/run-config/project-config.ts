@@ -8,7 +8,7 @@ export const CONFIG_PATH = '.autonomous/config.json';
 export interface OwnConfig {
   /** `null` where there is no file, or a malformed one, which is ignored. */
   readonly config: ProjectConfig | null;
-  /** What is wrong with a malformed file, in a sentence; `null` otherwise. */
+  /** Fault of a malformed file, as a sentence; `null` if the file is well-formed. */
   readonly fault: string | null;
   /** Keys that are not known and were passed over, one sentence each. */
   readonly notices: readonly string[];

@@ -14,7 +14,7 @@ markdown.renderer.rules['link_open'] = (tokens, index, options, _env, self) => {
   tokens[index]?.attrSet('rel', 'noreferrer noopener');
   return self.renderToken(tokens, index, options);
 };
-// What is read from the right begins there.
+// Text in a right-to-left script is aligned to the right.
 for (const rule of ['paragraph_open', 'heading_open', 'list_item_open', 'th_open', 'td_open'])
   markdown.renderer.rules[rule] = (tokens, index, options, _env, self) => {
     tokens[index]?.attrSet('dir', 'auto');

@@ -34,7 +34,7 @@ interface MovesProps {
   readonly byKey: ReturnType<typeof useChildrenByKey>;
 }
 
-/** What can happen next, where anything can, and the changes of state so far: the newest first, numbered as they came. */
+/** Possible next events, if there are any, and past changes of state: newest first, numbered from the oldest. */
 export function Moves({ runId, chart, byKey }: MovesProps) {
   const { signals, timers, activities } = chart.possible;
   return (

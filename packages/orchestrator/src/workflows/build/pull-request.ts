@@ -1,4 +1,4 @@
-/** What the implementer is told of the pull request, and what it answers. */
+/** Review comments as the implementer gets them, and its answers to them. */
 import { type Asked, askedText } from '../../activities/pull-request/review-remarks.ts';
 import type { Note } from '../../activities/types.ts';
 import { followingOf, heldText, numberOf, withFollowing } from '../parts/pull-request.ts';

@@ -197,7 +197,7 @@ export interface BuildContext extends ClarifyingContext, PausableContext, Follow
   readonly patterns: readonly string[];
   /** Problems that the implementer met and solved, as it reported them. None: absent. */
   readonly solutions?: readonly Solution[];
-  /** Where the baseline is: `none` without a command. */
+  /** State of the baseline; `none` if the project has no check command. */
   readonly baseline: 'none' | 'running' | 'known';
   /** Of the latest report. */
   readonly concerns: readonly Concern[];

@@ -68,14 +68,14 @@ export type DrawingReply =
 export interface DrawOptions {
   /** The server has made the diagram, of a workflow: it is no agent's text. Default: it is one. */
   readonly isOwn?: boolean;
-  /** Aborted when nobody looks at the diagram any more. Default: somebody always does. */
+  /** Aborts when the diagram is no longer on screen. Default: it always is. */
   readonly signal?: AbortSignal;
 }
 
 export interface Drawer {
   /**
-   * Draws one diagram after the other, those first that had the least time. The same diagram in the same look is drawn once
-   * and kept. Only a drawing that nobody looks at is given up: it never settles, and may be asked for again.
+   * Draws one diagram at a time, beginning with those that had the least time. A diagram is drawn once in each look and kept. A
+   * drawing is abandoned only when it is no longer on screen: its promise never settles, and it can be requested again.
    * @throws {Error} saying why it cannot be drawn
    */
   draw(source: string, look: Look, options?: DrawOptions): Promise<Drawn>;
@@ -93,7 +93,7 @@ interface Job {
   readonly look: Look;
   readonly isOwn: boolean;
   readonly drawn: PromiseWithResolvers<Drawn>;
-  /** Of those who asked: how many still look. */
+  /** Number of callers that still show the diagram. */
   viewers: number;
   turnMs: number;
 }
@@ -112,7 +112,7 @@ export function createDrawer(open: () => Promise<DrawingPlace>): Drawer {
     place?.frame.end();
     place = null;
   };
-  /** Ends a turn that is not the diagram's first, for others or since nobody looks at it any more. */
+  /** Interrupts the current turn, unless it is the diagram's first: another diagram waits, or this one left the screen. */
   const interrupt = ({ turnMs }: Job): void => {
     if (turnMs === FIRST_TURN_MS) return;
     isInterrupted = true;
