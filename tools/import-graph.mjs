@@ -16,6 +16,7 @@ const IMPORTS = [
   /^[ \t]*import\s*['"]([^'"]+)['"]/gm,
   /\bimport\s*\(\s*(?:\/\*.*?\*\/\s*)?['"]([^'"]+)['"]/g,
 ];
+const OWN_ENDING = '${import.meta.url.slice(-3)}';
 const NAMED_FILES = /['"`]((?:\.{1,2}\/)*[\w@][\w@./-]*\.\w+)['"`]/g;
 const NAMED_BY_URL = /\bnew URL\(\s*['"`]([^'"`]+)['"`]\s*,\s*(?:import\.meta\.url|`file:)/g;
 const NAMED_BY_PARTS = /\bimport\.meta\.dirname((?:,\s*['"][^'"]+['"])+)/g;
@@ -101,7 +102,8 @@ function readEntries(root, files) {
 }
 
 function importedBy(file, text, { files, places, entries }) {
-  const source = text.replace(IMPORTS_OF_TYPES, '');
+  // A file that is started as source and as built code names its neighbour with its own ending.
+  const source = text.replace(IMPORTS_OF_TYPES, '').replaceAll(OWN_ENDING, path.extname(file));
   const folder = path.posix.dirname(file);
   const specifiers = IMPORTS.flatMap((pattern) => [...source.matchAll(pattern)].map(([, specifier]) => specifier));
   const named = [

@@ -17,6 +17,7 @@ it.each([
   ['an entry of a package of the workspace', `import { a } from '@autonomous/a/entry';`],
   ['an import that the package maps', `import { a } from '#own/b';`],
   ['a worker', `new Worker(new URL('b.ts', import.meta.url));`],
+  ['a program named with the ending of its own file', 'new URL(`./b${import.meta.url.slice(-3)}`, import.meta.url);'],
   ['a program named by its path', `const PROGRAM = '../src/b.ts';`],
   ['a program named by parts of its path', `path.join(import.meta.dirname, '..', 'src', 'b.ts');`],
   ['a folder named by parts of its path', `path.join(import.meta.dirname, '..', 'src');`],
