@@ -308,7 +308,7 @@ describe('a person', () => {
         gate: 'plan_result',
       },
     );
-    expect(run.gate?.summary).toBe('All 1 phases are done. Publish the result?');
+    expect(run.gate?.summary).toBe('Every phase is done. Publish the result?');
     await server.decide(run, { decision: 'approve', codeTree: run.gate?.codeTree });
     await server.until(run, { status: 'completed' });
   });
@@ -324,7 +324,7 @@ describe('a person', () => {
     await server.decide(run, { decision: 'reject', feedback: 'Add notes.' });
     await server.until(run, { status: 'awaiting_children' });
     const again = await server.until(run, { gate: 'plan_result' });
-    expect(again.gate?.summary).toBe('All 2 phases are done. Publish the result?');
+    expect(again.gate?.summary).toBe('Every phase is done. Publish the result?');
     const children = await childrenOf(server, run);
     expect(children.map(({ originalRequest }) => originalRequest)).toContain('Phase 2: Changes to the result');
     await server.decide(again, { decision: 'approve', codeTree: again.gate?.codeTree });

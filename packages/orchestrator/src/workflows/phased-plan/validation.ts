@@ -38,7 +38,7 @@ export const awaitingApproval = planSetup.createStateConfig({
     stage: 'validation',
     kind: 'plan_result',
     decisions: ['approve', 'reject'],
-    summary: (context) => context.failure ?? `All ${context.phases.length} phases are done. Publish the result?`,
+    summary: (context) => context.failure ?? 'Every phase is done. Publish the result?',
     shows: shownResult,
     details: (context) => ({
       ...(context.failure === null ? {} : { failure: context.failure }),
