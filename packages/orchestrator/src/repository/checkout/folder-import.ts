@@ -11,7 +11,7 @@ import { setImmediate } from 'node:timers/promises';
 import { NeedsHuman, NotFound, showHidden } from '@autonomous/shared';
 import type { AllowedPaths } from '../../path-rules/allowed-files.ts';
 import type { OwnedPaths } from '../../documents/owned-files.ts';
-import { type GitPlace, gitText } from '../git/git.ts';
+import { type GitPlace, objectFacts } from '../git/git.ts';
 import {
   diffFiles,
   EXECUTABLE_MODE,
@@ -661,8 +661,7 @@ async function isSameLargeFile(
   size: number,
   before: TreeEntry | undefined,
 ): Promise<boolean> {
-  if (before === undefined || Number(await gitText(place, { args: ['cat-file', '-s', before.oid] })) !== size)
-    return false;
+  if (before === undefined || (await objectFacts(place, [before.oid]))[0]?.bytes !== size) return false;
   return (await blobIdOfFile(handle, size)) === before.oid;
 }
 

@@ -1,5 +1,5 @@
 /** Commits that lead to objects of runs, so that the record can bring these along wherever it is cloned. */
-import { type GitPlace, gitText } from './git.ts';
+import { type GitPlace, gitText, objectFacts } from './git.ts';
 import { type Author, commitTree } from './git-commits.ts';
 import { isObjectId } from '../repository-paths.ts';
 
@@ -24,16 +24,9 @@ async function present(
   ids: readonly string[],
 ): Promise<{ readonly commits: readonly string[]; readonly trees: readonly string[] }> {
   const unique = [...new Set(ids)].sort();
-  if (unique.length === 0) return { commits: [], trees: [] };
-  const known = await gitText(place, {
-    args: ['cat-file', '--batch-check=%(objectname) %(objecttype)'],
-    input: `${unique.join('\n')}\n`,
-  });
-  const ofType = (type: string): readonly string[] =>
-    known.split('\n').flatMap((line) => {
-      const [id = '', its] = line.split(' ');
-      return its === type && isObjectId(id) ? [id] : [];
-    });
+  const objects = await objectFacts(place, unique);
+  const ofType = (wanted: string): readonly string[] =>
+    objects.flatMap((object) => (object?.type === wanted ? [object.oid] : []));
   return { commits: ofType('commit'), trees: ofType('tree') };
 }
 

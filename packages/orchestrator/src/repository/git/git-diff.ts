@@ -8,7 +8,7 @@ import type { FileChange, RunDiff } from '@autonomous/shared';
 import { type RawFile, readPatch } from '@autonomous/shared/presentation';
 import { ownedPaths } from '../../documents/owned-files.ts';
 import { changeWarnings } from '../change-warnings.ts';
-import { type GitPlace, runGit, splitNul } from './git.ts';
+import { type GitPlace, objectFacts, runGit, splitNul } from './git.ts';
 import { readBlobs } from './git-outgoing.ts';
 import { countLines, limitPatches } from '../patch-limits.ts';
 import type { DiffOptions } from '../repository.ts';
@@ -313,18 +313,9 @@ function oidsOf(changes: readonly Change[]): readonly string[] {
 }
 
 async function sizesOf(place: GitPlace, oids: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  if (oids.length === 0) return new Map();
-  const { stdout } = await runGit(place, {
-    args: ['cat-file', '--batch-check=%(objectname) %(objectsize)'],
-    input: oids.map((oid) => `${oid}\n`).join(''),
-  });
-  const pairs = stdout
-    .toString('latin1')
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.split(' '));
+  const objects = await objectFacts(place, oids);
   // A submodule's commit is not in the mirror.
-  return new Map(pairs.map(([oid = '', size]) => [oid, size === 'missing' ? 0 : Number(size)]));
+  return new Map(oids.map((oid, index) => [oid, objects[index]?.bytes ?? 0]));
 }
 
 function sizeOf(oid: string | null, sizes: ReadonlyMap<string, number>): number | null {

@@ -1,10 +1,11 @@
 /** Files of the trees of a mirror, read and written without a working tree. */
 import { Unprocessable } from '@autonomous/shared';
-import { type GitPlace, gitText, runGit } from './git.ts';
+import { type GitPlace, gitText } from './git.ts';
 import {
   editTree,
   FILE_MODE,
   isFileMode,
+  readContent,
   readTexts,
   SUBMODULE_MODE,
   type TreeEdit,
@@ -34,7 +35,7 @@ export async function readTextFile(place: GitPlace, tree: string, path: string):
   if (file === null) return null;
   if (file.bytes > MAX_TEXT_BYTES)
     throw new Unprocessable(`${path} has ${file.bytes} bytes; files over ${MAX_TEXT_BYTES} bytes are not read as text`);
-  return (await runGit(place, { args: ['cat-file', 'blob', file.oid] })).stdout.toString('utf8');
+  return (await readContent(place, file.oid)).toString('utf8');
 }
 
 /**
@@ -51,7 +52,7 @@ export async function readFileBytes(
   if (file === null) return null;
   if (file.bytes > maxBytes)
     throw new Unprocessable(`${path} has ${file.bytes} bytes; files over ${maxBytes} bytes are not read`);
-  return (await runGit(place, { args: ['cat-file', 'blob', file.oid] })).stdout;
+  return readContent(place, file.oid);
 }
 
 /** `null` for what is no regular file. */
@@ -62,6 +63,7 @@ async function fileEntry(
 ): Promise<{ readonly oid: string; readonly bytes: number } | null> {
   const line = await gitText(place, {
     args: ['ls-tree', '-z', '-l', '--full-tree', tree, '--', path],
+    dependsOn: [tree],
     env: { GIT_LITERAL_PATHSPECS: '1' },
   });
   const [mode = '', , oid = '', size = ''] = line.split('\t', 1)[0]?.split(/ +/) ?? [];

@@ -4,6 +4,9 @@
  * and everything that it started ends with it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { type GitObjects, ObjectReader, type ObjectRequest } from './object-reader.ts';
 
 export interface GitOrder {
   readonly id: number;
@@ -24,6 +27,12 @@ export interface GitOrder {
   readonly isRemote?: boolean | undefined;
 }
 
+/** Asks for objects of a repository. */
+export interface GitQuestion extends Pick<GitOrder, 'id' | 'env' | 'timeoutMs'> {
+  readonly gitDir: string;
+  readonly requests: readonly ObjectRequest[];
+}
+
 /** Ends the process of an order that is no longer wanted; its report still comes. */
 export interface GitCancellation {
   readonly cancel: number;
@@ -38,7 +47,8 @@ export type GitReport = { readonly id: number } & (
       /** Why the process was ended, if it was; `exitCode` means nothing then. */
       readonly ended?: 'late' | 'silent' | 'cancelled';
     }
-  /** The process could not be started. */
+  | { readonly objects: GitObjects }
+  /** The process could not be started, or ended without an answer. */
   | { readonly fault: string }
 );
 
@@ -48,20 +58,25 @@ const LEFT_MS = 10_000;
 const MAX_STDERR_BYTES = 1024 * 1024;
 /** Time between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000;
+/** A reader of objects ends when it was not asked for this long. */
+const IDLE_MS = 3_000;
+/** Packs that others remove are still open to a reader: after this time another one is started. */
+const READER_LIFE_MS = 30_000;
+const MAX_READERS = 8;
 
 interface Running {
-  readonly order: GitOrder;
+  readonly isRemote: boolean;
   readonly end: (why: 'late' | 'silent' | 'cancelled') => void;
 }
 
 const running = new Map<number, Running>();
 
-process.on('message', (message: GitOrder | GitCancellation) => {
+process.on('message', (message: GitOrder | GitQuestion | GitCancellation) => {
   if ('cancel' in message) {
     running.get(message.cancel)?.end('cancelled');
     return;
   }
-  void perform(message).then((report) => {
+  void ('requests' in message ? answer(message) : perform(message)).then((report) => {
     running.delete(message.id);
     // The server may end at this very moment, and nothing takes the report then.
     if (process.connected) process.send?.(report, undefined, undefined, () => {});
@@ -69,7 +84,7 @@ process.on('message', (message: GitOrder | GitCancellation) => {
   });
 });
 process.on('disconnect', () => {
-  for (const { order, end } of running.values()) if (order.isRemote === true) end('cancelled');
+  for (const { isRemote, end } of running.values()) if (isRemote) end('cancelled');
   setTimeout(() => {
     for (const { end } of running.values()) end('late');
   }, LEFT_MS).unref();
@@ -100,7 +115,7 @@ function perform(order: GitOrder): Promise<GitReport> {
     signalGroup(child, 'SIGTERM');
     forcing = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS);
   };
-  running.set(id, { order, end });
+  running.set(id, { isRemote: order.isRemote === true, end });
   const limit = timeoutMs === undefined ? null : setTimeout(() => end('late'), timeoutMs);
   const silence = silenceMs === undefined ? null : setTimeout(() => end('silent'), silenceMs);
   const stdout: Buffer[] = [];
@@ -149,6 +164,59 @@ function perform(order: GitOrder): Promise<GitReport> {
   child.stdin.end(order.input);
   return promise;
 }
+
+/** Readers by repository; the one that was asked last is the last. */
+const readers = new Map<string, { readonly reader: ObjectReader; readonly started: number }>();
+
+async function answer({ id, gitDir, env, requests, timeoutMs }: GitQuestion): Promise<GitReport> {
+  let limit: NodeJS.Timeout | undefined;
+  try {
+    const reader = readerOf(gitDir, env);
+    running.set(id, { isRemote: false, end: () => reader.kill() });
+    limit = setTimeout(() => reader.kill(), timeoutMs);
+    return { id, objects: await reader.ask(requests) };
+  } catch (error) {
+    return { id, fault: error instanceof Error ? error.message : String(error) };
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
+function readerOf(gitDir: string, env: GitQuestion['env']): ObjectReader {
+  // A repository that was removed and made again is another one.
+  const { dev, ino, birthtimeMs } = statSync(path.join(gitDir, 'objects'));
+  const key = JSON.stringify([gitDir, dev, ino, birthtimeMs, env]);
+  const now = performance.now();
+  const { reader, started } = readers.get(key) ?? { reader: startReader(key, gitDir, env), started: now };
+  readers.delete(key);
+  if (now - started > READER_LIFE_MS) {
+    reader.close();
+    return readerOf(gitDir, env);
+  }
+  readers.set(key, { reader, started });
+  return reader;
+}
+
+function startReader(key: string, gitDir: string, env: GitQuestion['env']): ObjectReader {
+  const [oldest] = readers.keys();
+  if (readers.size >= MAX_READERS && oldest !== undefined) {
+    readers.get(oldest)?.reader.close();
+    readers.delete(oldest);
+  }
+  const reader = new ObjectReader(gitDir, env, () => {
+    if (readers.get(key)?.reader === reader) readers.delete(key);
+  });
+  return reader;
+}
+
+// One timer for all: starting and stopping one for each question would cost more than it saves.
+setInterval(() => {
+  for (const [key, { reader }] of readers) {
+    if (!reader.isIdleSince(IDLE_MS)) continue;
+    readers.delete(key);
+    reader.close();
+  }
+}, IDLE_MS).unref();
 
 /** Nothing happens to a group that has ended. */
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {

@@ -1,7 +1,8 @@
 /** Speaks with the small process that starts git: one for the whole program, started with the first command. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { GitCancellation, GitOrder, GitReport } from './git-launcher-process.ts';
+import type { GitCancellation, GitOrder, GitQuestion, GitReport } from './git-launcher-process.ts';
+import type { GitObjects } from './object-reader.ts';
 
 const COMPILED = process.env['NODE_COMPILE_CACHE'];
 /** Electron starts an editor instead of Node without it. */
@@ -16,15 +17,32 @@ const PROGRAM = fileURLToPath(new URL(`./git-launcher-process${import.meta.url.s
  * @param signal ends it when it is aborted
  * @throws {Error} when it cannot be started, or when nobody knows how it ended
  */
-export function launchGit(order: Omit<GitOrder, 'id'>, signal?: AbortSignal): Promise<GitRun> {
-  launcher ??= new Launcher(() => (launcher = null));
-  return launcher.run(order, signal);
+export async function launchGit(order: Omit<GitOrder, 'id'>, signal?: AbortSignal): Promise<GitRun> {
+  const report = await runningLauncher().send(order, signal);
+  if ('exitCode' in report) return report;
+  throw new Error('fault' in report ? report.fault : 'git was not asked for objects');
+}
+
+/**
+ * Asks a git that is kept for such questions, and started where none is there.
+ * @param signal gives the question up when it is aborted
+ * @throws {Error} when it ends without an answer
+ */
+export async function askLaunched(question: Omit<GitQuestion, 'id'>, signal?: AbortSignal): Promise<GitObjects> {
+  const report = await runningLauncher().send(question, signal);
+  if ('objects' in report) return report.objects;
+  throw new Error('fault' in report ? report.fault : 'git was not asked to run');
 }
 
 let launcher: Launcher | null = null;
 
+function runningLauncher(): Launcher {
+  launcher ??= new Launcher(() => (launcher = null));
+  return launcher;
+}
+
 interface Waiting {
-  readonly resolve: (run: GitRun) => void;
+  readonly resolve: (report: GitReport) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -54,13 +72,13 @@ class Launcher {
     this.#hold();
   }
 
-  run(order: Omit<GitOrder, 'id'>, signal?: AbortSignal): Promise<GitRun> {
-    const { promise, resolve, reject } = Promise.withResolvers<GitRun>();
+  send(order: Omit<GitOrder, 'id'> | Omit<GitQuestion, 'id'>, signal?: AbortSignal): Promise<GitReport> {
+    const { promise, resolve, reject } = Promise.withResolvers<GitReport>();
     const id = (this.#lastId += 1);
     const cancel = (): void => void this.#process.send({ cancel: id } satisfies GitCancellation, () => {});
     this.#waiting.set(id, { resolve, reject });
     this.#hold();
-    this.#process.send({ ...order, id } satisfies GitOrder, (error) => {
+    this.#process.send({ ...order, id } satisfies GitOrder | GitQuestion, (error) => {
       if (error === null) return;
       this.#waiting.delete(id);
       this.#hold();
@@ -76,9 +94,7 @@ class Launcher {
     const waiting = this.#waiting.get(report.id);
     this.#waiting.delete(report.id);
     this.#hold();
-    if (waiting === undefined) return;
-    if ('fault' in report) waiting.reject(new Error(report.fault));
-    else waiting.resolve(report);
+    waiting?.resolve(report);
   }
 
   /** Keeps the program alive while a command is under way, and no longer. */

@@ -2,8 +2,8 @@
  * Computes the content that a push would show to others: changes by mode and content, and
  * the new part of a commit's history.
  */
-import { type GitPlace, runGit, splitNul } from './git.ts';
-import { listTree, runChanges, SYMLINK_MODE } from './git-trees.ts';
+import { type GitPlace, objectFacts, runGit, splitNul } from './git.ts';
+import { listTree, readContents, runChanges, SYMLINK_MODE } from './git-trees.ts';
 import { type NewHistory, RECORD_BRANCH, type TreeChange } from '../repository.ts';
 import { MAX_TARGET_BYTES } from '../tree-links.ts';
 
@@ -15,6 +15,7 @@ const RECORDS = [RECORD_BRANCH, `${RECORD_BRANCH}-[0-9][0-9][0-9][0-9]`];
 export async function treeChanges(place: GitPlace, from: string, to: string): Promise<TreeChange[]> {
   const stdout = await runChanges(place, {
     args: ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', '--end-of-options', from, to],
+    dependsOn: [from, to],
   });
   return readChanges(splitNul(stdout).map((part) => part.toString('utf8')));
 }
@@ -102,13 +103,13 @@ async function onlyBlobs(
   place: GitPlace,
   named: readonly { readonly oid: string; readonly path: string }[],
 ): Promise<NewHistory['blobs']> {
-  if (named.length === 0) return [];
-  const input = named.map(({ oid }) => `${oid}\n`).join('');
-  const { stdout } = await runGit(place, { args: ['cat-file', '--batch-check=%(objecttype) %(objectsize)'], input });
-  const types = stdout.toString('latin1').split('\n');
+  const objects = await objectFacts(
+    place,
+    named.map(({ oid }) => oid),
+  );
   return named.flatMap((each, index) => {
-    const [type, size] = (types[index] ?? '').split(' ');
-    return type === 'blob' ? [{ ...each, bytes: Number(size) }] : [];
+    const object = objects[index];
+    return object?.type === 'blob' ? [{ ...each, bytes: object.bytes }] : [];
   });
 }
 
@@ -118,28 +119,10 @@ export async function readBlobs(
   oids: readonly string[],
   maxBytes: number,
 ): Promise<Map<string, Buffer>> {
-  const contents = new Map<string, Buffer>();
-  if (oids.length === 0) return contents;
-  const sizes = await runGit(place, {
-    args: ['cat-file', '--batch-check=%(objecttype) %(objectsize)'],
-    input: oids.map((oid) => `${oid}\n`).join(''),
-  });
-  const facts = sizes.stdout.toString('latin1').split('\n');
+  const objects = await objectFacts(place, oids);
   const wanted = oids.filter((_, index) => {
-    const [type, size] = (facts[index] ?? '').split(' ');
-    return type === 'blob' && Number(size) <= maxBytes;
+    const object = objects[index];
+    return object?.type === 'blob' && object.bytes <= maxBytes;
   });
-  if (wanted.length === 0) return contents;
-  const { stdout } = await runGit(place, {
-    args: ['cat-file', '--batch'],
-    input: wanted.map((oid) => `${oid}\n`).join(''),
-  });
-  let at = 0;
-  for (const oid of wanted) {
-    const end = stdout.indexOf(10, at);
-    const bytes = Number(stdout.toString('latin1', at, end).split(' ')[2]);
-    contents.set(oid, stdout.subarray(end + 1, end + 1 + bytes));
-    at = end + bytes + 2;
-  }
-  return contents;
+  return readContents(place, wanted);
 }

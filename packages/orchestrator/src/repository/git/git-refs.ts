@@ -1,7 +1,7 @@
 /** Refs and commits of a mirror: where a branch is, whether a commit is known, and moves by compare-and-swap. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Conflict, NotFound } from '@autonomous/shared';
-import { GitFailure, type GitPlace, gitText, runGit } from './git.ts';
+import { GitFailure, type GitPlace, objectFacts, runGit } from './git.ts';
 import { assertBranchName, assertObjectId } from '../repository-paths.ts';
 
 /** Tries to move one ref while others get in the way, and the wait after the first; it grows with each. */
@@ -20,6 +20,9 @@ export function trackingRef(branch: string): string {
 
 /** The commit that a ref is at; `null` when there is no such ref. */
 export async function readRef(place: GitPlace, ref: string): Promise<string | null> {
+  const [object] = await objectFacts(place, [ref]);
+  if (object) return object.oid;
+  // A ref whose object is lost is still there.
   const { exitCode, stdout } = await runGit(place, { args: ['rev-parse', '--verify', '--quiet', ref], accept: [0, 1] });
   return exitCode === 0 ? stdout.toString('utf8').trim() : null;
 }
@@ -80,21 +83,14 @@ export async function forwardBranch(place: GitPlace, branch: string, commit: str
 
 /** @throws {NotFound} when the mirror does not have the commit */
 export async function assertCommit(place: GitPlace, commit: string): Promise<void> {
-  const { exitCode } = await runGit(place, {
-    args: ['cat-file', '-e', `${assertObjectId(commit)}^{commit}`],
-    accept: [0, 1, 128],
-  });
-  if (exitCode !== 0) throw new NotFound(`The mirror has no commit ${commit}; fetch the project, or choose another`);
+  const [object] = await objectFacts(place, [`${assertObjectId(commit)}^{commit}`]);
+  if (!object) throw new NotFound(`The mirror has no commit ${commit}; fetch the project, or choose another`);
 }
 
 /** Those of these commits that the mirror does not have. */
 export async function missingCommits(place: GitPlace, commits: readonly string[]): Promise<ReadonlySet<string>> {
-  const known = await gitText(place, {
-    args: ['cat-file', '--batch-check=%(objectname) %(objecttype)'],
-    input: commits.map((commit) => `${assertObjectId(commit)}\n`).join(''),
-  });
-  const present = new Set(known.split('\n').flatMap((line) => /^(\S+) commit$/.exec(line)?.[1] ?? []));
-  return new Set(commits.filter((commit) => !present.has(commit)));
+  const objects = await objectFacts(place, commits.map(assertObjectId));
+  return new Set(commits.filter((_, index) => objects[index]?.type !== 'commit'));
 }
 
 /** @throws {NotFound} when the mirror does not have one of the commits */

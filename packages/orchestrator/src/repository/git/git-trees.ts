@@ -3,7 +3,17 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type FileChange, NeedsHuman } from '@autonomous/shared';
 import type { OwnedPaths } from '../../documents/owned-files.ts';
-import { type GitAnswer, type GitCall, GitFailure, type GitPlace, gitText, runGit, splitNul } from './git.ts';
+import {
+  type GitAnswer,
+  type GitCall,
+  GitFailure,
+  type GitPlace,
+  gitText,
+  objectFacts,
+  readObjects,
+  runGit,
+  splitNul,
+} from './git.ts';
 import type { MergeResult } from '../repository.ts';
 import { EMPTY_TREE, isAtOrUnder, OWN_FOLDER } from '../repository-paths.ts';
 
@@ -57,6 +67,7 @@ export async function runChanges(place: GitPlace, call: Omit<GitCall, 'maxOutput
 export async function listTree(place: GitPlace, treeish: string): Promise<TreeEntry[]> {
   const { stdout, truncated } = await runGit(place, {
     args: ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', treeish],
+    dependsOn: [treeish],
     maxOutputBytes: MAX_LISTING_BYTES,
   });
   if (!truncated) return splitNul(stdout).map(parseEntry);
@@ -107,19 +118,34 @@ export async function editTree(place: GitPlace, tree: string, edits: readonly Tr
 
 /** Contents of files as UTF-8, by path. */
 export async function readTexts(place: GitPlace, entries: readonly TreeEntry[]): Promise<Map<string, string>> {
-  const texts = new Map<string, string>();
-  if (entries.length === 0) return texts;
-  const input = entries.map(({ oid }) => `${oid}\n`).join('');
-  const { stdout } = await runGit(place, { args: ['cat-file', '--batch'], input });
-  let at = 0;
-  // `<oid> blob <bytes>`, a newline, the content, a newline, in the order of the requests.
-  for (const { path } of entries) {
-    const end = stdout.indexOf(10, at);
-    const bytes = Number(stdout.toString('latin1', at, end).split(' ')[2]);
-    texts.set(path, stdout.toString('utf8', end + 1, end + 1 + bytes));
-    at = end + bytes + 2;
+  const contents = await readContents(
+    place,
+    entries.map(({ oid }) => oid),
+  );
+  return new Map(entries.map(({ path, oid }) => [path, contents.get(oid)?.toString('utf8') ?? '']));
+}
+
+/** Contents of blobs by id. @throws {GitFailure} when one of them is lost */
+export async function readContents(place: GitPlace, oids: readonly string[]): Promise<Map<string, Buffer>> {
+  const objects = await readObjects(
+    place,
+    oids.map((name) => ({ name, withContent: true })),
+  );
+  const contents = new Map<string, Buffer>();
+  for (const [index, oid] of oids.entries()) {
+    const content = objects[index]?.content;
+    contents.set(
+      oid,
+      content === undefined
+        ? (await runGit(place, { args: ['cat-file', 'blob', oid] })).stdout
+        : Buffer.from(content.buffer, content.byteOffset, content.byteLength),
+    );
   }
-  return texts;
+  return contents;
+}
+
+export async function readContent(place: GitPlace, oid: string): Promise<Buffer> {
+  return (await readContents(place, [oid])).get(oid) as Buffer;
 }
 
 /** The files that have at most so many bytes, as long as they have no more than so many together; nothing of the others is read. */
@@ -129,13 +155,13 @@ export async function withoutLarge(
   maxBytes: number,
   maxTotalBytes: number = Number.POSITIVE_INFINITY,
 ): Promise<readonly TreeEntry[]> {
-  if (entries.length === 0) return [];
-  const input = entries.map(({ oid }) => `${oid}\n`).join('');
-  const { stdout } = await runGit(place, { args: ['cat-file', '--batch-check=%(objectsize)'], input });
-  const sizes = stdout.toString('latin1').split('\n');
+  const objects = await objectFacts(
+    place,
+    entries.map(({ oid }) => oid),
+  );
   let total = 0;
   return entries.filter((_, index) => {
-    const size = Number(sizes[index]);
+    const size = objects[index]?.bytes ?? Number.NaN;
     if (size > maxBytes || total + size > maxTotalBytes) return false;
     total += size;
     return true;
@@ -184,7 +210,8 @@ async function withoutRecord(place: GitPlace, tree: string): Promise<string> {
 }
 
 async function listLevel(place: GitPlace, tree: string): Promise<TreeEntry[]> {
-  return splitNul((await runGit(place, { args: ['ls-tree', '-z', '--end-of-options', tree] })).stdout).map(parseEntry);
+  const { stdout } = await runGit(place, { args: ['ls-tree', '-z', '--end-of-options', tree], dependsOn: [tree] });
+  return splitNul(stdout).map(parseEntry);
 }
 
 async function makeTree(place: GitPlace, entries: readonly TreeEntry[]): Promise<string> {
@@ -372,6 +399,7 @@ async function mergeOwnFolder(place: GitPlace, ours: string, theirs: string): Pr
 async function listOwnFolder(place: GitPlace, treeish: string): Promise<ReadonlyMap<string, TreeEntry>> {
   const { stdout } = await runGit(place, {
     args: ['ls-tree', '-r', '-z', '--full-tree', treeish, '--', OWN_FOLDER],
+    dependsOn: [treeish],
     env: { GIT_LITERAL_PATHSPECS: '1' },
   });
   return new Map(splitNul(stdout).map((line) => [line.toString('latin1', line.indexOf(9) + 1), parseEntry(line)]));

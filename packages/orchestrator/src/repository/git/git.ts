@@ -5,8 +5,11 @@
 import { stat, unlink } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, showHiddenInLine } from '@autonomous/shared';
+import { RecentAnswers } from '../recent-answers.ts';
+import { isObjectId } from '../repository-paths.ts';
 import { gitBounds } from './git-bounds.ts';
-import { launchGit } from './git-launcher.ts';
+import { askLaunched, launchGit } from './git-launcher.ts';
+import { type GitObjects, inputOf, ObjectParser, type ObjectRequest, READ_OBJECTS } from './object-reader.ts';
 
 /** A repository that the server owns. */
 export interface GitPlace {
@@ -19,6 +22,8 @@ export interface GitPlace {
 export interface GitCall {
   readonly args: readonly string[];
   readonly input?: string | Buffer;
+  /** All that the answer depends on. Where these are ids of objects and no names of branches, it is kept. */
+  readonly dependsOn?: readonly string[];
   /** Temporary index to work on instead of the repository's own. */
   readonly indexFile?: string;
   readonly workTree?: string;
@@ -113,16 +118,24 @@ const HTTP_VARIABLES = [
   'SSL_CERT_FILE',
 ] as const;
 
+/** Bytes of the answers that are kept: the steps of a run ask the same of the same trees. */
+const KEPT_BYTES = 64 * 1024 * 1024;
+const kept = new RecentAnswers<GitAnswer>(KEPT_BYTES, ({ stdout }) => 1_000 + stdout.length);
+
 /**
  * Runs one git command on a repository of the server; no network.
  * @throws {GitFailure} for an exit code that is not in `accept`
  * @throws {NeedsHuman} `storage_full`
  */
 export async function runGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
+  const key = call.dependsOn?.every(isObjectId) === true ? JSON.stringify([place.gitDir, call.args, call.env]) : null;
+  const known = key === null ? undefined : kept.get(key);
+  if (known !== undefined) return known;
   let answer = await spawnGit(place, call);
   for (let tries = 1; answer.exitCode !== 0 && (await mayTryAgain(tries, answer.stderr, place)); tries++) {
     answer = await spawnGit(place, call);
   }
+  if (key !== null && answer.exitCode === 0 && !answer.truncated) kept.keep(key, answer);
   if (answer.truncated || (call.accept ?? [0]).includes(answer.exitCode)) return answer;
   throw localFailure(call.args, answer);
 }
@@ -130,6 +143,32 @@ export async function runGit(place: GitPlace, call: GitCall): Promise<GitAnswer>
 /** Standard output of a command, without the newline at its end. */
 export async function gitText(place: GitPlace, call: GitCall): Promise<string> {
   return (await runGit(place, call)).stdout.toString('utf8').trimEnd();
+}
+
+/** Objects by their names, read by a git process that is kept for a while. @throws as `runGit` does */
+export async function readObjects(place: GitPlace, requests: readonly ObjectRequest[]): Promise<GitObjects> {
+  if (requests.length === 0) return [];
+  const signal = gitBounds();
+  signal?.throwIfAborted();
+  const question = { gitDir: place.gitDir, env: environment(place), requests, timeoutMs: LOCAL_LIMIT_MS };
+  try {
+    return await askLaunched(question, signal);
+  } catch {
+    signal?.throwIfAborted();
+    // A process of its own says what is wrong.
+    const { stdout } = await runGit(place, { args: READ_OBJECTS, input: inputOf(requests) });
+    const parser = new ObjectParser();
+    parser.add(stdout);
+    return requests.map((request) => parser.take(request) ?? null);
+  }
+}
+
+/** What git says of the objects of these names; `null`: there is none. */
+export function objectFacts(place: GitPlace, names: readonly string[]): Promise<GitObjects> {
+  return readObjects(
+    place,
+    names.map((name) => ({ name, withContent: false })),
+  );
 }
 
 /** The parts of NUL-separated output. */

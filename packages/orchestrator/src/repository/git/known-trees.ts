@@ -1,7 +1,7 @@
 /** Trees of commits and their entries, cached by object id: an id always names the same content. */
 import { NotFound } from '@autonomous/shared';
 import { ownedPaths } from '../../documents/owned-files.ts';
-import { type GitPlace, runGit } from './git.ts';
+import { type GitPlace, objectFacts } from './git.ts';
 import { listTree, makeCodeTree, type TreeEntry } from './git-trees.ts';
 import { RecentAnswers } from '../recent-answers.ts';
 import { isObjectId, resolveTreeish } from '../repository-paths.ts';
@@ -58,11 +58,8 @@ async function remembered<Value>(
 }
 
 async function readTreeOf(place: GitPlace, treeish: string): Promise<string> {
-  const { exitCode, stdout } = await runGit(place, {
-    args: ['rev-parse', '--verify', '--quiet', `${resolveTreeish(treeish)}^{tree}`],
-    accept: [0, 1, 128],
-  });
-  if (exitCode !== 0)
+  const [tree] = await objectFacts(place, [`${resolveTreeish(treeish)}^{tree}`]);
+  if (!tree)
     throw new NotFound(`The mirror has no commit, tree or branch '${treeish}'; fetch the project, or choose another`);
-  return stdout.toString('utf8').trim();
+  return tree.oid;
 }

@@ -2,7 +2,7 @@
  * Packs a mirror and removes what nothing needs any more. git does so by itself where it is let; in a mirror that only
  * plumbing writes to, and whose runs know objects that no branch leads to, it is done here.
  */
-import { type GitPlace, gitText, runGit } from './git.ts';
+import { type GitPlace, gitText, objectFacts, runGit } from './git.ts';
 import { isObjectId } from '../repository-paths.ts';
 
 /** Below, a mirror is left as it is. */
@@ -34,12 +34,8 @@ export async function packMirror(place: GitPlace, keep: () => Promise<Iterable<s
 
 /** Refs lead to all of these objects, and to no others that were kept before. */
 async function keepOnly(place: GitPlace, ids: Iterable<string>): Promise<void> {
-  const wanted = [...new Set(ids)].filter(isObjectId);
-  const known =
-    wanted.length === 0
-      ? ''
-      : await gitText(place, { args: ['cat-file', '--batch-check=%(objectname)'], input: `${wanted.join('\n')}\n` });
-  const present = new Set(known.split('\n').filter(isObjectId));
+  const objects = await objectFacts(place, [...new Set(ids)].filter(isObjectId));
+  const present = new Set(objects.flatMap((object) => object?.oid ?? []));
   const refs = await gitText(place, { args: ['for-each-ref', '--format=%(refname)', KEPT] });
   const before = new Set(refs.split('\n').filter((ref) => ref !== ''));
   const changes = [

@@ -3,7 +3,7 @@
  * files: folders of runs are listed without their contents, and each list is bounded.
  */
 import { NeedsHuman } from '@autonomous/shared';
-import { type GitPlace, runGit, splitNul } from './git.ts';
+import { type GitPlace, objectFacts, runGit, splitNul } from './git.ts';
 import { isFileMode, parseEntry, type TreeEntry } from './git-trees.ts';
 import { type RecordedFile, RECORD_BRANCH } from '../repository.ts';
 
@@ -28,18 +28,16 @@ export async function listRunFiles(
   name: string,
 ): Promise<ReadonlyMap<string, RecordedFile>> {
   const listed = await listBounded(place, ['--full-tree', '--end-of-options', tree, RUNS]);
-  // A name with a line break would be two requests: no server writes one.
+  // No server writes other names.
   const folders = listed.filter(({ mode, path }) => mode === FOLDER_MODE && /^[\w-]+$/.test(path.slice(RUNS.length)));
   const files = new Map<string, RecordedFile>();
-  if (folders.length === 0) return files;
-  const { stdout } = await runGit(place, {
-    args: ['cat-file', '--batch-check=%(objecttype) %(objectname) %(objectsize)'],
-    input: folders.map(({ oid }) => `${oid}:${name}\n`).join(''),
-  });
-  const facts = stdout.toString('latin1').split('\n');
+  const objects = await objectFacts(
+    place,
+    folders.map(({ oid }) => `${oid}:${name}`),
+  );
   for (const [index, { path }] of folders.entries()) {
-    const [type, oid = '', size] = (facts[index] ?? '').split(' ');
-    if (type === 'blob') files.set(path.slice(RUNS.length), { oid, bytes: Number(size) });
+    const object = objects[index];
+    if (object?.type === 'blob') files.set(path.slice(RUNS.length), { oid: object.oid, bytes: object.bytes });
   }
   return files;
 }

@@ -17,35 +17,39 @@ export interface YearRefs {
   moveLocal(commit: string, before: string): Promise<void>;
 }
 
+const LOCAL = 'refs/heads/';
 const TRACKING = 'refs/remotes/origin/';
 
 /** Commits of the record by branch of the remote, as last fetched. */
 export async function recordsOfRemote(place: GitPlace): Promise<ReadonlyMap<string, string>> {
-  return refsOf(place, TRACKING);
+  const refs = await recordRefs(place, [TRACKING]);
+  return branchesIn(refs, TRACKING);
 }
 
 /** The mirror's own record, the remote's, then those of years, the newest first; each commit once. */
 export async function listRecordHeads(place: GitPlace): Promise<readonly string[]> {
-  const [own, remote] = await Promise.all([refsOf(place, 'refs/heads/'), recordsOfRemote(place)]);
+  const refs = await recordRefs(place, [LOCAL, TRACKING]);
+  const own = branchesIn(refs, LOCAL);
+  const remote = branchesIn(refs, TRACKING);
   const years = [...remote].filter(([branch]) => branch !== RECORD_BRANCH).sort(([a], [b]) => (a < b ? 1 : -1));
   const heads = [own.get(RECORD_BRANCH), remote.get(RECORD_BRANCH), ...years.map(([, commit]) => commit)];
   return [...new Set(heads.filter((head) => head !== undefined))];
 }
 
-async function refsOf(place: GitPlace, folder: string): Promise<ReadonlyMap<string, string>> {
-  const text = await gitText(place, {
-    args: [
-      'for-each-ref',
-      '--format=%(objectname) %(refname)',
-      `${folder}${RECORD_BRANCH}`,
-      `${folder}${RECORD_BRANCH}-*`,
-    ],
-  });
-  const lines = text.split('\n').map((line) => line.split(' '));
+/** Refs of the record and of years in these folders, as `<commit> <ref>`. */
+async function recordRefs(place: GitPlace, folders: readonly string[]): Promise<readonly string[]> {
+  const patterns = folders.flatMap((folder) => [`${folder}${RECORD_BRANCH}`, `${folder}${RECORD_BRANCH}-*`]);
+  const text = await gitText(place, { args: ['for-each-ref', '--format=%(objectname) %(refname)', ...patterns] });
+  return text.split('\n');
+}
+
+/** Commits of the branches of the record that lie in a folder, by branch. */
+function branchesIn(refs: readonly string[], folder: string): ReadonlyMap<string, string> {
   return new Map(
-    lines.flatMap(([commit = '', ref = '']) => {
+    refs.flatMap((line) => {
+      const [commit = '', ref = ''] = line.split(' ');
       const branch = ref.slice(folder.length);
-      return isRecordBranch(branch) ? [[branch, commit] as const] : [];
+      return ref.startsWith(folder) && isRecordBranch(branch) ? [[branch, commit] as const] : [];
     }),
   );
 }
