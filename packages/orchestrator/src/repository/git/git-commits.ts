@@ -1,6 +1,6 @@
 /** Commits of a mirror's branches: made once per effect key, and read back with it. */
 import { Conflict, InvalidRequest } from '@autonomous/shared';
-import { GitFailure, type GitPlace, gitText, runGit } from './git.ts';
+import { type GitPlace, gitText, runGit } from './git.ts';
 import { assertCommit, localRef, moveRef, readRef } from './git-refs.ts';
 import type { BranchCommit, CommitRequest } from '../repository.ts';
 import { assertObjectId } from '../repository-paths.ts';
@@ -118,7 +118,7 @@ export async function commitsAfter(
  */
 export async function commitsBetween(place: GitPlace, base: string, head: string): Promise<readonly BranchCommit[]> {
   await Promise.all([assertCommit(place, base), assertCommit(place, head)]);
-  return readCommits(place, ['--first-parent', head, `^${base}`]);
+  return readCommits(place, `^${base}`, head);
 }
 
 /** @throws {InvalidRequest} for a key that could not be found again in a commit's last line */
@@ -137,19 +137,16 @@ function withTrailer(message: string, trailer: string): string {
 
 /** The branch's newest first-parent commits, newest first; none when there is no such branch. */
 async function readBranch(place: GitPlace, ref: string): Promise<readonly BranchCommit[]> {
-  const newest = ['--first-parent', `--max-count=${SEARCHED_COMMITS}`];
-  try {
-    return await readCommits(place, [...newest, ref]);
-  } catch (error) {
-    if (!(error instanceof GitFailure) || error.exitCode !== 128) throw error;
-    // Another commit may have made the branch since git looked for it.
-    const head = await readRef(place, ref);
-    return head === null ? [] : readCommits(place, [...newest, head]);
-  }
+  const head = await readRef(place, ref);
+  return head === null ? [] : readCommits(place, `--max-count=${SEARCHED_COMMITS}`, head);
 }
 
-async function readCommits(place: GitPlace, which: readonly string[]): Promise<readonly BranchCommit[]> {
-  const { stdout } = await runGit(place, { args: ['log', '-z', '--format=%H %T %P%n%B', ...which, '--'] });
+/** First-parent commits that lead to `head`, newest first. @param less leaves some out, by number or by the id of a commit */
+async function readCommits(place: GitPlace, less: string, head: string): Promise<readonly BranchCommit[]> {
+  const { stdout } = await runGit(place, {
+    args: ['log', '-z', '--format=%H %T %P%n%B', '--first-parent', less, head, '--'],
+    dependsOn: [head],
+  });
   return stdout
     .toString('utf8')
     .split('\0')

@@ -97,6 +97,7 @@ export async function missingCommits(place: GitPlace, commits: readonly string[]
 export async function isAncestor(place: GitPlace, ancestor: string, descendant: string): Promise<boolean> {
   const { exitCode } = await runGit(place, {
     args: ['merge-base', '--is-ancestor', ancestor, descendant],
+    dependsOn: [ancestor, descendant],
     accept: [0, 1, 128],
   });
   if (exitCode <= 1) return exitCode === 0;
