@@ -61,10 +61,12 @@ it('asks about documents that the base has, and has them written again only when
   const server = await aRoadmap(
     {},
     {
-      ...PROJECT,
-      'roadmap/roadmap.json': roadmap(begun, OTHER),
-      'specs/login/01-ideation.md': '# Problem\n\nOf an earlier run.\n',
-      'specs/login/02-specification.md': '# Overview\n\nTake the login out.\n',
+      files: {
+        ...PROJECT,
+        'roadmap/roadmap.json': roadmap(begun, OTHER),
+        'specs/login/01-ideation.md': '# Problem\n\nOf an earlier run.\n',
+        'specs/login/02-specification.md': '# Overview\n\nTake the login out.\n',
+      },
     },
   );
   const run = await server.begin({}, merging);

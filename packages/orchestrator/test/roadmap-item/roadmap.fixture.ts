@@ -8,6 +8,7 @@ import {
   FILES,
   finish,
   type Fixture,
+  type FixtureOptions,
   when,
   writes,
 } from '../fixtures/orchestrator.fixture.ts';
@@ -59,8 +60,12 @@ export interface RoadmapServer extends Fixture {
   approve(run: RunView, gate: string): Promise<Gate>;
 }
 
-export async function aRoadmap(roles: object = {}, files: Files = PROJECT): Promise<RoadmapServer> {
-  const server = await aServer({ files, script: aScript({ ...ROLES, ...roles }) });
+/** @param options by default the project has two items, none of which is begun */
+export async function aRoadmap(
+  roles: object = {},
+  options: Pick<FixtureOptions, 'files' | 'env'> = {},
+): Promise<RoadmapServer> {
+  const server = await aServer({ files: PROJECT, script: aScript({ ...ROLES, ...roles }), ...options });
   const items = async (branch = 'main'): Promise<readonly Item[]> =>
     (JSON.parse((await server.file(branch, 'roadmap/roadmap.json')) ?? '{}') as { items: Item[] }).items;
   return {
@@ -93,6 +98,10 @@ export async function aRoadmap(roles: object = {}, files: Files = PROJECT): Prom
     },
   };
 }
+
+/** An item of one task. */
+export const aShortRoadmap = (roles: object = {}, options: Pick<FixtureOptions, 'env'> = {}): Promise<RoadmapServer> =>
+  aRoadmap({ decomposer: [finish({ tasks: TASKS.slice(0, 1) })], ...roles }, options);
 
 /** Merges the result into the base without asking. */
 export const merging = { git: { autoMerge: true } };
