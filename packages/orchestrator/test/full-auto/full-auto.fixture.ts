@@ -1,4 +1,4 @@
-/** A plan of eight features on a real server with real git, and a script that plays the agents. */
+/** A plan and its features on a real server with real git, and a script that plays the agents. */
 import { FINAL_STATUSES, type RunConfigRequest, type RunView } from '@autonomous/shared';
 import { expect, vi } from 'vitest';
 import type { Script, ScriptCall } from '../../src/models/script.ts';
@@ -53,18 +53,6 @@ export const feature = (number: number, ...dependencies: readonly number[]): Lis
 });
 
 export const idOf = (number: number): string => `F00${number}`;
-
-/** Eight features: 4 needs 3, 5 needs 4; the others stand for themselves or need the first. */
-export const EIGHT: readonly Listed[] = [
-  feature(1),
-  feature(2, 1),
-  feature(3),
-  feature(4, 3),
-  feature(5, 4),
-  feature(6, 1),
-  feature(7),
-  feature(8, 6, 7),
-];
 
 /**
  * @param tasks of the plan, which each feature carries out
@@ -139,8 +127,8 @@ export async function aFullAuto(
         const view = await server.client.getRun(run.id);
         return FINAL_STATUSES.has(view.status) || view.gate !== null ? view : null;
       };
-      // Eight features are a dozen runs one after the other.
-      const rested = await vi.waitUntil(rests, { timeout: 200_000, interval: 300 });
+      // Features are runs one after the other.
+      const rested = await vi.waitUntil(rests, { timeout: 200_000, interval: 100 });
       expect(rested.status).toBe(status);
       return rested;
     },
