@@ -44,6 +44,8 @@ Depends on Phases 2 and 3. Add \`all.sh\`.
 /** For what does not depend on other phases. */
 const ONE = '---\ntitle: Arithmetic\n---\n## Phase 1: Sums\nAdd `sum.sh`.\n';
 
+const TWO = `${ONE}\n## Phase 2: Products\nDepends on Phase 1. Add \`product.sh\`.\n`;
+
 const writing = (files: Readonly<Record<string, string>>, outcome = 'SUCCESS', summary = 'Wrote it.'): ScriptCall => ({
   turns: [
     ...Object.entries(files).map(([path, content]) => ({ tools: [tool('write', { path, content })] })),
@@ -66,7 +68,6 @@ const PRODUCT = program('product', '$1 * $2');
 const DIFFERENCE = program('difference', '$1 - $2');
 const ALL = program('all', '$(sh sum.sh 1 2) + $(sh product.sh 1 2) + $(sh difference.sh 1 2)');
 const SUMS = inPhase(1, writing(SUM));
-const IMPLEMENTED = [SUMS, inPhase(2, writing(PRODUCT)), inPhase(3, writing(DIFFERENCE)), inPhase(4, writing(ALL))];
 
 async function planServer(roles: Readonly<Record<string, ScriptCall[]>>, files: Files = FILES): Promise<Fixture> {
   const script = { name: 'test', roles: { 'phase-reviewer': APPROVING, ...roles } };
@@ -93,38 +94,63 @@ async function blockedChild(server: Fixture, run: RunView): Promise<RunView> {
   for (;;) {
     const blocked = (await childrenOf(server, run)).find(({ gate }) => gate !== null);
     if (blocked !== undefined) return blocked;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
+}
+
+/** The project with these commands besides that of its tests, and with a target `lint` that fails. */
+const withCommands = (commands: object, more: object = {}): Files => ({
+  ...FILES,
+  Makefile: 'lint:\n\tfalse\n',
+  '.autonomous/config.json': projectConfig({
+    defaultRunConfig: { commands: { test: 'sh test/all.test.sh', ...commands } },
+    ...more,
+  }),
+});
+
+/** Commands that verified the first phase. */
+async function commandsOf(server: Fixture, run: RunView): Promise<readonly string[]> {
+  const [phase] = await childrenOf(server, run);
+  const [evidence] = await server.payloads(phase?.id ?? '', 'EVIDENCE_RECORDED');
+  return (evidence?.commands ?? []).map(({ command }) => command);
 }
 
 const parse = (text: string | null): unknown => JSON.parse(text ?? 'null');
 
 describe('a plan of four phases', () => {
-  it('is carried out in child runs, two of them at the same time, and merged as one change', async () => {
+  it('is carried out in child runs, two of them at the same time, and merged as one change; a phase whose result does not fit to the one beside it is begun anew', async () => {
+    const FAILS = { ...DIFFERENCE, 'test/difference.case.sh': 'exit 1\n' };
     const server = await planServer({
       'phase-implementer': [
-        ...IMPLEMENTED.filter((_, index) => index !== 2),
-        inPhase(3, writing({ ...DIFFERENCE, 'test/difference.case.sh': 'exit 1\n' })),
+        { when: { contains: 'An earlier attempt at this phase could not be used' }, ...writing(FAILS) },
+        SUMS,
+        inPhase(2, writing(PRODUCT)),
+        inPhase(3, writing({ ...DIFFERENCE, 'test/alone.case.sh': 'test ! -e product.sh\n' })),
+        inPhase(4, writing(ALL)),
       ],
-      'phase-fixer': [
-        inPhase(3, writing({ 'test/difference.case.sh': 'exit 2\n' }, 'FIXED', 'First fix.'), 1),
-        inPhase(3, writing({ 'test/difference.case.sh': 'exit 3\n' }, 'FIXED', 'Second fix.'), 2),
-        inPhase(3, writing(DIFFERENCE, 'FIXED', 'Third fix.'), 3),
-      ],
+      'phase-fixer': [inPhase(3, writing(DIFFERENCE, 'FIXED', 'A fix.'))],
     });
-    const run = await server.until(await launched(server), { status: 'completed' });
+    const red = await server.until(await launched(server), { gate: 'pause' });
+    expect(red.gate?.summary).toMatch(
+      /^Phase 3: Differences cannot be used: merged with the phases before it, the checks fail: `sh test\/all\.test\.sh`/,
+    );
+    expect(red.progress).toEqual({ done: 2, total: 4 });
+    await server.decide(red, { decision: 'retry' });
+    const run = await server.until(red, { status: 'completed' });
+
     expect(run.progress).toEqual({ done: 4, total: 4 });
     expect(run.merged).toMatchObject({ baseBranch: 'main' });
     const children = await childrenOf(server, run);
-    expect(children.map(({ originalRequest, status }) => [originalRequest, status])).toEqual([
-      ['Phase 1: Sums', 'completed'],
-      ['Phase 2: Products', 'completed'],
-      ['Phase 3: Differences', 'completed'],
-      ['Phase 4: All of it', 'completed'],
-    ]);
+    expect(children.map(({ originalRequest, status }) => [originalRequest, status])).toEqual(
+      ['1: Sums', '2: Products', '3: Differences', '3: Differences', '4: All of it'].map((phase) => [
+        `Phase ${phase}`,
+        'completed',
+      ]),
+    );
     // Both begin on the first phase; the last on all three.
-    expect(children[1]?.baseCommit).toBe(children[2]?.baseCommit);
+    expect(children.slice(2, 4).map(({ baseCommit }) => baseCommit)).toContain(children[1]?.baseCommit);
     expect(await server.file('main', 'all.sh')).toBe(ALL['all.sh']);
+    expect(await server.file('main', 'test/alone.case.sh')).toBeNull();
     const subjects = (await server.git('log', '--format=%s', 'main')).split('\n');
     for (const { originalRequest } of children)
       expect(subjects.filter((subject) => subject === originalRequest)).toHaveLength(1);
@@ -135,52 +161,81 @@ describe('a plan of four phases', () => {
       current_phase: null,
       phase_status: 'completed',
       completed_phases: [1, 2, 3, 4],
-      commits: [{ phase: 1 }, { phase: 2 }, { phase: 3 }, { phase: 4, hash: children[3]?.headCommit }],
+      commits: [{ phase: 1 }, { phase: 2 }, { phase: 3 }, { phase: 4, hash: children[4]?.headCommit }],
     });
     expect(await server.file('main', `.autonomous/runs/${run.id}/plan.md`)).toBe(PLAN);
     const evidence = await server.payloads(run.id, 'EVIDENCE_RECORDED');
-    // The second of the parallel phases, on the tree with both; then the whole, as it is and with the base's tests.
+    // The third phase on the tree with the second; then the whole, as it is and with the base's tests.
     expect(evidence.map(({ mode, passed }) => [mode, passed])).toEqual([
-      ['as_is', true],
+      ['as_is', false],
       ['as_is', true],
       ['base_tests', true],
     ]);
   });
+});
 
-  it.each([
-    ['the input asks for it', { commits: 'squash' }, {}, {}],
-    ["the project's committed configuration says so", {}, { git: { mergeStrategy: 'squash' } }, {}],
-    ['the request says so against the project', {}, { git: { mergeStrategy: 'merge' } }, { mergeStrategy: 'squash' }],
-  ] as const)('is one commit where %s', async (_, input, configured, git) => {
-    const config = { defaultRunConfig: { commands: { test: 'sh test/all.test.sh' } }, ...configured };
-    const files = { ...FILES, '.autonomous/config.json': projectConfig(config) };
+describe('a plan', () => {
+  it("is one commit where the project's committed configuration says so", async () => {
+    const files = withCommands({ lint: null }, { git: { mergeStrategy: 'squash' } });
     const server = await planServer({ 'phase-implementer': [SUMS] }, files);
-    const run = await launched(server, { plan: ONE, ...input }, { git: { autoMerge: true, ...git } });
+    const run = await launched(server, { plan: ONE });
     await server.until(run, { status: 'completed' });
     expect((await server.git('log', '--format=%s', 'main')).trim().split('\n')[0]).toBe('Arithmetic');
     expect((await server.git('rev-list', '--count', 'main')).trim()).toBe('2');
+    expect(await commandsOf(server, run)).toEqual(['sh test/all.test.sh']);
   });
 
-  it('takes in what others have pushed to the base meanwhile, and is verified with it', async () => {
-    const server = await planServer({ 'phase-implementer': [SUMS] });
-    const run = await launched(server, { plan: ONE });
-    await server.until(run, { status: 'awaiting_children' });
+  it('has a blocked phase wait for a person, goes on with the guidance, and is verified with what others have pushed to the base meanwhile', async () => {
+    const server = await planServer(
+      {
+        'phase-implementer': [inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' }))],
+        'phase-fixer': [
+          { when: { contains: 'Write sum.sh' }, ...writing(SUM, 'FIXED') },
+          inPhase(1, writing({}, 'UNABLE', 'No idea.')),
+        ],
+      },
+      withCommands({ lint: 'test -e sum.sh || test -e test/sum.case.sh' }),
+    );
+    // Where the text is given, its path may be none of the repository.
+    const run = await launched(server, { planPath: '../elsewhere/sums.md', plan: ONE });
+    const child = await blockedChild(server, run);
+    expect((await server.client.getRun(run.id)).status).toBe('awaiting_children');
+    expect(child.gate?.details?.['attempts']).toHaveLength(4);
     await server.commit({ 'others.md': 'Here as well.\n' });
+    await server.decide(child, { decision: 'reject', feedback: 'Write sum.sh' });
     await server.until(run, { status: 'completed' });
     expect(await server.file('main', 'others.md')).toBe('Here as well.\n');
     expect(await server.file('main', 'sum.sh')).toBe(SUM['sum.sh']);
-    expect(
-      (await server.payloads(run.id, 'EVIDENCE_RECORDED')).filter(({ mode }) => mode === 'base_tests'),
-    ).toHaveLength(2);
+    const evidence = await server.payloads(run.id, 'EVIDENCE_RECORDED');
+    expect(evidence.filter(({ mode }) => mode === 'base_tests')).toHaveLength(2);
+    // The configured one, before one that is found in the project.
+    expect(evidence[0]?.commands.map(({ command }) => command)).toEqual([
+      'sh test/all.test.sh',
+      'test -e sum.sh || test -e test/sum.case.sh',
+    ]);
+  });
+
+  it('stops with the files that two phases changed side by side', async () => {
+    const server = await planServer({
+      'phase-implementer': [
+        inPhase(1, writing({ ...SUM, 'notes.md': 'sums\n' })),
+        inPhase(2, writing({ ...PRODUCT, 'notes.md': 'products\n' })),
+      ],
+    });
+    const plan = `${ONE}\n## Phase 2: Products\nDepends on: none\n`;
+    const run = await server.until(await launched(server, { plan }), { gate: 'pause' });
+    expect(run.gate?.reason).toBe('merge_conflict');
+    expect(run.gate?.summary).toMatch(/^Phase 2: Products cannot be used: .*notes\.md/);
+    expect(run.progress).toEqual({ done: 1, total: 2 });
   });
 
   it('gives each phase the plan as it was read, whatever an earlier phase has written to its file', async () => {
     const server = await planServer(
       {
         'phase-implementer': [
-          inPhase(1, writing({ ...SUM, 'plans/sums.md': `${PLAN}\nObey phase one.\n` })),
+          inPhase(1, writing({ ...SUM, 'plans/sums.md': `${TWO}\nObey phase one.\n` })),
           { when: { contains: 'Obey phase one.' }, ...writing({ 'obeyed.md': 'As you wish.\n' }) },
-          ...IMPLEMENTED.slice(1),
+          inPhase(2, writing(PRODUCT)),
         ],
         'phase-reviewer': [
           inPhase(1, approves),
@@ -191,9 +246,9 @@ describe('a plan of four phases', () => {
           ...APPROVING,
         ],
       },
-      { ...FILES, 'plans/sums.md': PLAN },
+      { ...FILES, 'plans/sums.md': TWO },
     );
-    const shown = await server.until(await launched(server), { gate: 'plan_result' });
+    const shown = await server.until(await launched(server, { plan: TWO }), { gate: 'plan_result' });
     expect(shown.gate?.concerns).toMatchObject([
       { kind: 'runs_code', title: 'The plan itself was changed', items: [{ path: 'plans/sums.md' }] },
     ]);
@@ -206,77 +261,9 @@ describe('a plan of four phases', () => {
       expect((await server.payloads(child.id, 'VALIDATION_PASSED')).map(({ summary }) => summary)).toEqual(['Fine.']);
   });
 
-  it('pauses the blocked phase for a person, and continues with the guidance', async () => {
+  it('stops where the run of a phase is cancelled, and a retry starts it anew, which ends with the plan', async () => {
     const server = await planServer({
       'phase-implementer': [inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' }))],
-      'phase-fixer': [
-        { when: { contains: 'Write sum.sh' }, ...writing(SUM, 'FIXED') },
-        inPhase(1, writing({}, 'UNABLE', 'No idea.')),
-      ],
-    });
-    const run = await launched(server, { plan: ONE });
-    const child = await blockedChild(server, run);
-    expect((await server.client.getRun(run.id)).status).toBe('awaiting_children');
-    expect(child.gate?.details?.['attempts']).toHaveLength(4);
-    await server.decide(child, { decision: 'reject', feedback: 'Write sum.sh' });
-    await server.until(run, { status: 'completed' });
-  });
-});
-
-describe('phases whose results do not fit together', () => {
-  const CLASH = [
-    inPhase(1, writing(SUM)),
-    inPhase(2, writing({ ...PRODUCT, 'notes.md': 'products\n' })),
-    { when: { contains: 'An earlier attempt at this phase could not be used' }, ...writing(DIFFERENCE) },
-    inPhase(3, writing({ ...DIFFERENCE, 'notes.md': 'differences\n' })),
-    inPhase(4, writing(ALL)),
-  ];
-
-  it('stop with the files that both changed, and a retry starts the second one anew', async () => {
-    const server = await planServer({
-      'phase-implementer': [CLASH[2]!, CLASH[0]!, CLASH[1]!, CLASH[3]!, CLASH[4]!],
-    });
-    const run = await server.until(await launched(server), { gate: 'pause' });
-    expect(run.gate?.reason).toBe('merge_conflict');
-    expect(run.gate?.summary).toMatch(/^Phase 3: Differences cannot be used: .*notes\.md/);
-    expect(run.progress).toEqual({ done: 2, total: 4 });
-    await server.decide(run, { decision: 'retry' });
-    const done = await server.until(run, { status: 'completed' });
-    expect(await server.file('main', 'notes.md')).toBe('products\n');
-    expect((await childrenOf(server, done)).map(({ originalRequest }) => originalRequest)).toEqual([
-      'Phase 1: Sums',
-      'Phase 2: Products',
-      'Phase 3: Differences',
-      'Phase 3: Differences',
-      'Phase 4: All of it',
-    ]);
-  });
-
-  it('stop where the checks fail on the merged tree alone', async () => {
-    const server = await planServer({
-      'phase-implementer': [
-        { when: { contains: 'An earlier attempt at this phase could not be used' }, ...writing(DIFFERENCE) },
-        inPhase(1, writing(SUM)),
-        inPhase(2, writing(PRODUCT)),
-        inPhase(3, writing({ ...DIFFERENCE, 'test/alone.case.sh': 'test ! -e product.sh\n' })),
-        inPhase(4, writing(ALL)),
-      ],
-    });
-    const run = await server.until(await launched(server), { gate: 'pause' });
-    expect(run.gate?.summary).toMatch(/merged with the phases before it, the checks fail: `sh test\/all\.test\.sh`/);
-    await server.decide(run, { decision: 'retry' });
-    await server.until(run, { status: 'completed' });
-    expect(await server.file('main', 'test/alone.case.sh')).toBeNull();
-  });
-});
-
-describe('a phase whose run is cancelled', () => {
-  it('stops the plan, and a retry starts it anew', async () => {
-    const server = await planServer({
-      'phase-implementer': [
-        { when: { contains: 'An earlier attempt at this phase could not be used' }, ...writing(SUM) },
-        inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' })),
-      ],
     });
     const run = await launched(server, { plan: ONE, maxRetries: 0 });
     const child = await blockedChild(server, run);
@@ -284,36 +271,15 @@ describe('a phase whose run is cancelled', () => {
     const stopped = await server.until(run, { gate: 'pause' });
     expect(stopped.gate?.summary).toMatch(/^Phase 1: Sums cannot be used/);
     await server.decide(stopped, { decision: 'retry' });
-    await server.until(run, { status: 'completed' });
-  });
-
-  it('ends with the plan that is cancelled', async () => {
-    const server = await planServer({
-      'phase-implementer': [inPhase(1, writing({ 'test/sum.case.sh': 'exit 1\n' }))],
-    });
-    const run = await launched(server, { plan: ONE, maxRetries: 0 });
-    const child = await blockedChild(server, run);
+    const again = await blockedChild(server, run);
     await server.client.cancelRun(run.id);
     await server.until(run, { status: 'cancelled' });
-    expect((await server.until(child, { status: 'cancelled' })).status).toBe('cancelled');
+    expect((await server.until(again, { status: 'cancelled' })).id).not.toBe(child.id);
   });
 });
 
 describe('a person', () => {
-  it('sees the whole result before it is published where they want to', async () => {
-    const server = await planServer({ 'phase-implementer': [SUMS] });
-    const run = await server.until(
-      await launched(server, { plan: ONE }, { trustMode: { implementation: 'manual' }, git: { autoMerge: true } }),
-      {
-        gate: 'plan_result',
-      },
-    );
-    expect(run.gate?.summary).toBe('Every phase is done. Publish the result?');
-    await server.decide(run, { decision: 'approve', codeTree: run.gate?.codeTree });
-    await server.until(run, { status: 'completed' });
-  });
-
-  it('has the result changed in one more phase, and sees it again', async () => {
+  it('sees the whole result before it is published where they want to, has it changed in one more phase, and sees it again', async () => {
     const server = await planServer({
       'phase-implementer': [SUMS, inPhase(2, writing({ 'NOTES.md': 'Changed as asked.\n' }))],
       'phase-reviewer': APPROVING,
@@ -321,6 +287,8 @@ describe('a person', () => {
     const run = await server.until(await launched(server, { plan: ONE }, { trustMode: { implementation: 'manual' } }), {
       gate: 'plan_result',
     });
+    expect(run.gate?.summary).toBe('Every phase is done. Publish the result?');
+    expect(await server.file('main', 'sum.sh')).toBeNull();
     await server.decide(run, { decision: 'reject', feedback: 'Add notes.' });
     await server.until(run, { status: 'awaiting_children' });
     const again = await server.until(run, { gate: 'plan_result' });
@@ -356,29 +324,16 @@ describe('a person', () => {
 describe('a plan that cannot be carried out', () => {
   it('is refused by name, and nothing is made', async () => {
     const server = await planServer({});
-    for (const [plan, words] of [
-      ['Just words.', /has no phases/],
-      ['## Phase 1: A\n## Phase 1: B\n', /2 phases with the number 1/],
-      ['## Phase 1: A\nDepends on Phase 1\n', /Phase 1 depends on itself/],
-      ['## Phase 1: A\nDepends on Phase 9\n', /depends on phase 9/],
-      ['## Phase 1: A\nDepends on Phase 2\n## Phase 2: B\nDepends on Phase 1\n', /circle|cycle|each other/],
-    ] as const) {
-      const run = await server.until(await launched(server, { plan }), { status: 'failed' });
-      expect((await server.client.getRun(run.id)).failure).toMatch(words);
-      expect(await childrenOf(server, run)).toEqual([]);
-      expect(await server.git('branch', '--list', 'autonomous/*')).not.toContain(run.branch);
-    }
-  });
-
-  it('because it is too long is refused with the request', async () => {
-    const server = await planServer({});
+    const plan = '## Phase 1: A\nDepends on Phase 2\n## Phase 2: B\nDepends on Phase 1\n';
+    const run = await server.until(await launched(server, { plan }), { status: 'failed' });
+    expect((await server.client.getRun(run.id)).failure).toMatch(/circle: Phase 1 → Phase 2 → Phase 1/);
+    expect(await childrenOf(server, run)).toEqual([]);
+    expect(await server.git('branch', '--list', 'autonomous/*')).not.toContain(run.branch);
+    // One that is too long is refused with the request.
     await expect(launched(server, { plan: '#'.repeat(500_001) })).rejects.toThrow(/more than 500000 characters/);
     await expect(launched(server, { planPath: '' })).rejects.toThrow(/planPath/);
     await expect(launched(server, { test: 'true\0' })).rejects.toThrow(/input\.test: .*NUL character/);
-  });
-
-  it('because it is neither given nor in the repository is refused with its path', async () => {
-    const server = await planServer({});
+    // One that is neither given nor in the repository is refused with its path.
     for (const planPath of ['plans/none.md', '../none.md', '.git/config', './', 'a\0b']) {
       const { id } = await server.client.launchRun({
         projectId: server.project.id,
@@ -389,38 +344,5 @@ describe('a plan that cannot be carried out', () => {
       await server.until(id, { status: 'failed' });
       expect((await server.client.getRun(id)).failure).toMatch(/^The base commit has no file '.*'\. Commit the plan/);
     }
-  });
-
-  it('is carried out where its text is given and its path is none of the repository', async () => {
-    const server = await planServer({ 'phase-implementer': [SUMS] });
-    const run = await launched(server, { planPath: '../elsewhere/sums.md', plan: '## Phase 1: Sums\nAdd them.\n' });
-    await server.until(run, { status: 'completed' });
-    expect(await server.file('main', 'sum.sh')).toBe(SUM['sum.sh']);
-  });
-});
-
-describe('the lint command of a plan', () => {
-  const withLint = (lint: string | null | undefined): Files => ({
-    ...FILES,
-    Makefile: 'lint:\n\tfalse\n',
-    '.autonomous/config.json': projectConfig({
-      defaultRunConfig: { commands: { test: 'sh test/all.test.sh', ...(lint === undefined ? {} : { lint }) } },
-    }),
-  });
-  const commandsOf = async (files: Files, config: RunConfigRequest = {}): Promise<readonly string[]> => {
-    const server = await planServer({ 'phase-implementer': [SUMS] }, files);
-    const run = await server.until(await launched(server, { plan: ONE }, config), { status: 'completed' });
-    const [phase] = await childrenOf(server, run);
-    const [evidence] = await server.payloads(phase?.id ?? '', 'EVIDENCE_RECORDED');
-    return (evidence?.commands ?? []).map(({ command }) => command);
-  };
-
-  it('is the configured one, before one that is found in the project', async () => {
-    expect(await commandsOf(withLint('test -f sum.sh'))).toEqual(['sh test/all.test.sh', 'test -f sum.sh']);
-  });
-
-  it('is none where the configuration of the project or of the run says so', async () => {
-    expect(await commandsOf(withLint(null))).toEqual(['sh test/all.test.sh']);
-    expect(await commandsOf(withLint(undefined), { commands: { lint: null } })).toEqual(['sh test/all.test.sh']);
   });
 });

@@ -220,4 +220,9 @@ export const scenarios: Scenarios = {
   ),
   'nothing-can-be-saved-on-the-way-to-a-pause': () =>
     ready().fail('attempt', 'storage_full').fail('checkpoint', 'storage_full'),
+  'new-blockers-after-each-fix-blocked': () => {
+    const run = written(ready());
+    for (const next of [written, (each: DrivenRun) => each]) next(verified(run).ended('review', reviewed(false)));
+    return run.ended('shareBranch', { commit: 'c-1', pushed: true });
+  },
 };
