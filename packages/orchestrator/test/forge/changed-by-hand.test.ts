@@ -27,15 +27,19 @@ beforeAll(async () => {
 });
 afterAll(() => forge.close());
 
-it('keeps what people wrote into the text of a pull request, and replaces its own part', async () => {
+it('keeps what people wrote into its text, gives their clipped comment to the implementer and none of a stranger, and opens no other where it was given another base', async () => {
   const shop = await forge.project('texts');
   const { run, view, number } = await shop.opened();
+  const main = shop.repository.headOf('main');
   const { body } = await shop.pull(number);
+  shop.repository.git('branch', 'release', 'main');
   await shop.as('anna', 'PATCH', `/pulls/${number}`, {
     title: 'Our feature',
     body: `For the release of June.\r\n\r\n${body.replaceAll('\n', '\r\n')}\r\n- [x] Checked by anna`,
+    base: 'release',
   });
-  await shop.as('anna', 'POST', `/issues/${number}/comments`, { body: '/autonomous Say it loudly.' });
+  await shop.comment(number, LONG, 'otto');
+  await shop.comment(number, LONG);
   const second = await run.pushedAfter(view.published?.commit);
   const pull = await shop.pull(number);
   expect(pull.title).toBe('Our feature');
@@ -43,24 +47,21 @@ it('keeps what people wrote into the text of a pull request, and replaces its ow
   expect(pull.body.trimEnd().endsWith('- [x] Checked by anna')).toBe(true);
   expect(pull.body).toContain(`git checkout ${second.published?.commit}`);
   expect(pull.body).not.toContain(`git checkout ${view.published?.commit}`);
-  await shop.merge(number);
-  await run.completed();
-});
-
-it('names a pull request that was made a draft by hand, and merges it once it is ready', async () => {
-  const shop = await forge.project('drafts');
-  const { run, number } = await shop.opened();
-  const { pull } = shop.repository.issues.get(number) ?? {};
-  if (pull === null || pull === undefined) throw new Error('there is no pull request');
-  pull.isDraft = true;
-  await run.decide({ decision: 'approve' });
-  const { gate } = await run.until(({ gate: at }) => at?.details['refused'] !== undefined);
-  expect(gate?.details['refused']).toMatch(
-    /was not merged: it is still a draft .* Mark it as ready for review first\./,
+  expect(shop.repository.git('show', `${second.branch}:feature.sh`)).toBe('echo FEATURE');
+  expect((await run.notices()).join('\n')).toMatch(
+    /github:anna asked for changes \(1 remark\)\. 1 remark of accounts without permission to write was not followed/,
   );
-  pull.isDraft = false;
-  await run.decide({ decision: 'approve' });
-  await run.completed();
+  expect((await shop.pulls()).map((each) => each.number)).toEqual([number]);
+  expect(second.published?.note).toContain(`Pull request ${number} leads to 'release' now`);
+
+  await shop.merge(number);
+  const { merged } = await run.completed();
+  expect(merged).toMatchObject({ baseBranch: 'release', commit: shop.repository.headOf('release') });
+  expect(await run.notices()).toContain(
+    `Pull request ${number} led to release and was merged there. Nothing was merged into main, for which this run was.`,
+  );
+  expect(shop.repository.headOf('main')).toBe(main);
+  expect(JSON.stringify(await run.events())).not.toMatch(/ghp_/);
 });
 
 it('opens no other pull request where its own was closed while the run worked', async () => {
@@ -75,67 +76,23 @@ it('opens no other pull request where its own was closed while the run worked', 
   expect(shop.repository.git('show', `${view.branch}:feature.sh`)).toBe('echo slow');
 });
 
-it('opens no other pull request where its own was given another base', async () => {
-  const shop = await forge.project('elsewhere');
+it('has a red check mended, pauses at a conflict with the commands to resolve it, and merges what a person pushed once the required check is green', async () => {
+  const shop = await forge.project('checks');
+  const { repository } = shop;
+  repository.protect('main', { checks: ['ci'] });
   const { run, view, number } = await shop.opened();
-  shop.repository.git('branch', 'release', 'main');
-  await shop.as('anna', 'PATCH', `/pulls/${number}`, { base: 'release' });
-  await shop.as('anna', 'POST', `/issues/${number}/comments`, { body: '/autonomous Say it loudly.' });
-  const { published } = await run.pushedAfter(view.published?.commit);
-  expect((await shop.pulls()).map((pull) => pull.number)).toEqual([number]);
-  expect(published?.note).toContain(`Pull request ${number} leads to 'release' now`);
-  await shop.merge(number);
-  const { merged } = await run.completed();
-  expect(merged).toMatchObject({ baseBranch: 'release' });
-});
-
-it('completes where the branch of its pull request was deleted, and has the commits on the record', async () => {
-  const shop = await forge.project('no-branch');
-  const { run, view } = await shop.opened();
-  shop.repository.git('update-ref', '-d', `refs/heads/${view.branch}`);
-  await run.completed();
-  expect((await run.notices()).join('\n')).toContain('was closed at the forge without a merge');
-  const commit = view.published?.commit ?? '';
-  expect(shop.repository.git('merge-base', commit, 'autonomous/record')).toBe(commit);
-});
-
-it('gives a clipped comment of 65,000 characters to the implementer, and none of a stranger', async () => {
-  const shop = await forge.project('comments');
-  const { run, view, number } = await shop.opened();
-  const main = shop.repository.headOf('main');
-  await shop.as('otto', 'POST', `/issues/${number}/comments`, { body: LONG });
-  await shop.as('anna', 'POST', `/issues/${number}/comments`, { body: LONG });
+  await shop.report(view.published?.commit, 'pending', 'slow');
+  await shop.report(view.published?.commit, 'failure');
+  await shop.report(view.published?.commit, 'success', 'slow');
   const second = await run.pushedAfter(view.published?.commit);
-  expect(shop.repository.git('show', `${second.branch}:feature.sh`)).toBe('echo FEATURE');
-  expect((await run.notices()).join('\n')).toMatch(
-    /github:anna asked for changes \(1 remark\)\. 1 remark of accounts without permission to write was not followed/,
-  );
-  expect(shop.repository.headOf('main')).toBe(main);
-  expect(JSON.stringify(await run.events())).not.toMatch(/ghp_/);
-  await shop.merge(number);
-  await run.completed();
-});
+  expect(second.published?.pullRequest?.number).toBe(number);
+  expect(await run.notices()).toContain(`Round 1 of 3 of pull request ${number}: checks failed: ci.`);
+  expect(repository.git('show', `${second.branch}:feature.sh`)).toBe('echo right');
+  await shop.report(second.published?.commit, 'success');
 
-it('implements the plan all the same where others had pushed to its branch before', async () => {
-  const shop = await forge.project('early');
-  const run = await shop.launch({}, { trustMode: { planning: 'manual' } });
-  const { branch } = await run.until(({ gate }) => gate?.kind === 'plan');
-  shop.repository.git('update-ref', `refs/heads/${branch}`, 'main');
-  await shop.push({ 'theirs.txt': 'theirs' }, branch);
-  await run.decide({ decision: 'approve' });
-  const { summary, ways } = await run.paused();
-  expect(summary).toContain('Move it out of the way, then retry.');
-  expect(ways).toEqual([]);
-  shop.repository.git('branch', '-m', branch, 'theirs');
-  await run.retry();
-  await run.atPullRequest();
-  expect(shop.repository.git('show', `${branch}:feature.sh`)).toBe('echo feature');
-});
-
-it('pauses at a conflict with the commands to resolve it, and merges what a person pushed', async () => {
-  const shop = await forge.project('conflicts');
-  const { run, view } = await shop.opened();
-  await shop.push({ 'feature.sh': 'echo theirs\n' });
+  repository.git('branch', 'theirs', 'main');
+  await shop.push({ 'feature.sh': 'echo theirs\n' }, 'theirs');
+  repository.git('update-ref', 'refs/heads/main', 'refs/heads/theirs');
   await run.decide({ decision: 'approve' });
   const { reason, summary } = await run.paused();
   expect(reason).toBe('merge_conflict');
@@ -143,30 +100,17 @@ it('pauses at a conflict with the commands to resolve it, and merges what a pers
   expect(summary).toContain(`git switch ${view.branch}, git merge origin/main, commit, git push`);
   await shop.resolve(view.branch, { 'feature.sh': 'echo both\n' });
   await run.choose('Take in what was pushed');
-  await run.atPullRequest();
+  const third = await run.pushedAfter(second.published?.commit);
+  await shop.report(third.published?.commit, 'success');
   await run.decide({ decision: 'approve' });
   await run.completed();
-  expect(shop.repository.git('show', 'main:feature.sh')).toBe('echo both');
+  expect(repository.git('show', 'main:feature.sh')).toBe('echo both');
 });
 
-it('has a red check mended, and merges once the required check is green', async () => {
-  const shop = await forge.project('checks');
-  shop.repository.protect('main', { checks: ['ci'] });
-  const { run, view, number } = await shop.opened();
-  const report = (commit: string | undefined, state: string) =>
-    shop.as('anna', 'POST', `/statuses/${commit}`, { state, context: 'ci', description: 'feature.sh is wrong' });
-  await report(view.published?.commit, 'failure');
-  const second = await run.pushedAfter(view.published?.commit);
-  expect(second.published?.pullRequest?.number).toBe(number);
-  await report(second.published?.commit, 'success');
-  await run.decide({ decision: 'approve' });
-  await run.completed();
-  expect(shop.repository.git('show', 'main:feature.sh')).toBe('echo right');
-});
-
-it('is not disturbed by webhooks that are forged or too large, and takes one that is signed', async () => {
+it('is not disturbed by webhooks that are forged or too large, writes its record whole again whatever people did to it, and has its commits there once its branch is deleted', async () => {
   const shop = await forge.project('hooks');
-  const { run, number } = await shop.opened();
+  const { repository } = shop;
+  const { run, view, number } = await shop.opened();
   const deliver = (body: string, signature: string) =>
     fetch(`${forge.server.orchestrator.server.url}/webhooks/github`, {
       method: 'POST',
@@ -194,40 +138,36 @@ it('is not disturbed by webhooks that are forged or too large, and takes one tha
   // It only wakes a look, at which nothing is merged.
   expect(await deliver(merged, sign(merged))).toBe(202);
   expect((await run.view()).gate?.kind).toBe('pull_request');
-  await shop.merge(number);
-  expect((await run.completed()).merged).toMatchObject({ baseBranch: 'main' });
-});
 
-it.each([
-  ['was cut in the middle of a line', (log: string) => log.slice(0, Math.floor(log.length / 2))],
-  ['has a changed line', (log: string) => log.replace('Add the feature', 'Add a back door')],
-])('goes on where its events.jsonl on the forge %s, and writes the record whole again', async (what, change) => {
-  const shop = await forge.project(what.includes('cut') ? 'cut' : 'changed');
-  const { run, view, number } = await shop.opened();
-  await forge.server.orchestrator.settled();
   const file = `.autonomous/runs/${run.id}/events.jsonl`;
-  const before = shop.repository.git('show', `autonomous/record:${file}`);
-  await shop.push({ [file]: change(before) }, 'autonomous/record');
-  await shop.merge(number);
-  await run.completed();
+  const recorded = () => repository.git('show', `autonomous/record:${file}`);
+  const damages: readonly ((log: string) => unknown)[] = [
+    (log) => shop.push({ [file]: log.slice(0, Math.floor(log.length / 2)) }, 'autonomous/record'),
+    (log) => shop.push({ [file]: log.replace('Add the feature', 'Add a back door') }, 'autonomous/record'),
+    () => {
+      const other = repository.git('commit-tree', 'main^{tree}', '-m', 'Nothing was here');
+      repository.git('update-ref', 'refs/heads/autonomous/record', other);
+    },
+  ];
+  const { pull } = repository.issues.get(number) ?? {};
+  if (pull === null || pull === undefined) throw new Error('there is no pull request');
+  pull.isDraft = true;
   await forge.server.orchestrator.settled();
-  const after = shop.repository.git('show', `autonomous/record:${file}`);
-  expect(after.startsWith(before)).toBe(true);
-  expect(shop.repository.git('merge-base', view.published?.commit ?? '', 'autonomous/record')).toBe(
-    view.published?.commit,
-  );
-});
+  for (const damage of damages) {
+    const before = recorded();
+    await damage(before);
+    // It is refused, which is one more event of the run.
+    await run.decide({ decision: 'approve' });
+    await run.refused();
+    await forge.server.orchestrator.settled();
+    expect(recorded().startsWith(before)).toBe(true);
+    expect(recorded().length).toBeGreaterThan(before.length);
+  }
 
-it('writes the record whole again that somebody rewrote by force', async () => {
-  const shop = await forge.project('forced');
-  const { run, number } = await shop.opened();
-  await forge.server.orchestrator.settled();
-  const file = `.autonomous/runs/${run.id}/events.jsonl`;
-  const before = shop.repository.git('show', `autonomous/record:${file}`);
-  const other = shop.repository.git('commit-tree', 'main^{tree}', '-m', 'Nothing was here');
-  shop.repository.git('update-ref', 'refs/heads/autonomous/record', other);
-  await shop.merge(number);
+  repository.git('update-ref', '-d', `refs/heads/${view.branch}`);
   await run.completed();
+  expect((await run.notices()).join('\n')).toContain('was closed at the forge without a merge');
   await forge.server.orchestrator.settled();
-  expect(shop.repository.git('show', `autonomous/record:${file}`).startsWith(before)).toBe(true);
+  const commit = view.published?.commit ?? '';
+  expect(repository.git('merge-base', commit, 'autonomous/record')).toBe(commit);
 });

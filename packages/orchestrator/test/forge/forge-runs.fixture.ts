@@ -34,10 +34,13 @@ export interface Pull {
 
 export interface ForgeServer {
   readonly ground: GitHubGround;
+  /** The one that runs now. */
   readonly server: StartedServer;
   readonly folder: string;
   /** A project with a repository of its own. */
   project(name: string, options?: RepositoryOptions): Promise<ForgeProject>;
+  /** @param whileDown what people do before the server starts again, with the same data */
+  restart(whileDown?: () => Promise<unknown>, env?: Readonly<Record<string, string>>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,19 +51,24 @@ export async function startForgeServer(
 ): Promise<ForgeServer> {
   const ground = await openGitHubGround();
   const folder = mkdtempSync(path.join(tmpdir(), 'forge-runs-'));
-  const server = await startServer(folder, {
-    script: aScript({ validator: Array.from({ length: 6 }, () => passes()), ...script }),
-    env: {
-      GITHUB_TOKEN: SERVER_TOKEN,
-      GITHUB_API_URL: ground.server.apiUrl,
-      FORGE_POLL_SECONDS: '1',
-      RESUME_PROBE_SECONDS: '1',
-      ...env,
-    },
-  });
+  const start = (changes: Readonly<Record<string, string>> = {}) =>
+    startServer(folder, {
+      script: aScript({ validator: Array.from({ length: 6 }, () => passes()), ...script }),
+      env: {
+        GITHUB_TOKEN: SERVER_TOKEN,
+        GITHUB_API_URL: ground.server.apiUrl,
+        FORGE_POLL_SECONDS: '1',
+        RESUME_PROBE_SECONDS: '1',
+        ...env,
+        ...changes,
+      },
+    });
+  let server = await start();
   return {
     ground,
-    server,
+    get server() {
+      return server;
+    },
     folder,
     async project(name, options = {}) {
       const repository = ground.server.addRepository('acme', name, {
@@ -71,10 +79,15 @@ export async function startForgeServer(
       const address = ground.server.addressOf(repository);
       return new ForgeProject(
         ground,
-        server,
+        () => server,
         repository,
         await server.client.createProject({ name, repository: address }),
       );
+    },
+    async restart(whileDown = async () => undefined, changes = {}) {
+      await server.stop();
+      await whileDown();
+      server = await start(changes);
     },
     async close() {
       await server.stop();
@@ -86,11 +99,11 @@ export async function startForgeServer(
 
 export class ForgeProject {
   readonly #ground: GitHubGround;
-  readonly #server: StartedServer;
+  readonly #server: () => StartedServer;
   readonly repository: StandInRepository;
   readonly project: Project;
 
-  constructor(ground: GitHubGround, server: StartedServer, repository: StandInRepository, project: Project) {
+  constructor(ground: GitHubGround, server: () => StartedServer, repository: StandInRepository, project: Project) {
     this.#ground = ground;
     this.#server = server;
     this.repository = repository;
@@ -102,7 +115,7 @@ export class ForgeProject {
     config: RunConfigRequest = {},
     workflow: Pick<NewRun, 'workflow' | 'input'> = {},
   ): Promise<ForgeRun> {
-    const { id } = await this.#server.client.launchRun({
+    const { id } = await this.#server().client.launchRun({
       projectId: this.project.id,
       request: 'Add the feature',
       ...workflow,
@@ -142,6 +155,21 @@ export class ForgeProject {
     return (await this.as('anna', 'GET', `/pulls/${number}`)) as Pull;
   }
 
+  /** Reviews, threads and comments as the server reads them. */
+  discussion(number: number) {
+    const [owner = '', name = ''] = this.repository.fullName.split('/');
+    return this.#ground.forge.repository({ owner, name }).discussion(number);
+  }
+
+  comment(number: number, body: string, person: keyof typeof PEOPLE = 'anna'): Promise<unknown> {
+    return this.as(person, 'POST', `/issues/${number}/comments`, { body });
+  }
+
+  /** What a check says of a commit. */
+  report(commit: string | undefined, state: string, context = 'ci'): Promise<unknown> {
+    return this.as('anna', 'POST', `/statuses/${commit}`, { state, context, description: 'feature.sh is wrong' });
+  }
+
   merge(number: number): Promise<unknown> {
     return this.as('anna', 'PUT', `/pulls/${number}/merge`, { merge_method: 'merge' });
   }
@@ -163,16 +191,16 @@ export class ForgeProject {
 }
 
 export class ForgeRun {
-  readonly #server: StartedServer;
+  readonly #server: () => StartedServer;
   readonly id: string;
 
-  constructor(server: StartedServer, id: string) {
+  constructor(server: () => StartedServer, id: string) {
     this.#server = server;
     this.id = id;
   }
 
   view(): Promise<RunView> {
-    return this.#server.client.getRun(this.id);
+    return this.#server().client.getRun(this.id);
   }
 
   /** Resolves with the run once this holds; rejects where it fails before. */
@@ -187,10 +215,18 @@ export class ForgeRun {
     return view;
   }
 
-  /** Resolves at a pause with its words and reason. */
-  async paused(): Promise<{ readonly reason: string; readonly summary: string; readonly ways: readonly string[] }> {
-    const { gate } = await this.until((view) => view.gate?.kind === 'pause');
+  /** Resolves at a pause that says this, with its words and reason. */
+  async paused(
+    saying = /^/,
+  ): Promise<{ readonly reason: string; readonly summary: string; readonly ways: readonly string[] }> {
+    const { gate } = await this.until((view) => view.gate?.kind === 'pause' && saying.test(view.gate.summary));
     return { reason: gate?.reason ?? '', summary: gate?.summary ?? '', ways: gate?.question?.options ?? [] };
+  }
+
+  /** Resolves at the gate of the pull request once its merge was refused, with the forge's words. */
+  async refused(saying = /./): Promise<string> {
+    const wordsOf = ({ gate }: RunView) => (gate?.kind === 'pull_request' ? String(gate.details['refused'] ?? '') : '');
+    return wordsOf(await this.until((view) => saying.test(wordsOf(view))));
   }
 
   atPullRequest(): Promise<RunView> {
@@ -209,7 +245,7 @@ export class ForgeRun {
   async decide(decision: GateDecision): Promise<void> {
     const { gate } = await this.view();
     if (gate === null) throw new Error('no gate is open');
-    await this.#server.client.decideOpenGate(this.id, { ...bindingOf(decision.decision, gate), ...decision });
+    await this.#server().client.decideOpenGate(this.id, { ...bindingOf(decision.decision, gate), ...decision });
   }
 
   retry(): Promise<void> {
@@ -225,7 +261,7 @@ export class ForgeRun {
   }
 
   events(): Promise<readonly WorkflowEvent[]> {
-    return this.#server.client.listEvents(this.id, 0, 1_000);
+    return this.#server().client.listEvents(this.id, 0, 1_000);
   }
 
   async notices(): Promise<readonly string[]> {

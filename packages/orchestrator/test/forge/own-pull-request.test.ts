@@ -37,7 +37,7 @@ it('opens a pull request of its own in a fork whose source had one that was clos
     at: view.lastSequence,
     answer: { decision: 'reject', feedback: 'Try it again' },
   });
-  const forked = await new ForgeRun(forge.server, id).pushedAfter(view.published?.commit);
+  const forked = await new ForgeRun(() => forge.server, id).pushedAfter(view.published?.commit);
   expect(forked.published?.pullRequest?.number).not.toBe(number);
 });
 
@@ -50,7 +50,7 @@ it('merges and closes in a fork its own pull request, and leaves that of its sou
     const words = decision === 'close' ? { reason: 'As it is' } : {};
     const answer = { decision, ...words, ...bindingOf(decision, gate) };
     const { id } = await forge.server.client.forkRun(run.id, { at: view.lastSequence, answer });
-    return new ForgeRun(forge.server, id);
+    return new ForgeRun(() => forge.server, id);
   };
   for (const decision of ['close', 'approve'] as const) {
     const forked = await forkOf(decision);
@@ -100,10 +100,11 @@ it('offers no way around the implementation where others use the branch before t
   shop.repository.git('update-ref', `refs/heads/${branch}`, 'main');
   shop.repository.git('update-ref', 'refs/heads/main', 'main~1');
   await run.decide({ decision: 'approve' });
-  const { reason, ways } = await run.paused();
+  const { reason, summary, ways } = await run.paused();
   expect(reason).toBe('push_rejected');
+  expect(summary).toContain('Move it out of the way, then retry.');
   expect(ways).toEqual([]);
-  shop.repository.git('update-ref', '-d', `refs/heads/${branch}`);
+  shop.repository.git('branch', '-m', branch, 'theirs');
   await run.retry();
   const view = await run.atPullRequest();
   expect(shop.repository.git('show', `${view.branch}:feature.sh`)).toBe('echo feature');
