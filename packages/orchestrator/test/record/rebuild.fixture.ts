@@ -110,17 +110,17 @@ export async function retry(server: StartedServer, runId: string, kind = 'plan')
   await until(server, runId, ({ gate }) => gate?.kind === kind);
 }
 
-/** A bare copy of the remote in which somebody changed files of a run in the record. */
+/** A bare copy of the remote in which somebody changed files in the record. @param changes by run and file */
 export function aChangedCopy(
   server: Fixture,
-  runId: string,
-  change: Readonly<Record<string, (text: string) => string>>,
+  changes: Readonly<Record<string, Readonly<Record<string, (text: string) => string>>>>,
 ): Promise<string> {
   return aForgedCopy(server, async (folder) => {
-    for (const [name, changed] of Object.entries(change)) {
-      const file = path.join(folder, `runs/${runId}/${name}`);
-      await writeFile(file, changed(await readFile(file, 'utf8')));
-    }
+    for (const [runId, change] of Object.entries(changes))
+      for (const [name, changed] of Object.entries(change)) {
+        const file = path.join(folder, `runs/${runId}/${name}`);
+        await writeFile(file, changed(await readFile(file, 'utf8')));
+      }
   });
 }
 
