@@ -25,6 +25,8 @@ const SLOWEST = 10;
 /** Memory that temporary files of the tests may take; with less, they lie on the disk. */
 const MEMORY_FOR_FILES = 6 * 1024 ** 3;
 const PATIENCE_MS = 5_000;
+/** As a shell says it of a command that was interrupted. */
+const STOPPED = 130;
 
 const { own, args } = readArguments(process.argv.slice(2));
 const skipsFail = own.has('--no-skips') || !['', '0', 'false', undefined].includes(process.env.CI);
@@ -35,20 +37,19 @@ const resultsFile = path.join(folder, 'results.json');
 /** @type {string | undefined} */
 let stoppedBy;
 if (files?.length === 0) console.log(why);
+list(leftOut, `Left out (${why}):`);
 const exitCode = files?.length === 0 ? 0 : await runVitest();
 const results = readResults();
 const leftRunning = await endProcesses();
 rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 
-if (stoppedBy !== undefined) {
-  results.failed.push(`stopped by ${stoppedBy} after ${results.files.length} of ${results.total} files`);
-} else if (exitCode !== 0 && results.failed.length === 0) {
+if (stoppedBy === undefined && exitCode !== 0 && results.failed.length === 0) {
   results.failed.push(`vitest itself ended with ${exitCode}`);
 }
 if (args.includes('-t') && results.passed + results.failed.length + results.skipped.length === 0) {
   results.failed.push('no test has the name that -t asks for');
 }
-list(leftOut, `Left out (${why}):`);
+if (leftOut.length > 0) console.log(`Left out: ${leftOut.length} files (${why}); their names stand at the start.`);
 list(
   results.files
     .toSorted((a, b) => b.seconds - a.seconds)
@@ -63,11 +64,13 @@ list(
 );
 // The last words: of a long log often only the end is kept.
 list(results.failed, 'Failed:');
+if (stoppedBy !== undefined) console.log(`Stopped by ${stoppedBy} after ${results.files.length} of ${results.total} files.`);
 console.log(
   `${results.passed} passed, ${results.failed.length} failed` +
     (results.skipped.length > 0 ? `, ${results.skipped.length} skipped` : ''),
 );
-process.exitCode = results.failed.length > 0 || (skipsFail && results.skipped.length > 0) ? 1 : 0;
+const hasFailed = results.failed.length > 0 || (skipsFail && results.skipped.length > 0);
+process.exitCode = hasFailed ? 1 : stoppedBy === undefined ? 0 : STOPPED;
 
 /** @returns the arguments of this script with their values, and those of vitest */
 function readArguments(given) {
@@ -167,7 +170,9 @@ async function endProcesses() {
   const ended = [];
   for (const pid of existsSync('/proc/self/environ') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []) {
     try {
-      if (!readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`AUTONOMOUS_TEST_RUN=${folder}\0`)) continue;
+      // By the mark in its environment, or by what it was told to work on where a test gave it another environment.
+      const told = ['environ', 'cmdline'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8')).join('');
+      if (!told.includes(folder)) continue;
       ended.push(`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 200)}`);
       process.kill(Number(pid), 'SIGKILL');
     } catch {

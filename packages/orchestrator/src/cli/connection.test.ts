@@ -21,7 +21,7 @@ it('finds the server that uses the data folder at another port than the configur
   expect(JSON.parse(readFileSync(note(), 'utf8'))).toEqual({ pid: expect.any(Number), url: server.url });
   expect(statSync(note()).mode & 0o777).toBe(0o600);
 
-  expect(await place.command(['list'])).toMatchObject({ exitCode: 0, stderr: 'There are no such runs.\n' });
+  expect(await place.command(['list'])).toMatchObject({ exitCode: 0, stderr: 'There are no runs yet.\n' });
   const keys = await place.command(['keys', 'list']);
   expect([keys.exitCode, keys.stderr]).toEqual([0, '']);
   expect((await place.command(['sign-in'])).stdout).toContain(`${server.url}/auth?code=`);

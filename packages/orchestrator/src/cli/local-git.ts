@@ -1,4 +1,7 @@
 /** Asks git about a folder of this machine. Only for questions: the server's own git is `repository/`. */
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { UsageError } from './exit.ts';
 
 /** Output without the newline at its end, or the first line of git's complaint. */
 export type GitAnswer =
@@ -16,6 +19,19 @@ export async function askGit(folder: string, ...args: readonly string[]): Promis
     const message = error instanceof Error ? error.message.trim() : String(error);
     return { ok: false, message: message.split('\n')[0] ?? '' };
   }
+}
+
+/**
+ * The documented commands run in the clone of this program, which is hardly ever the project that somebody means.
+ * @param top folder of the repository in which a person stands
+ * @throws {UsageError} when it is that clone
+ */
+export async function refuseOwnClone(top: string): Promise<void> {
+  const manifest = await readFile(path.join(top, 'package.json'), 'utf8').catch(() => '');
+  if (!/"name": "autonomous-workspace"/.test(manifest)) return;
+  throw new UsageError(
+    `You stand in the clone of Autonomous itself (${top}). Name your project with --project, or go to its folder; --project . takes the clone.`,
+  );
 }
 
 /** Folder of the repository in which a folder lies; `null`: it lies in none. */

@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { NewProject, Project } from '@autonomous/shared';
@@ -46,6 +47,14 @@ async function choose(given: string | undefined, cwd: string): Promise<Project |
 describe('the project of a run', () => {
   it('is the origin of the repository in which the person stands, from any folder of it', async () => {
     await choose(undefined, join(place.clone, 'src'));
+    expect(created).toEqual([{ name: 'notes', repository: place.remote }]);
+  });
+
+  it('is never the clone of this program that a person happens to stand in, unless they name it', async () => {
+    writeFileSync(join(place.clone, 'package.json'), '{\n  "name": "autonomous-workspace"\n}\n');
+    await expect(choose(undefined, join(place.clone, 'src'))).rejects.toThrow('Name your project with --project');
+    expect(created).toEqual([]);
+    await choose('.', place.clone);
     expect(created).toEqual([{ name: 'notes', repository: place.remote }]);
   });
 

@@ -5,7 +5,7 @@ import type { NewProject, NewRun, Project, RunView } from '@autonomous/shared';
 import { ApiError, type Client } from '@autonomous/shared/client';
 import { UsageError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
-import { askGit } from './local-git.ts';
+import { askGit, refuseOwnClone } from './local-git.ts';
 
 /**
  * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands.
@@ -91,6 +91,7 @@ async function addressOf(folder: string, isDefault: boolean): Promise<string> {
   if (isBare === 'true') return gitFolder;
   const top = await askGit(folder, 'rev-parse', '--show-toplevel');
   if (!top.ok) throw new UsageError(`${folder} is not a working tree of a git repository (${top.message}).`);
+  if (isDefault) await refuseOwnClone(top.output);
   const origin = await askGit(folder, 'remote', 'get-url', 'origin');
   if (!origin.ok || origin.output === '') return top.output;
   return isAddress(origin.output) ? withoutCredentials(origin.output) : resolve(top.output, origin.output);

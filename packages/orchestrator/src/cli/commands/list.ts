@@ -41,6 +41,6 @@ async function list(io: CliIo, { server, status, workflow, limit, all, json }: L
     // Of chosen runs, each was asked for.
     for (const row of runLines(items, workflows, { all: all === true || isChosen })) say(io, row);
   }
-  if (items.length === 0 && !json) note(io, 'There are no such runs.');
+  if (items.length === 0 && !json) note(io, isChosen ? 'There are no such runs.' : 'There are no runs yet.');
   return EXIT.done;
 }

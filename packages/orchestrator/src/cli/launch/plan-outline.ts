@@ -6,7 +6,7 @@ import type { findCheckCommands } from '../../project-analysis/check-commands.ts
 import { CONFIG_PATH, ownConfigOf } from '../../run-config/project-config.ts';
 import { EXIT } from '../exit.ts';
 import { type CliIo, note, say, sayJson } from '../io.ts';
-import { askGit, topOf } from '../local-git.ts';
+import { askGit, refuseOwnClone, topOf } from '../local-git.ts';
 
 /** Place of a plan's file. */
 export interface PlanPlace {
@@ -80,6 +80,7 @@ export async function showPlan(io: CliIo, outline: PlanOutline, options: Outline
 /** The commands that a run of this working tree would use; an empty one: there is none. `null` where none was found. */
 async function commandsHere(io: CliIo, { configured, findChecks }: OutlineOptions) {
   const top = await topOf(io.cwd);
+  if (top !== null) await refuseOwnClone(top);
   const read = async (name: string) => (top === null ? null : readFile(path.join(top, name), 'utf8').catch(() => null));
   const named = { ...commandsOfProject(io, await read(CONFIG_PATH)), ...configured };
   const found = top === null ? { test: null, lint: null } : await findChecks(await filesOf(top), read);
