@@ -15,16 +15,13 @@ import {
   aPlan,
   aScript,
   aServer,
-  asks,
   FILES,
   finish,
   type Fixture,
   makeRemote,
-  passes,
   projectConfig,
   runs,
   tool,
-  writes,
 } from '../fixtures/orchestrator.fixture.ts';
 import { startServerProcess } from '../fixtures/server-process.fixture.ts';
 
@@ -96,11 +93,30 @@ const trusted = { trustMode: { planning: 'auto' } } as const;
 const spentOf = ({ cost }: RunView): number => cost.costUsd ?? 0;
 
 describe('F08: an agent that never ends', () => {
-  it('is stopped by the budget in dollars, one call over it at most, and goes on from its work with more', async () => {
-    const play: Play = { finishesAfter: Infinity };
+  it('is stopped by each budget, one call over it at most and none beyond the number of tool calls, and goes on from its work with more', async () => {
+    const play: Play = { finishesAfter: Infinity, says: 'x'.repeat(1_000_000) };
     const provider = await aProvider(play);
     const server = await aServer({ env: provider.env });
-    const run = await server.launch('Add the feature', { ...trusted, ...WITH_MODEL, maxCostUsd: 0.02 });
+    const run = await server.launch('Add the feature', { ...trusted, ...WITH_MODEL, maxTokens: 3_000 });
+    // It answers with a megabyte each time.
+    const talked = await server.until(run, { gate: 'pause' });
+    expect(talked.gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('of 3000 tokens') });
+    expect(talked.cost.inputTokens + talked.cost.outputTokens).toBe(3 * (TOKENS.input + TOKENS.output));
+    const earlier = talked.cost.toolCalls ?? 0;
+
+    // It wants three at once.
+    Object.assign(play, { says: 'Next.', atOnce: 3 });
+    await server.decide(run, { decision: 'extend', maxTokens: null, maxToolCalls: earlier + 7 });
+    const { cost, gate } = await server.until(run, { gate: 'pause' });
+    const calls = `${earlier + 6} of ${earlier + 7} tool calls`;
+    expect(gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining(calls) });
+    expect(cost.toolCalls).toBe(earlier + 6);
+    // What it has done so far is kept.
+    const steps = (await server.mirror('show', `${run.branch}:steps.txt`)).trim().split('\n');
+    expect(steps.slice(earlier)).toEqual(['0', '0', '0', '3', '3', '3']);
+
+    play.atOnce = 1;
+    await server.decide(run, { decision: 'extend', maxToolCalls: null, maxCostUsd: 0.04 });
     const paused = await server.until(run, { gate: 'pause' });
     expect(paused.gate).toMatchObject({
       reason: 'budget',
@@ -109,10 +125,10 @@ describe('F08: an agent that never ends', () => {
       decisions: ['retry', 'extend'],
     });
     expect(paused.gate?.summary).toBe(
-      "The run's budget is used up: it has spent $0.021 of $0.02 (maxCostUsd). Set a higher budget to resume.",
+      "The run's budget is used up: it has spent $0.042 of $0.04 (maxCostUsd). Set a higher budget to resume.",
     );
-    expect(spentOf(paused)).toBeGreaterThanOrEqual(0.02);
-    expect(spentOf(paused)).toBeLessThan(0.02 + CALL_USD);
+    expect(spentOf(paused)).toBeGreaterThanOrEqual(0.04);
+    expect(spentOf(paused)).toBeLessThan(0.04 + CALL_USD);
     const asked = provider.requestsOf('planner') + provider.requestsOf('implementer');
     expect(paused.cost).toMatchObject({
       calls: asked,
@@ -120,8 +136,6 @@ describe('F08: an agent that never ends', () => {
       outputTokens: asked * TOKENS.output,
     });
     expect(paused.cost.booked).toBeUndefined();
-    // What it has done so far is kept.
-    expect((await server.mirror('show', `${run.branch}:steps.txt`)).split('\n').slice(0, 3)).toEqual(['0', '1', '2']);
 
     await expect(server.decide(run, { decision: 'extend', maxCostUsd: 0.001 })).rejects.toMatchObject({ status: 400 });
     await expect(server.decide(run, { decision: 'extend', minutes: 5 })).rejects.toMatchObject({ status: 400 });
@@ -129,78 +143,19 @@ describe('F08: an agent that never ends', () => {
     await server.decide(run, { decision: 'extend', maxCostUsd: 1 });
     const done = await server.until(run, { status: 'completed' });
     expect(done.config.maxCostUsd).toBe(1);
-    expect(done.gates).toMatchObject([{ kind: 'pause', decision: 'extend', notes: 'maxCostUsd 1' }]);
-    expect((await server.file(run.branch, 'steps.txt'))?.split('\n').filter((line) => line === '0')).toHaveLength(2);
+    const extended = { kind: 'pause', decision: 'extend' };
+    expect(done.gates).toMatchObject([extended, extended, { ...extended, notes: 'maxCostUsd 1' }]);
+    const kept = (await server.file(run.branch, 'steps.txt'))?.trim().split('\n') ?? [];
+    expect(kept.slice(0, steps.length)).toEqual(steps);
+    expect(kept.slice(-2)).toEqual(['0', '1']);
 
     const implementer = provider.requestsOf('implementer');
     expect(done.cost.parts).toEqual([
       { stage: 'planning', role: 'planner', model: MODEL, ...sums(1, 0) },
-      { stage: 'implementation', role: 'implementer', model: MODEL, ...sums(implementer, implementer - 1) },
+      { stage: 'implementation', role: 'implementer', model: MODEL, ...sums(implementer, kept.length) },
       { stage: 'validation', role: 'validator', model: MODEL, ...sums(1, 0) },
     ]);
     expect(spentOf(done)).toBeCloseTo((implementer + 2) * CALL_USD, 9);
-  });
-
-  it('is stopped by the number of tool calls, of which none is made beyond it', async () => {
-    const provider = await aProvider({ finishesAfter: Infinity, atOnce: 3 });
-    const server = await aServer({ env: provider.env });
-    const run = await server.launch('Add the feature', { ...trusted, ...WITH_MODEL, maxToolCalls: 7 });
-    const { cost, gate } = await server.until(run, { gate: 'pause' });
-    expect(gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('6 of 7 tool calls') });
-    expect(cost.toolCalls).toBe(6);
-    expect((await server.mirror('show', `${run.branch}:steps.txt`)).trim().split('\n')).toHaveLength(6);
-  });
-
-  it('is stopped by the budget of tokens when it answers with a megabyte each time', async () => {
-    const provider = await aProvider({ finishesAfter: Infinity, says: 'x'.repeat(1_000_000) });
-    const server = await aServer({ env: provider.env });
-    const run = await server.launch('Add the feature', { ...trusted, ...WITH_MODEL, maxTokens: 3_000 });
-    const { cost, gate } = await server.until(run, { gate: 'pause' });
-    expect(gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('of 3000 tokens') });
-    expect(cost.inputTokens + cost.outputTokens).toBe(3 * (TOKENS.input + TOKENS.output));
-  });
-
-  it('is stopped where it only plays a script, which costs nothing', async () => {
-    const server = await aServer({
-      script: aScript({ implementer: [runs('echo 1 >> a', 'echo 2 >> a', 'echo 3 >> a', 'echo 4 >> a')] }),
-    });
-    const run = await server.launch('Add the feature', { ...trusted, maxToolCalls: 2, maxCostUsd: 0.01 });
-    const paused = await server.until(run, { gate: 'pause' });
-    expect(paused.gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('2 of 2 tool calls') });
-    expect(paused.cost).toMatchObject({ toolCalls: 2 });
-    expect(spentOf(paused)).toBe(0);
-    await server.decide(run, { decision: 'extend', maxToolCalls: null });
-    expect(await server.until(run, { status: 'completed' })).toMatchObject({ cost: { toolCalls: 6 } });
-  });
-});
-
-describe('F08: an agent that is never content', () => {
-  it('is stopped by the number of its questions', async () => {
-    const question = (number: number) => asks({ question: `And number ${number}?` });
-    const server = await aServer({
-      script: aScript({ planner: [question(1), question(2), question(3), question(4)] }),
-    });
-    const run = await server.launch('Add the feature', { ...trusted, maxClarifications: 2 });
-    for (const response of ['Yes.', 'No.']) {
-      await server.until(run, { gate: 'clarification' });
-      await server.decide(run, { decision: 'answer', response });
-    }
-    const { gate, cost } = await server.until(run, { gate: 'escalation' });
-    expect(gate?.summary).toContain('More than 2 questions');
-    expect(cost.parts).toMatchObject([{ role: 'planner', calls: 3 }]);
-  });
-
-  it('is stopped by the number of fixes', async () => {
-    const again = passes({ verdict: 'fail', summary: 'Not yet.', feedback: 'Once more.' });
-    const steps = ['a', 'b', 'c', 'd'].map((name) => writes({ [`${name}.sh`]: name }));
-    const server = await aServer({
-      script: aScript({ implementer: steps, validator: [again, again, again, again] }),
-    });
-    const run = await server.launch('Add the feature', { ...trusted, maxFixAttempts: 1 });
-    const { gate, fixAttempts, cost } = await server.until(run, { gate: 'fix' });
-    expect(gate?.summary).toBe('Not yet.');
-    expect(fixAttempts).toBe(1);
-    expect(cost.parts?.find(({ role }) => role === 'validator')).toMatchObject({ calls: 2 });
   });
 });
 
@@ -227,15 +182,23 @@ describe('F08: runs of one tree', () => {
     expect(tree.costUsd).toBeCloseTo(calls * CALL_USD, 9);
   });
 
-  it('go on together when one of them is given more', async () => {
+  it('have one budget, for those that wait for their place too, and go on together when one of them is given more', async () => {
     const commands = runs('echo 1 >> a', 'echo 2 >> a', 'echo 3 >> a');
-    const server = await aServer({ script: aScript({ implementer: [commands] }) });
-    const config = { ...trusted, maxTreeToolCalls: 2 };
-    const { runs: launched } = await server.client.explore({
-      projectId: server.project.id,
-      variants: ['One', 'Two'].map((request) => ({ request, config })),
+    const server = await aServer({
+      script: aScript({ implementer: [commands] }),
+      env: { MAX_CONCURRENT_RUNS_PER_USER: '2' },
     });
-    const [one = '', two = ''] = launched.map((run) => run.id);
+    const explore = (...budgets: readonly number[]) =>
+      server.client.explore({
+        projectId: server.project.id,
+        variants: budgets.map((maxTreeToolCalls) => ({ request: 'One', config: { ...trusted, maxTreeToolCalls } })),
+      });
+    await expect(explore(1, 2)).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('share maxTreeToolCalls'),
+    });
+    const { runs: launched } = await explore(2, 2, 2);
+    const [one = '', two = '', three = ''] = launched.map((run) => run.id);
     for (const runId of [one, two]) {
       const { gate } = await server.until(runId, { gate: 'pause' });
       expect(gate).toMatchObject({ reason: 'budget', budget: 'maxTreeToolCalls' });
@@ -248,33 +211,11 @@ describe('F08: runs of one tree', () => {
       message: expect.stringContaining('2 of 2 tool calls (maxTreeToolCalls)'),
     });
     await server.decide(one, { decision: 'extend', maxTreeToolCalls: 100 });
-    for (const runId of [one, two]) {
-      await server.until(runId, { status: 'completed' });
-    }
+    // All that the three do from the beginning, beside the two calls before.
+    const made = async () => (await server.client.getRunTree(three)).toolCalls;
+    await expect.poll(made, { timeout: 120_000 }).toBe(2 + 3 * 3);
     expect((await server.client.getRunTree(two)).budgets).toEqual({ maxTreeToolCalls: 100 });
     expect((await server.client.getRun(two)).gates).toMatchObject([{ kind: 'pause', decision: 'extend', by: 'local' }]);
-  });
-
-  it('have one budget, for those that wait for their place too', async () => {
-    const commands = runs('echo 1 >> a', 'echo 2 >> a');
-    const server = await aServer({
-      script: aScript({ implementer: [commands] }),
-      env: { MAX_CONCURRENT_RUNS_PER_USER: '1' },
-    });
-    const explore = (...budgets: readonly number[]) =>
-      server.client.explore({
-        projectId: server.project.id,
-        variants: budgets.map((maxTreeToolCalls) => ({ request: 'One', config: { ...trusted, maxTreeToolCalls } })),
-      });
-    await expect(explore(1, 2)).rejects.toMatchObject({
-      status: 400,
-      message: expect.stringContaining('share maxTreeToolCalls'),
-    });
-    const { runs: launched } = await explore(1, 1, 1);
-    const [first = '', ...others] = launched.map((run) => run.id);
-    await server.until(first, { gate: 'pause' });
-    await server.decide(first, { decision: 'extend', maxTreeToolCalls: 100 });
-    for (const runId of [first, ...others]) await server.until(runId, { status: 'completed' });
   });
 
   it('do not pay for a request that ended with its run', async () => {
@@ -335,7 +276,6 @@ describe('F08: runs of one tree', () => {
 
     // A fork of the fork belongs to the same tree, and has the budget that the tree has now.
     await server.decide(fork, { decision: 'extend', maxTreeCostUsd: 2 });
-    await server.until(fork, { status: 'completed' });
     const third = await server.client.forkRun(fork.id, { at });
     expect(third).toMatchObject({ treeId: run.id, config: { maxTreeCostUsd: 2 } });
     expect((await server.client.getRunTree(third.id)).runs).toBe(3);
@@ -349,7 +289,7 @@ describe('F08: runs of one tree', () => {
 
 describe('the budget of a run with child runs', () => {
   const ABREAST = '## Phase 1: One\nAdd it.\n\n## Phase 2: Two\nDepends on: none. Add it.\n';
-  const IN_ORDER = '## Phase 1: One\nAdd it.\n\n## Phase 2: Two\nAdd it.\n';
+  const FIRST_ONE = `${ABREAST.replace('none', '1')}\n## Phase 3: Three\nDepends on: 1. Add it.\n`;
   const commands = { test: 'sh test/app.test.sh', lint: null };
   const launchPlan = (server: Fixture, plan: string, config: RunConfigRequest): Promise<RunView> =>
     server.client.launchRun({
@@ -391,7 +331,7 @@ describe('the budget of a run with child runs', () => {
       ...finish({ outcome: 'SUCCESS', summary: 'Done.' }).turns,
     ],
   });
-  const approving = [1, 2].map((number) => ({
+  const approving = [1, 2, 3].map((number) => ({
     when: { contains: `Phase: ${number} of ` },
     ...finish({ outcome: 'APPROVED', summary: 'Fine.', blockers: [] }),
   }));
@@ -399,52 +339,47 @@ describe('the budget of a run with child runs', () => {
     name: 'test',
     // From the beginning, each time that a budget cut it off: how often that is, is a matter of their pace.
     roles: {
-      'phase-implementer': Array.from({ length: 8 }, () => [1, 2].map((number) => phase(number, 2))).flat(),
+      'phase-implementer': Array.from({ length: 8 }, () => [1, 2, 3].map((number) => phase(number, 2))).flat(),
       'phase-reviewer': [...approving, ...approving, ...approving],
     },
   });
 
-  it('holds for all of them together, and more of it resumes them', async () => {
+  it('holds for all of them together, one after the other and at the same time, and more of it resumes them', async () => {
     const server = await aServer({ script: planScript });
-    const run = await launchPlan(server, ABREAST, { maxToolCalls: 3 });
+    const run = await launchPlan(server, FIRST_ONE, { maxToolCalls: 5 });
     const first = await stopped(server, run, 2);
+    expect(first.map(({ originalRequest }) => originalRequest)).toEqual(['Phase 2: Two', 'Phase 3: Three'].toSorted());
+    // The first phase has made two.
     expect(toolCallsOf(first)).toBe(3);
+    expect(toolCallsOf(await childrenOf(server, run))).toBe(5);
     for (const { gate, config } of first) {
       expect(gate).toMatchObject({ reason: 'budget', budget: 'maxToolCalls', budgetOf: run.id });
       // Which of the two is refused before its request, and which for the call that the answer wants, is a matter of their pace.
       expect(gate?.summary.replace(' and 1 more is wanted', '')).toBe(
-        `The budget of run ${run.id}, for which this run works, is used up: it and its 2 child runs have made 3 of 3 tool calls (maxToolCalls). Raise it with "autonomous extend ${run.id} --max-tool-calls COUNT" to resume.`,
+        `The budget of run ${run.id}, for which this run works, is used up: it and its 3 child runs have made 5 of 5 tool calls (maxToolCalls). Raise it with "autonomous extend ${run.id} --max-tool-calls COUNT" to resume.`,
       );
       expect(config.maxToolCalls).toBeUndefined();
     }
 
     // At the parent itself, which waits for its child runs.
-    await server.client.decideOpenGate(run.id, { decision: 'extend', maxToolCalls: 4 });
+    await server.client.decideOpenGate(run.id, { decision: 'extend', maxToolCalls: 6 });
     const second = await stopped(server, run, 2, first);
     expect(toolCallsOf(second)).toBe(4);
 
     // At the gate of a child run, which asks for more of the parent's.
     const [child = run] = second;
     const extend = (budgets: GateDecision) => server.decide(child, budgets);
-    await expect(extend({ decision: 'extend', maxToolCalls: 4 })).rejects.toMatchObject({
+    await expect(extend({ decision: 'extend', maxToolCalls: 6 })).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining(
-        `of run ${run.id}, for which it works: it and its 2 child runs have made 4 of 4`,
+        `of run ${run.id}, for which it works: it and its 3 child runs have made 6 of 6`,
       ),
     });
     await expect(extend({ decision: 'extend', maxTokens: 9_000 })).rejects.toMatchObject({ status: 400 });
     await extend({ decision: 'extend', maxToolCalls: 100 });
     const { config } = await server.until(run, { status: 'completed' });
     expect(config.maxToolCalls).toBe(100);
-    expect((await childrenOf(server, run)).map(({ status }) => status)).toEqual(['completed', 'completed']);
-  });
-
-  it('holds for those that work one after the other', async () => {
-    const server = await aServer({ script: planScript });
-    const run = await launchPlan(server, IN_ORDER, { maxToolCalls: 3 });
-    const [child] = await stopped(server, run, 1);
-    expect(child).toMatchObject({ originalRequest: 'Phase 2: Two', cost: { toolCalls: 1 } });
-    expect(toolCallsOf(await childrenOf(server, run))).toBe(3);
+    expect((await childrenOf(server, run)).map(({ status }) => status)).toEqual(Array(3).fill('completed'));
   });
 
   it('is overspent by one request at most by child runs that work at the same time', async () => {
@@ -521,19 +456,22 @@ describe('the books of a run', () => {
 });
 
 describe('a budget in dollars', () => {
-  const UNPRICED = 'openai-compatible:of-my-own';
-
   it('is refused with a model whose price is not known, unless the server names it', async () => {
-    const env = { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1/v1' };
-    const routing = { modelRouting: { planner: UNPRICED, implementer: UNPRICED, validator: UNPRICED } };
-    const server = await aServer({ env });
-    await expect(server.launch('Add the feature', { ...routing, maxCostUsd: 1 })).rejects.toMatchObject({
+    const [unpriced, priced] = ['openai-compatible:of-my-own', 'openai-compatible:of-others'];
+    const server = await aServer({
+      env: { OPENAI_COMPATIBLE_BASE_URL: 'http://127.0.0.1:1/v1', MODEL_PRICES: `${priced}=0.5/1.5` },
+    });
+    const launchWith = async (model: string, budget: RunConfigRequest) => {
+      const modelRouting = { planner: model, implementer: model, validator: model };
+      const { id } = await server.launch('Add the feature', { modelRouting, ...budget });
+      await server.client.cancelRun(id);
+    };
+    await expect(launchWith(unpriced, { maxCostUsd: 1 })).rejects.toMatchObject({
       status: 422,
       message: expect.stringMatching(/The price of openai-compatible:of-my-own is not known\..*MODEL_PRICES/),
     });
-    await server.launch('Add the feature', { ...routing, maxTokens: 1_000 });
-    const priced = await aServer({ env: { ...env, MODEL_PRICES: `${UNPRICED}=0.5/1.5` } });
-    await priced.launch('Add the feature', { ...routing, maxCostUsd: 1 });
+    await launchWith(unpriced, { maxTokens: 1_000 });
+    await launchWith(priced, { maxCostUsd: 1 });
   });
 
   it('is at most what the server and the project allow, when it is set and when it is raised', async () => {
@@ -544,7 +482,7 @@ describe('a budget in dollars', () => {
           defaultRunConfig: { maxCostUsd: 3, maxToolCalls: 1, commands: { test: 'sh test/app.test.sh' } },
         }),
       },
-      script: aScript({ implementer: [writes({ 'a.sh': 'a', 'b.sh': 'b' })] }),
+      script: aScript({ implementer: [runs('echo 1 >> a', 'echo 2 >> a')] }),
       env: { DEFAULT_MAX_TOKENS: '900000', LIMIT_MAX_COST_USD: '10', LIMIT_MAX_TOOL_CALLS: '5' },
     });
     await expect(server.launch('Add the feature', { maxCostUsd: 10.5 })).rejects.toMatchObject({
@@ -552,13 +490,17 @@ describe('a budget in dollars', () => {
       message: expect.stringContaining('LIMIT_MAX_COST_USD'),
     });
     const run = await server.launch('Add the feature', { ...trusted, maxCostUsd: 7 });
-    const { config, notices } = await server.until(run, { gate: 'pause' });
+    const { config, cost, gate, notices } = await server.until(run, { gate: 'pause' });
+    // A script costs nothing, and its tool calls count.
+    expect(gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining('1 of 1 tool calls') });
+    expect([cost.toolCalls, cost.costUsd ?? 0]).toEqual([1, 0]);
     expect(config).toMatchObject({ maxCostUsd: 3, maxTokens: 900_000, maxToolCalls: 1 });
     expect(notices).toContain('The maxCostUsd of 7 that was asked for is more than the project allows: it is 3.');
     for (const maxToolCalls of [6, null])
       await expect(server.decide(run, { decision: 'extend', maxToolCalls })).rejects.toMatchObject({ status: 400 });
     await server.decide(run, { decision: 'extend', maxToolCalls: 5 });
-    await server.until(run, { status: 'completed' });
+    // From the beginning, with what is left.
+    await expect.poll(async () => (await server.client.getRun(run.id)).cost.toolCalls).toBe(3);
   });
 });
 

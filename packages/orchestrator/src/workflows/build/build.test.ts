@@ -292,7 +292,8 @@ describe('the build workflow', () => {
     for (const answer of ['one', 'two'])
       run.done('planner', outputs.plannerAsks).send('CLARIFICATION_ANSWERED', { by: 'me', response: answer });
     run.done('planner', outputs.plannerAsks);
-    expect(run.view).toMatchObject({ status: 'awaiting_approval', gate: { kind: 'escalation' } });
+    const gate = { kind: 'escalation', summary: expect.stringContaining('More than 2 questions') };
+    expect(run.view).toMatchObject({ status: 'awaiting_approval', gate });
     expect(run.view?.gate?.details).toMatchObject({
       answered: [{ response: 'one' }, { response: 'two' }],
       question: aQuestion,
@@ -339,6 +340,22 @@ describe('the build workflow', () => {
       status: 'awaiting_approval',
       gate: { kind: 'fix', decisions: ['retry', 'accept'] },
     });
+  });
+
+  it('fixes what a review finds by itself, at most as often as it may, then asks with its words', () => {
+    const run = BuildRun.start({ maxFixAttempts: 1 })
+      .done('prepare', outputs.prepare({ ...aConfig, maxFixAttempts: 1 }))
+      .done('planner', outputs.planner)
+      .done('commitPlan', outputs.commitPlan);
+    run.send('APPROVAL_GRANTED', { by: 'me' }).done('pushPlan', outputs.pushed);
+    const isNotContent = (): BuildRun =>
+      run
+        .implemented()
+        .toChecked()
+        .done('validator', { ...outputs.validator, verdict: 'fail', summary: 'Not yet.', feedback: 'Once more.' })
+        .done('report', outputs.report);
+    expect(isNotContent().open).toEqual(['implementer']);
+    expect(isNotContent().view).toMatchObject({ fixAttempts: 1, gate: { kind: 'fix', summary: 'Not yet.' } });
   });
 
   it('asks at once when the checks fail as they did before the run', () => {
