@@ -64,7 +64,8 @@ list(
 );
 // The last words: of a long log often only the end is kept.
 list(results.failed, 'Failed:');
-if (stoppedBy !== undefined) console.log(`Stopped by ${stoppedBy} after ${results.files.length} of ${results.total} files.`);
+if (stoppedBy !== undefined)
+  console.log(`Stopped by ${stoppedBy} after ${results.files.length} of ${results.total} files.`);
 console.log(
   `${results.passed} passed, ${results.failed.length} failed` +
     (results.skipped.length > 0 ? `, ${results.skipped.length} skipped` : ''),

@@ -1,5 +1,4 @@
-import { mkdirSync } from 'node:fs';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { NewProject, Project } from '@autonomous/shared';
