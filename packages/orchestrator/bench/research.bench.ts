@@ -127,6 +127,8 @@ async function research(
   let movedAt = performance.now();
   while (!isOver()) {
     const view = await client.getRun(id);
+    // The last prompt may have been sent while the server answered, and the run have ended since.
+    if (isOver()) break;
     if (FINAL_STATUSES.has(view.status) || view.gate !== null)
       throw new Error(`The run is ${view.status}: ${view.gate?.summary ?? 'without a reason'}`);
     if (view.lastSequence > sequence) movedAt = performance.now();
