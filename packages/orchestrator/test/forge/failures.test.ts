@@ -19,7 +19,7 @@ afterEach(() => {
   forge.ground.server.tokens.set(SERVER_TOKEN, WHOLE);
 });
 
-/** What keeps a run from publishing, what it then says, and how a person mends that. */
+/** Obstacles to publishing: what the run says at each, and what a person does about it. */
 interface Obstacle {
   readonly comes: () => void;
   readonly reason?: string;

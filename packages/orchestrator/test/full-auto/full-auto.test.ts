@@ -27,7 +27,7 @@ it('given a list with a cycle that leaves out a task, it is sent back once; a fe
   const server = await aFullAuto({
     'feature-lister': [lists(cycle, ['T1']), when('F003 → F004 → F003 is a cycle', lists(listed))],
     implementer: [
-      // What is told to an attempt stands before what every attempt has.
+      // The first entry that matches answers a call: those of a single attempt come before those of all.
       when('the agent changed no file', writes({ 'app.sh': 'echo goodbye\n' }, { summary: 'All tests pass.' })),
       when('Which sound?', runs('true')),
       when('F003 Sound 3\n', asks({ question: 'Which sound?' })),

@@ -111,7 +111,7 @@ describe('F08: an agent that never ends', () => {
     const calls = `${earlier + 6} of ${earlier + 7} tool calls`;
     expect(gate).toMatchObject({ reason: 'budget', summary: expect.stringContaining(calls) });
     expect(cost.toolCalls).toBe(earlier + 6);
-    // What it has done so far is kept.
+    // The work done before the limit is kept.
     const steps = (await server.mirror('show', `${run.branch}:steps.txt`)).trim().split('\n');
     expect(steps.slice(earlier)).toEqual(['0', '0', '0', '3', '3', '3']);
 

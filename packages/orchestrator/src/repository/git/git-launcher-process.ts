@@ -165,7 +165,7 @@ function perform(order: GitOrder): Promise<GitReport> {
   return promise;
 }
 
-/** Readers by repository; the one that was asked last is the last. */
+/** Readers by repository, least recently used first. */
 const readers = new Map<string, { readonly reader: ObjectReader; readonly started: number }>();
 
 async function answer({ id, gitDir, env, requests, timeoutMs }: GitQuestion): Promise<GitReport> {

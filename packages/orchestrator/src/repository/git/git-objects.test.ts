@@ -123,6 +123,14 @@ it('an answer that hangs on a branch is asked for anew, one that hangs on ids is
   expect(await names(trees[0] ?? '')).toBe('one');
 });
 
+it('a name that would be two requests is refused', async () => {
+  const { place, store } = aMirror();
+  const name = `${store('one')}\0contents ${store('two')}`;
+  await expect(readObjects(place, [{ name, withContent: true }])).rejects.toThrow('contains a NUL');
+  // The questions after it get their own answers.
+  expect((await objectFacts(place, [store('three')]))[0]?.bytes).toBe(5);
+});
+
 it('answers are understood in pieces of any size', () => {
   const answers = Buffer.from(`${'a'.repeat(40)} blob 4\n1\n2\n\nno\nname missing\n${'b'.repeat(40)} tree 7\n`);
   const requests = [

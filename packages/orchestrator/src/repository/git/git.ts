@@ -22,7 +22,7 @@ export interface GitPlace {
 export interface GitCall {
   readonly args: readonly string[];
   readonly input?: string | Buffer;
-  /** All that the answer depends on. Where these are ids of objects and no names of branches, it is kept. */
+  /** Ids or refs that determine the answer. If all are object ids, the answer cannot change and is cached. */
   readonly dependsOn?: readonly string[];
   /** Temporary index to work on instead of the repository's own. */
   readonly indexFile?: string;

@@ -18,10 +18,12 @@ export interface GitObject {
   readonly content: Uint8Array;
 }
 
-/** Objects in the order of their requests; `null`: there is none of that name. */
+/** One entry for each request, in the same order; `null` where the repository has no object of that name. */
 export type GitObjects = readonly (GitObject | null)[];
 
+/** @throws {Error} for a name with a NUL, which git would read as the end of the request */
 export function inputOf(requests: readonly ObjectRequest[]): string {
+  if (requests.some(({ name }) => name.includes('\0'))) throw new Error('The name of a git object contains a NUL');
   return requests.map(({ name, withContent }) => `${withContent ? 'contents' : 'info'} ${name}\0`).join('');
 }
 
@@ -37,7 +39,7 @@ export class ObjectParser {
     this.#bytes += chunk.length;
   }
 
-  /** The answer to a request; `undefined`: it is not there in full. */
+  /** The answer to a request; `undefined` until all of its bytes have arrived. */
   take(request: ObjectRequest): GitObject | null | undefined {
     if (this.#bytes < this.#needed) return undefined;
     const known = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
@@ -114,10 +116,11 @@ export class ObjectReader {
 
   /** @throws {Error} when the process ends before it has answered; why is not known */
   ask(requests: readonly ObjectRequest[]): Promise<GitObjects> {
+    const input = inputOf(requests);
     const { promise, resolve, reject } = Promise.withResolvers<GitObjects>();
     this.#lastAsked = performance.now();
     this.#questions.push({ requests, answers: [], resolve, reject });
-    this.#process.stdin.write(inputOf(requests));
+    this.#process.stdin.write(input);
     return promise;
   }
 
