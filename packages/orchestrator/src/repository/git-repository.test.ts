@@ -316,6 +316,38 @@ describe('A remote that refuses a push', () => {
     expect(await repository.push(project, BRANCH, commit, null)).toEqual({ ok: true });
   });
 
+  it('has no file outside of the mirror removed by words about a lock', async () => {
+    const fixture = await openFixture(root);
+    const { repository, project, remote, gitDir } = fixture;
+    const kept = join(root, 'keep.lock');
+    writeFileSync(kept, '');
+    utimesSync(kept, 0, 0);
+    const hook = join(remote, 'hooks', 'pre-receive');
+    mkdirSync(dirname(hook), { recursive: true });
+    writeFileSync(hook, `#!/bin/sh\necho "Unable to create '${gitDir}/../../keep.lock': File exists" >&2\nexit 1\n`);
+    chmodSync(hook, 0o755);
+    const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+    expect((await pause(repository.push(project, BRANCH, commit, null))).reason).toBe('push_rejected');
+    expect(existsSync(kept)).toBe(true);
+  });
+
+  it('is asked again while another push holds the branch', async () => {
+    const fixture = await openFixture(root);
+    const { repository, project, remote } = fixture;
+    const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+    const lock = join(remote, 'refs/heads', `${BRANCH}.lock`);
+    mkdirSync(dirname(lock), { recursive: true });
+    writeFileSync(lock, '');
+    setTimeout(() => rmSync(lock), 700);
+    expect(await repository.push(project, BRANCH, commit, null)).toEqual({ ok: true });
+    expect(git(remote, 'rev-parse', BRANCH)).toBe(commit);
+
+    writeFileSync(lock, '');
+    const next = await commitFiles(fixture, BRANCH, { 'b.txt': 'b' });
+    expect((await pause(repository.push(project, BRANCH, next, commit))).message).toContain('lock');
+    expect(existsSync(lock)).toBe(true);
+  });
+
   it('is gone: fetch and push pause', async () => {
     const fixture = await openFixture(root);
     const { repository, project, remote } = fixture;

@@ -112,7 +112,9 @@ function perform(order: GitOrder): Promise<GitReport> {
   const end: Running['end'] = (why) => {
     if (ended !== undefined) return;
     ended = why;
-    signalGroup(child, 'SIGTERM');
+    // Not the group: what git has started then ends with its pipe, whereas the git of a remote on this machine that is
+    // signalled while it makes a lock leaves that behind.
+    child.kill('SIGTERM');
     forcing = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS);
   };
   running.set(id, { isRemote: order.isRemote === true, end });

@@ -3,6 +3,7 @@
  * repository that the server owns, and an argument list; nothing goes through a shell.
  */
 import { stat, unlink } from 'node:fs/promises';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, showHiddenInLine } from '@autonomous/shared';
 import { RecentAnswers } from '../recent-answers.ts';
@@ -97,6 +98,7 @@ const MAX_REMOTE_BYTES = 64 * 1024 * 1024;
 /** No change of a ref takes longer than this, so an older lock was left by a process that was killed. */
 const STALE_LOCK_MS = 10_000;
 const LOCK_LOOK_MS = 250;
+const OTHERS_LOCK_MS = 500;
 /** Tries of one command that finds locks in its way: a killed one may have left several. */
 const MAX_TRIES = 5;
 const LOCK_IN_THE_WAY =
@@ -335,23 +337,30 @@ async function mayTryAgain(tries: number, stderr: string, place: GitPlace): Prom
     .flatMap((line) => LOCK_WORDS.map((words) => line.lastIndexOf(words)).map((at) => (at < 0 ? '' : line.slice(at))))
     .map((words) => LOCK_IN_THE_WAY.exec(words)?.groups)
     .filter((groups) => groups !== undefined)
-    .map((groups) => groups['lock'] ?? `${groups['config']}.lock`)
-    .filter((lock) => lock.startsWith(`${place.gitDir}/`));
-  const outcomes = await Promise.all(locks.map(clearLock));
+    // A remote may write such words, too, and name any file.
+    .map((groups) => path.resolve(place.gitDir, groups['lock'] ?? `${groups['config']}.lock`));
+  const isOurs = (lock: string): boolean => lock.startsWith(`${place.gitDir}${path.sep}`);
+  const outcomes = await Promise.all(locks.map((lock) => (isOurs(lock) ? clearLock(lock) : waitForOthers())));
   return outcomes.includes(true);
 }
 
+/** A lock at the remote is not the server's to take: who holds it lets it go within moments. */
+async function waitForOthers(): Promise<true> {
+  await sleep(OTHERS_LOCK_MS);
+  return true;
+}
+
 /** @returns whether the lock is gone: let go by a process that lives, or taken from one that does not */
-async function clearLock(path: string): Promise<boolean> {
+async function clearLock(lock: string): Promise<boolean> {
   try {
     while (true) {
-      const ageMs = Date.now() - (await stat(path)).mtimeMs;
+      const ageMs = Date.now() - (await stat(lock)).mtimeMs;
       // The clock of the file system is compared with this machine's; a lock from the future is left alone.
       if (ageMs < -LOCK_LOOK_MS) return false;
       if (ageMs >= STALE_LOCK_MS) break;
       await sleep(LOCK_LOOK_MS);
     }
-    await unlink(path);
+    await unlink(lock);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
   }
