@@ -1,10 +1,10 @@
 /** Remotes that accept a connection and never answer: how long each caller waits, and which git processes are left. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { AUTHOR, makeBareRemote, temporaryFolder } from '../git-fixture.fixture.ts';
 import { createGitRepository } from '../git-repository.ts';
 import { runRemoteGit } from './git.ts';
@@ -88,6 +88,25 @@ describe('A remote that never answers', () => {
     const args = ['ls-remote', '--', url];
     expect(await runRemoteGit(place, { args, transport: 'http', config: [], limitMs: 500 })).toEqual({ silent: true });
     await untilNoneIsLeft();
+  });
+
+  it('is not signalled on this machine, where it may be making a lock', async () => {
+    const { path } = temporary;
+    const remote = makeBareRemote(`${path}/remote.git`);
+    mkdirSync(`${remote}/hooks`, { recursive: true });
+    const hook = `#!/bin/sh\ntrap 'touch ${path}/signalled' TERM\ntouch ${path}/begun\nsleep 1\ntouch ${path}/ended\n`;
+    writeFileSync(`${remote}/hooks/pre-receive`, hook, { mode: 0o755 });
+    const giveUp = new AbortController();
+    const args = ['push', '--', remote, 'main:other'];
+    const place = { gitDir: remote, home: path };
+    const pushing = runRemoteGit(place, { args, transport: 'local', config: [], signal: giveUp.signal });
+    const until = (file: string): Promise<void> =>
+      vi.waitFor(() => expect(existsSync(`${path}/${file}`)).toBe(true), 10_000);
+    await until('begun');
+    giveUp.abort(new Error('cancelled'));
+    await expect(pushing).rejects.toThrow('cancelled');
+    await until('ended');
+    expect(existsSync(`${path}/signalled`)).toBe(false);
   });
 
   it.each(['SIGKILL', 'SIGTERM'] as const)('leaves no git process behind a server that ends by %s', async (signal) => {
