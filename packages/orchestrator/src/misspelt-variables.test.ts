@@ -11,13 +11,13 @@ describe('misspelt variables', () => {
     ['LIMIT_MAX_TOKEN', 'LIMIT_MAX_TOKENS'],
   ])('names %s with %s, the nearest one', (name, nearest) => {
     expect(misspeltVariables([name])).toEqual([
-      `The variable ${name} is set, and the server has none of this name: it is not used. Was ${nearest} meant?`,
+      `The variable ${name} is set, and Autonomous has none of this name: it is not used. Was ${nearest} meant?`,
     ]);
   });
 
   it('names one with a prefix of the product that is like none of its variables', () => {
     expect(misspeltVariables(['AUTONOMOUS_GREETING'])).toEqual([
-      'The variable AUTONOMOUS_GREETING is set, and the server has none of this name: it is not used. The file .env.example lists the variables of the server.',
+      'The variable AUTONOMOUS_GREETING is set, and Autonomous has none of this name: it is not used. The file .env.example lists the variables of the server.',
     ]);
   });
 

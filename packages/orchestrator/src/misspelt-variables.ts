@@ -1,4 +1,4 @@
-/** Finds variables that were meant for the server and that it does not know. */
+/** Finds variables that were meant for the server or its command line and that neither knows. */
 import { SERVER_VARIABLES } from './config.ts';
 
 /** Every name that begins so is the product's. */
@@ -26,11 +26,13 @@ function describe(name: string): string {
   const nearest = nearestTo(name);
   const isNear = slipsTo(nearest, name) <= Math.max(MOST_SLIPS, name.length / 4);
   const meant = isNear ? `Was ${nearest} meant?` : 'The file .env.example lists the variables of the server.';
-  return `The variable ${name} is set, and the server has none of this name: it is not used. ${meant}`;
+  return `The variable ${name} is set, and Autonomous has none of this name: it is not used. ${meant}`;
 }
 
 function nearestTo(name: string): string {
-  const known = Object.keys(SERVER_VARIABLES).map((each) => [slipsTo(each, name), each] as const);
+  const known = [...Object.keys(SERVER_VARIABLES), 'AUTONOMOUS_SERVER'].map(
+    (each) => [slipsTo(each, name), each] as const,
+  );
   return known.reduce((least, each) => (each[0] < least[0] ? each : least))[1];
 }
 

@@ -57,7 +57,7 @@ export function explainError(
 function explainRefusal({ status, problem }: ApiError): { readonly message: string; readonly exitCode: number } {
   if (status === 401) {
     const wayOut =
-      "Set AUTONOMOUS_TOKEN to the server's token, or unset it to use the one in the server's data folder.";
+      "Set AUTONOMOUS_TOKEN to the server's token. Where it is set to an old one, unset it: the one in the server's data folder is used then.";
     return { message: `The server refuses the token.\n${wayOut}`, exitCode: EXIT.notDone };
   }
   return { message: refusalLines(problem).join('\n'), exitCode: status === 429 ? EXIT.limit : EXIT.notDone };

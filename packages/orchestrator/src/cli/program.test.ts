@@ -88,10 +88,14 @@ describe('the command line', () => {
     const { exitCode, stderr } = await place.command(['list', '--server', 'http://127.0.0.1:1'], {
       AUTONOMOUS_DATA: '/nowhere',
       AUTONOMOUS_TOKEN: 'a-token-of-another-one',
+      AUTONOMOUS_SERVR: 'http://127.0.0.1:2',
     });
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
-      stderr: 'No Autonomous server answers at http://127.0.0.1:1.\nStart it with: npm start\n',
+      stderr: `No Autonomous server answers at http://127.0.0.1:1.
+Start it with: npm start
+The variable AUTONOMOUS_SERVR is set, and Autonomous has none of this name: it is not used. Was AUTONOMOUS_SERVER meant?
+`,
     });
   });
 

@@ -1,6 +1,6 @@
 /** The program `autonomous`: puts its commands together, carries out one, and turns its end into an exit code. */
 import { readFileSync } from 'node:fs';
-import { ServerUnreachable } from '@autonomous/shared/client';
+import { ApiError, ServerUnreachable } from '@autonomous/shared/client';
 import { Command, CommanderError, Help } from 'commander';
 import { type CommandLine, createCommandLine } from './command-line.ts';
 import { addAccept } from './commands/decisions/accept.ts';
@@ -45,8 +45,9 @@ import { addTake } from './commands/decisions/take.ts';
 import { addVerify } from './commands/verify.ts';
 import { addWatch } from './commands/watch.ts';
 import { wayToServer } from './connection.ts';
-import { EXIT, explainError } from './exit.ts';
+import { CommandFailure, EXIT, explainError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
+import { misspeltVariables } from '../misspelt-variables.ts';
 
 /** Headings of the help, each with its commands in the order in which it lists them. */
 const GROUPS: Readonly<Record<string, readonly ((line: CommandLine) => void)[]>> = {
@@ -100,6 +101,9 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
       error instanceof ServerUnreachable ? await wayToServer(io, error.baseUrl) : undefined,
     );
     note(io, explained.message);
+    // The server logs them itself.
+    if (error instanceof ServerUnreachable || error instanceof ApiError || error instanceof CommandFailure)
+      for (const fault of misspeltVariables(Object.keys(io.env))) note(io, fault);
     if (/^(?:debug|trace)$/.test(io.env['LOG_LEVEL'] ?? '') && error instanceof Error) note(io, error.stack ?? '');
     return explained.exitCode;
   }

@@ -195,14 +195,14 @@ it('ends no phase by a printed promise; asks a person where that or a red result
     phase: 'implementing',
     attempts: 1,
     tasksCompleted: 0,
-    blockers: [expect.stringContaining('implementing failed 1 times')],
+    blockers: [expect.stringContaining('implementing failed once: ')],
   });
   await server.decide(run, { decision: 'retry', notes: 'Write it.' });
   await server.until(run, { gate: 'pause' });
   expect(await stateOf(server)).toMatchObject({
     phase: 'testing',
     tasksTotal: 1,
-    blockers: [expect.stringContaining('The result was corrected 1 times')],
+    blockers: [expect.stringContaining('The result was corrected once, and still: ')],
   });
   await server.decide(run, { decision: 'retry', notes: 'Write good.' });
   await server.until(run, { status: 'completed' });

@@ -107,7 +107,7 @@ export function classifyAgentError(
   if (lacksCredit && (fault === 'credit' || fault === 'limit')) {
     return new NeedsHuman(
       'model_unavailable',
-      `The account behind the agent ${agent} has no credit left: ${said}. Top it up or choose another model, then retry.`,
+      `The account behind the agent ${agent} has no credit left: ${said}. Top it up, then retry; or fork the run with another model.`,
       { cause: error },
     );
   }

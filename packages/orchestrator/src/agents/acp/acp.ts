@@ -80,7 +80,7 @@ export function createAcpAgent(agentsNow: () => readonly AcpAgentSettings[]): Ag
       const known = agents.map((agent) => agent.name).join(', ') || 'none';
       throw new NeedsHuman(
         'model_unavailable',
-        `There is no agent "${name}" on this server; there are: ${known}. Name it in the file of AUTONOMOUS_AGENTS, or choose another model.`,
+        `There is no agent "${name}" on this server; there are: ${known}. Name it in the file of AUTONOMOUS_AGENTS, or fork the run with another model.`,
       );
     }
     if (settings.unusable !== null)
@@ -257,7 +257,7 @@ class AcpCall<Result> {
       if (turn.response.stopReason === 'refusal') {
         throw new NeedsHuman(
           'agent_failed',
-          `The agent ${this.#settings.name} refused the work. Rephrase the request or choose another model.`,
+          `The agent ${this.#settings.name} refused the work. Rephrase the request or fork the run with another model.`,
         );
       }
       const ending = await this.#ending(turn.response.stopReason);
@@ -322,7 +322,7 @@ class AcpCall<Result> {
       turn.refuse(
         new NeedsHuman(
           'stalled',
-          `The ${role} (${model}) makes no progress: it ${why}, also after a warning and a new start. Its files are kept. Send a message with what it should do differently and retry, or choose another model.`,
+          `The ${role} (${model}) makes no progress: it ${why}, also after a warning and a new start. Its files are kept. Send a message with what it should do differently and retry, or fork the run with another model.`,
         ),
       );
     }
@@ -332,7 +332,7 @@ class AcpCall<Result> {
     const { role, model } = this.#request;
     const refusal = new NeedsHuman(
       'agent_failed',
-      `The ${role} (${model}) wrote more than ${characters} characters of text. That leads nowhere. Its files are kept. Split the request, or choose another model.`,
+      `The ${role} (${model}) wrote more than ${characters} characters of text. That leads nowhere. Its files are kept. Split the request, or fork the run with another model.`,
     );
     this.#underWay?.refuse(refusal);
   }
@@ -633,7 +633,7 @@ class TurnUsage {
     this.#toolCalls += 1;
     if (this.#toolCalls > MOST_TOOL_CALLS || this.#pending > MOST_PENDING) {
       const many = `${this.#request.model} made ${this.#toolCalls} tool calls in one call of its role`;
-      const way = 'That leads nowhere. Its files are kept. Split the request, or choose another model.';
+      const way = 'That leads nowhere. Its files are kept. Split the request, or fork the run with another model.';
       this.#refuse(new NeedsHuman('agent_failed', `The agent ${many}. ${way}`));
       return;
     }

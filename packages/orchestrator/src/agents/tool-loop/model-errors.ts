@@ -34,7 +34,7 @@ export function classifyModelError(
   if (status === 402 || (status === 429 && apiErrorIn(error)?.responseBody?.includes('insufficient_quota'))) {
     return new NeedsHuman(
       'model_unavailable',
-      `The account behind ${modelId} has no credit left (HTTP ${status}). Top it up or choose another model, then retry.`,
+      `The account behind ${modelId} has no credit left (HTTP ${status}). Top it up, then retry; or fork the run with another model.`,
       { cause: error },
     );
   }

@@ -199,7 +199,7 @@ function completeAnswer(step: Step | undefined, request: StepRequest, received: 
   if (finishReason === 'content-filter') {
     throw new NeedsHuman(
       'agent_failed',
-      `The provider of ${request.modelId} withheld the answer (content filter). Rephrase the request or choose another model.`,
+      `The provider of ${request.modelId} withheld the answer (content filter). Rephrase the request or fork the run with another model.`,
     );
   }
   const cutByLimit = finishReason === 'length';

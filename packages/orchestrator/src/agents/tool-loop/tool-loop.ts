@@ -250,7 +250,7 @@ class ToolLoop<Result> {
     if (this.#idleAnswers > 1) {
       throw new NeedsHuman(
         'agent_failed',
-        `The ${this.#request.role} (${this.#model.id}) ended without a result: it called no tool, also after a reminder to call finish. Retry, or choose another model.`,
+        `The ${this.#request.role} (${this.#model.id}) ended without a result: it called no tool, also after a reminder to call finish. Retry, or fork the run with another model.`,
       );
     }
     this.#stepsLeft = Math.max(this.#stepsLeft, 1);
@@ -336,7 +336,7 @@ class ToolLoop<Result> {
     } else {
       throw new NeedsHuman(
         'stalled',
-        `The ${role} (${this.#model.id}) makes no progress: it ${why}, also after a warning and a new start. Its files are kept. Send a message with what it should do differently and retry, or choose another model.`,
+        `The ${role} (${this.#model.id}) makes no progress: it ${why}, also after a warning and a new start. Its files are kept. Send a message with what it should do differently and retry, or fork the run with another model.`,
       );
     }
   }

@@ -80,7 +80,7 @@ describe('objects of a mirror', () => {
     expect(await content('refs/heads/main:file')).toBe('two');
     expect(await objectFacts(place, [commits[0] ?? ''])).toEqual([null]);
     rmSync(place.gitDir, { recursive: true });
-    await expect(content('refs/heads/main:file')).rejects.toThrow('git cannot be started');
+    await expect(content('refs/heads/main:file')).rejects.toThrow(`The folder ${place.gitDir} is gone`);
     make();
     expect(await content(commits[1] ?? '')).toBeNull();
     expect(await content(store('three'))).toBe('three');

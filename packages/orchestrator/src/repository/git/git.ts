@@ -2,6 +2,7 @@
  * The one place where git processes are asked for. Every one gets the same small environment and settings, an explicit
  * repository that the server owns, and an argument list; nothing goes through a shell.
  */
+import { existsSync } from 'node:fs';
 import { stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -233,7 +234,7 @@ async function askRemote(
     maxOutputBytes: MAX_REMOTE_BYTES,
     isRemote: true,
   };
-  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order, signal).catch(explainLaunch);
+  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order, signal).catch(explainLaunch(order.cwd));
   signal?.throwIfAborted();
   if (ended !== undefined) return { silent: true };
   if (truncated) return { silent: false, exitCode, stdout: '', stderr: 'fatal: it answered with more than 64 MB\n' };
@@ -287,15 +288,23 @@ async function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
     maxOutputBytes: call.maxOutputBytes,
     timeoutMs: call.timeoutMs ?? LOCAL_LIMIT_MS,
   };
-  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order, signal).catch(explainLaunch);
+  const { exitCode, stdout, stderr, truncated, ended } = await launchGit(order, signal).catch(explainLaunch(order.cwd));
   signal?.throwIfAborted();
   if (ended !== undefined) throw new GitFailure(call.args, exitCode, `it took longer than ${order.timeoutMs} ms`);
   return { exitCode, stdout: Buffer.from(stdout.buffer, stdout.byteOffset, stdout.byteLength), stderr, truncated };
 }
 
-function explainLaunch(cause: unknown): never {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  throw new Error(`git cannot be started; is it installed and in PATH? (${why})`, { cause });
+function explainLaunch(folder: string): (cause: unknown) => never {
+  return (cause) => {
+    if (!existsSync(folder))
+      throw new NeedsHuman(
+        'setup_failed',
+        `The folder ${folder} is gone, in which the server works on a project. Restart the server, which makes it again, then retry`,
+        { cause },
+      );
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`git cannot be started; is it installed and in PATH? (${why})`, { cause });
+  };
 }
 
 function localFailure(args: readonly string[], answer: GitAnswer): Error {

@@ -1,7 +1,8 @@
 /** Without a plan: a child run researches the topic and plans, and its documents come into the run's branch. */
 import { assign, enqueueActions } from 'xstate';
 import { headerOf } from '../parts/run-context.ts';
-import { failedAt, fullAutoSetup, shortened } from './setup.ts';
+import { keptReason } from '../parts/children.ts';
+import { failedAt, fullAutoSetup } from './setup.ts';
 import type { FullAutoContext } from './types.ts';
 
 const mergeInput = (context: FullAutoContext) => ({
@@ -38,7 +39,7 @@ export const researching = fullAutoSetup.createStateConfig({
             const { runId, output } = event.output;
             enqueue.assign({ research: { childId: runId, plan: output.planData } });
             if (output.openBlockers.length === 0) return;
-            const open = output.openBlockers.map(({ id, text }) => `${id}: ${shortened(text)}`).join(' ');
+            const open = output.openBlockers.map(({ id, text }) => `${id}: ${keptReason(text)}`).join(' ');
             enqueue.emit({ type: 'NOTICE', message: `The plan was taken with open blockers. ${open}` });
           }),
         },

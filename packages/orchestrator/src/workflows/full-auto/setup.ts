@@ -5,7 +5,7 @@ import type { CheckInput } from '../../activities/types.ts';
 import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { bothEnds, type ChildEnd, endedActor } from '../parts/children.ts';
+import { bothEnds, type ChildEnd, endedActor, failures, keptReason } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { evidenceActions, hasTests } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
@@ -142,11 +142,6 @@ export function withAttempt(
 const triedOf = ({ tried }: FullAutoContext, id: string): { readonly attempts: number; readonly hint: string } =>
   (Object.hasOwn(tried, id) ? tried[id] : undefined) ?? { attempts: 0, hint: '' };
 
-/** Characters of a reason that the run's events keep. */
-const LONGEST_REASON = 500;
-export const shortened = (text: string): string =>
-  text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON).toWellFormed()}…` : text;
-
 /** The attempt came to nothing: its error is told to the next one, and after the last one the feature is skipped. */
 function failed(context: FullAutoContext, why: string): Partial<FullAutoContext> {
   const { ended, skipped, tried, log, input } = context;
@@ -156,8 +151,7 @@ function failed(context: FullAutoContext, why: string): Partial<FullAutoContext>
   const isUnwanted = isCancelledChild(why);
   const isLast = isUnwanted || attempts >= input.maxAttempts;
   const [first = ''] = why.split('\n');
-  const times = attempts === 1 ? 'once: ' : `${attempts} times. The last time: `;
-  const reason = isLast && !isUnwanted ? `it failed ${times}${shortened(first)}` : shortened(first);
+  const reason = isLast && !isUnwanted ? `it ${failures(attempts, first)}` : keptReason(first);
   return {
     ended: null,
     integrated: null,
@@ -215,7 +209,7 @@ export const fullAutoSetup = withParts.extend({
     sayWaits: enqueueActions(({ enqueue, context }, { rested: { actor, gate, why } }: { rested: Rested }) => {
       const attempt = openAttempts(context).find((each) => actorOf(each) === actor);
       if (attempt === undefined) return;
-      const reason = shortened(why);
+      const reason = keptReason(why);
       enqueue.emit({ type: 'FEATURE_WAITS', feature: attempt.feature, reason });
       enqueue.assign(withAttempt(context, actor, { waitsAt: gate, waitsFor: reason }));
     }),
@@ -259,7 +253,7 @@ export const fullAutoSetup = withParts.extend({
     passFeature: enqueueActions(({ enqueue, context }) => {
       const { ended, accepted } = context;
       if (ended === null) return;
-      const reason = accepted === null ? '' : `its checks fail, and it was accepted by ${shortened(accepted)}`;
+      const reason = accepted === null ? '' : `its checks fail, and it was accepted by ${keptReason(accepted)}`;
       const features = context.features.map((feature) =>
         feature.id === ended.feature ? { ...feature, passes: true } : feature,
       );

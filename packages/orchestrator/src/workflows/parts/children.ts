@@ -86,3 +86,14 @@ export function bothEnds(text: string): string {
   if (text.length <= 8_000) return text;
   return `${text.slice(0, 2_000)}\n[…]\n${text.slice(-6_000)}`.toWellFormed();
 }
+
+/** Characters of a reason that the run's events keep. */
+const LONGEST_REASON = 500;
+export const keptReason = (text: string): string =>
+  text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON).toWellFormed()}…` : text;
+
+export const often = (times: number): string => (times === 1 ? 'once' : `${times} times`);
+
+/** How often something failed, and why. */
+export const failures = (times: number, why: string): string =>
+  `failed ${often(times)}${times === 1 ? ': ' : '. The last time: '}${keptReason(why)}`;

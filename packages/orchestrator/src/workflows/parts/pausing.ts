@@ -219,7 +219,7 @@ function pausedByFailure(context: PausableContext, stage: string, error: Activit
 function pausedByLimit({ resumedByItself = 0 }: PausableContext, message: string, resetMs: number) {
   if (resumedByItself >= MOST_RESUMES)
     return {
-      message: `${message} The run resumed by itself ${resumedByItself} times and got no further: it waits for a person now. Retry when the limit has ended, or go on with another model.`,
+      message: `${message} The run resumed by itself ${resumedByItself} times and got no further: it waits for a person now. Retry when the limit has ended, or fork the run with another model.`,
     };
   const resumesInMs = resumedByItself === 0 ? resetMs : Math.max(resetMs, FIRST_PATIENCE_MS * 2 ** resumedByItself);
   return { message, resumesInMs };

@@ -1,6 +1,6 @@
 /** The phases whose result is a document: an agent writes it, the server commits it, and a person approves it where one is asked. */
 import { assign } from 'xstate';
-import { messageOf } from '../parts/children.ts';
+import { keptReason, messageOf } from '../parts/children.ts';
 import { callEnded } from '../parts/costs.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { noteFeedback } from '../parts/notes.ts';
@@ -16,7 +16,6 @@ import {
   itemSetup,
   limitReached,
   phaseAfter,
-  shortened,
   shownDocument,
 } from './setup.ts';
 import type { DocumentDraft, DocumentPhase, ItemContext } from './types.ts';
@@ -148,7 +147,7 @@ export const documentGate = <const Phase extends DocumentPhase>(phase: Phase) =>
       },
       APPROVAL_REJECTED: {
         target: 'entering',
-        actions: [noteFeedback, assign(({ event }) => inPhase(phase, `sent back: ${shortened(event.feedback)}`))],
+        actions: [noteFeedback, assign(({ event }) => inPhase(phase, `sent back: ${keptReason(event.feedback)}`))],
       },
     },
   });

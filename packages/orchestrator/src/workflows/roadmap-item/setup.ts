@@ -4,7 +4,7 @@ import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { bothEnds, oneChildActions } from '../parts/children.ts';
+import { bothEnds, failures, keptReason, often, oneChildActions } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { evidenceActions } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
@@ -167,19 +167,14 @@ export const counted = ({ phase, iterations }: ItemContext): Pick<ItemContext, '
 /** A phase that is entered for the first time, or again with a reason. */
 export const inPhase = (phase: WorkPhase, reason = ''): Partial<ItemContext> => ({ phase, reason, attempts: 0 });
 
-/** Characters of a reason that the run's events keep. */
-const LONGEST_REASON = 500;
-export const shortened = (text: string): string =>
-  text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON).toWellFormed()}…` : text;
-
 /** The phase is tried again with the error as context; after the last attempt a person is asked. */
 export function afterFailure(context: ItemContext, why: string): Partial<ItemContext> {
   const attempts = context.attempts + 1;
   const isLast = attempts >= context.input.maxAttempts;
   return {
     attempts,
-    reason: shortened(why),
-    blockers: isLast ? [`${context.phase} failed ${attempts} times. The last time: ${shortened(why)}`] : [],
+    reason: keptReason(why),
+    blockers: isLast ? [`${context.phase} ${failures(attempts, why)}`] : [],
   };
 }
 
@@ -188,8 +183,8 @@ export function corrected(context: ItemContext, why: string, isOfPerson = false)
   if (!isOfPerson && context.corrections >= context.input.maxAttempts)
     return {
       attempts: context.corrections,
-      reason: shortened(why),
-      blockers: [`The result was corrected ${context.corrections} times, and still: ${shortened(why)}`],
+      reason: keptReason(why),
+      blockers: [`The result was corrected ${often(context.corrections)}, and still: ${keptReason(why)}`],
     };
   const task: ItemTask = {
     id: fixId(context),
@@ -199,7 +194,7 @@ export function corrected(context: ItemContext, why: string, isOfPerson = false)
     isFix: true,
   };
   return {
-    ...inPhase('implementing', shortened(why)),
+    ...inPhase('implementing', keptReason(why)),
     tasks: [...context.tasks, task],
     corrections: isOfPerson ? 0 : context.corrections + 1,
   };

@@ -1,7 +1,7 @@
 /** The phase of implementing: each task is a child run, in the order of the dependencies, and its result is merged. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions } from 'xstate';
-import { bothEnds, messageOf } from '../parts/children.ts';
+import { bothEnds, keptReason, messageOf } from '../parts/children.ts';
 import { checkInputOf, hasTests, redText } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { headerOf } from '../parts/run-context.ts';
@@ -17,7 +17,6 @@ import {
   isAsked,
   itemOf,
   itemSetup,
-  shortened,
   shownResult,
   taskOf,
 } from './setup.ts';
@@ -75,7 +74,7 @@ export const implementing = itemSetup.createStateConfig({
             const { open } = context;
             if (open === null || actorOf(open) !== actor) return;
             if (kind === 'asks') {
-              enqueue.emit({ type: 'TASK_WAITS', task: open.task, reason: shortened(why) });
+              enqueue.emit({ type: 'TASK_WAITS', task: open.task, reason: keptReason(why) });
               return enqueue.assign({ open: { ...open, waitsAt: gate } });
             }
             // The words of its gate ask a person about a result that there is not.
@@ -98,7 +97,7 @@ export const implementing = itemSetup.createStateConfig({
               task: context.ended?.task ?? '',
               title: titleOf(context),
               status: 'failed',
-              reason: shortened(context.ended?.error ?? ''),
+              reason: keptReason(context.ended?.error ?? ''),
             })),
             assign(({ context }) => failedTask(context, context.ended?.error ?? '')),
           ],
