@@ -2,7 +2,7 @@ import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { type AnyStateMachine, assign, emit, enqueueActions, raise, setup, spawnChild, stopChild } from 'xstate';
 import { z } from 'zod';
-import { advance, dehydrate, newRun, rehydrate } from './advance.ts';
+import { advance, dehydrate, newRun, rehydrate, statusOf } from './advance.ts';
 import type { RunState, Step } from './run-state.ts';
 import { activity, defineWorkflow, type WorkflowDefinition } from './definition.ts';
 import { replay } from './replay.ts';
@@ -358,6 +358,20 @@ describe('a step', () => {
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions } } } }));
     expect(factsOf(run.take('GO'))).toEqual(facts.map(({ type }) => type));
   });
+});
+
+it('a run has the status of where it stands, and its end is for ever', () => {
+  const at = (status: string | null, fields: object = {}) =>
+    statusOf({ ...newRun('r'), view: status === null ? null : ({ status } as never), ...fields });
+  const parked = { parked: { reason: 'full' } };
+  const queuedAt = { queuedAt: '2026-01-01T00:00:00Z' };
+  expect([at(null), at('running'), at('running', queuedAt), at('running', parked), at('completed', parked)]).toEqual([
+    'queued',
+    'running',
+    'queued',
+    'paused',
+    'completed',
+  ]);
 });
 
 describe('the clock of a queued run', () => {

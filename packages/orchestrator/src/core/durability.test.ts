@@ -235,6 +235,11 @@ describe('at its registration a workflow is refused', () => {
       "delay 'soon' is asynchronous",
     ],
     [
+      'an asynchronous delay of an action',
+      acting(raise({ type: 'GO' }, { delay: async () => 1 } as never)),
+      'is asynchronous, and machines wait for nothing',
+    ],
+    [
       'snapshots of an activity',
       setup({ actors: { work } }).createMachine({
         ...plain,
