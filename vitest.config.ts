@@ -11,7 +11,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // A worker computes for two fifths of its time and waits for child processes and the disk in the rest of it.
-    maxWorkers: availableParallelism() + 2,
+    maxWorkers: availableParallelism() + 3,
     projects: [
       package_('shared', byNode),
       package_('orchestrator', byNode),

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { advance, dehydrate, newRun, rehydrate, statusOf } from './advance.ts';
 import type { RunState, Step } from './run-state.ts';
 import { activity, defineWorkflow, type WorkflowDefinition } from './definition.ts';
+import { describeError } from './persisted-state.ts';
 import { replay } from './replay.ts';
 
 const AT = '2026-03-01T10:00:00.000Z';
@@ -358,6 +359,16 @@ describe('a step', () => {
     const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: { actions } } } }));
     expect(factsOf(run.take('GO'))).toEqual(facts.map(({ type }) => type));
   });
+});
+
+it('an error is told in its words, whatever was thrown', () => {
+  expect([new Error('full'), { message: 'full' }, 'full', { code: 1 }, null].map(describeError)).toEqual([
+    'full',
+    'full',
+    '"full"',
+    '{"code":1}',
+    'null',
+  ]);
 });
 
 it('a run has the status of where it stands, and its end is for ever', () => {

@@ -173,6 +173,8 @@ describe('the diagram of a run', () => {
     const text = diagramOfRun({ machine }, { work: { left: 'b', right: 'c', alone: {} } }, way);
     await read(text);
     expect(text).toMatch(/class s_m_work_alone,s_m_work_left_b,s_m_work_right_c current/);
+    // Four regions, and one for what any state of them does.
+    expect(text.match(/^ *--$/gm)).toHaveLength(4);
   });
 
   it('has the path with what caused each change, and of a long one the newest part', () => {
