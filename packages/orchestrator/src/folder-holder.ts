@@ -23,7 +23,7 @@ export async function findHolder(folder: string): Promise<FolderHolder | null> {
   return holder !== null && isAlive(holder.pid) ? holder : null;
 }
 
-/** Only the process with the folder's lock calls it. On a full disk there is no note, and commands ask at the configured port. */
+/** Only the process with the folder's lock calls it. On a full disk there is no note, and commands need AUTONOMOUS_TOKEN to ask at the configured port. */
 export async function noteHolder(folder: string, url: string | null): Promise<void> {
   const draft = `${noteIn(folder)}.${process.pid}`;
   try {

@@ -8,6 +8,7 @@ import { isMisspelt } from './misspelt-variables.ts';
 import { startCommand } from './server/start-command.ts';
 
 const EXIT_BROKEN_PIPE = 141;
+const OF_SERVER = new Set(['serve', 'verify', 'rebuild']);
 
 // The reader of our output may close it early.
 process.stdout.on('error', (error: NodeJS.ErrnoException) =>
@@ -28,9 +29,12 @@ process.stdout.write('', () => process.exit(exitCode));
 
 /**
  * The server's variables from a `.env` file here; nothing when there is none. No other variable is taken, except misspelt ones, which
- * are only named: a repository that somebody sent could otherwise name the server that gets the token, or what git starts.
+ * are only named. Outside of a clone of the product the commands of the server alone take it: the others are given in
+ * folders of projects, and a repository that somebody sent could name the server that gets the token, or what git starts.
  */
 function readEnvFile(): Record<string, string | undefined> {
+  const [command = 'serve'] = process.argv.slice(2).filter((word) => !word.startsWith('-'));
+  if (process.env['AUTONOMOUS_CWD'] === undefined && !OF_SERVER.has(command)) return {};
   let text: string;
   try {
     text = readFileSync('.env', 'utf8');

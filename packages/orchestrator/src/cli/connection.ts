@@ -1,7 +1,8 @@
 /** Resolves the server's address and token for commands that are clients. */
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Client, createClient } from '@autonomous/shared/client';
+import { type Client, createClient, ServerUnreachable } from '@autonomous/shared/client';
 import { readServerConfig, type ServerConfig } from '../config.ts';
 import { findHolder, type FolderHolder } from '../folder-holder.ts';
 import { databaseOf } from './database.ts';
@@ -79,14 +80,20 @@ async function faultOfDatabase(io: CliIo): Promise<string | null> {
   }
 }
 
-/** The token file opens the server of this machine, and is shown to no other one. @throws {CommandFailure} when there is none */
+/**
+ * The token file opens the server of this machine, and is shown to no other one.
+ * @throws {CommandFailure} when there is none
+ * @throws {ServerUnreachable} when that server does not run
+ */
 export async function tokenFor(io: CliIo, place: ServerPlace): Promise<string> {
   const { token } = localConfig(io);
   if (token !== null) return token;
-  const { baseUrl, dataFolder, holder } = place;
+  const { baseUrl, dataFolder, from, holder } = place;
   if (!isHere(place))
     throw new CommandFailure(`AUTONOMOUS_TOKEN is not set; ${baseUrl} needs the token of the server there.`);
   const file = join(dataFolder, 'token');
+  // Whoever listens at its port may be another user's program.
+  if (from === 'configuration' && holder === null && existsSync(file)) throw new ServerUnreachable(baseUrl, null);
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {

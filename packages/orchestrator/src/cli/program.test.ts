@@ -1,4 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import type { RunView, WorkflowEvent } from '@autonomous/shared';
@@ -114,16 +117,34 @@ The variable AUTONOMOUS_SERVR is set, and Autonomous has none of this name: it i
     await expect(connect(io, 'http://127.0.0.1.example.org')).rejects.toThrow('AUTONOMOUS_TOKEN is not set');
   });
 
-  it('takes the port from a .env file, and not the server that gets the token', async () => {
-    const { port } = new URL(server.url);
-    writeFileSync(join(place.folder, '.env'), `ORCHESTRATOR_PORT=${port}\nAUTONOMOUS_SERVER=http://127.0.0.1:1\n`);
+  it('takes nothing from the .env file of a project, and from that of the clone not the server that gets the token', async () => {
+    writeFileSync(join(place.folder, '.env'), 'AUTONOMOUS_TOKEN=the-token-of-another-server-than-this\nAUTONOMOUS_SERVER=http://127.0.0.1:1\n');
     expect(await place.command(['gates'])).toMatchObject({ exitCode: 0, stderr: 'Nothing waits for a person.\n' });
+    const inClone = await place.command(['gates'], { AUTONOMOUS_CWD: place.clone });
+    expect(inClone.stderr).toContain('The server refuses the token.\n');
+  });
+
+  it("gives the token of this machine's server to nothing at its port while it does not run", async () => {
+    const data = join(place.folder, 'stopped');
+    mkdirSync(data);
+    writeFileSync(join(data, 'token'), 'the-token-of-this-machine');
+    const asked: unknown[] = [];
+    const other = createServer(({ headers }, answer) => {
+      asked.push(headers);
+      answer.end('[]');
+    });
+    await once(other.listen(0, '127.0.0.1'), 'listening');
+    const { port } = other.address() as AddressInfo;
+    const refused = await place.command(['gates'], { AUTONOMOUS_DATA: data, ORCHESTRATOR_PORT: String(port) });
+    other.close();
+    expect(refused).toMatchObject({ exitCode: 1, stderr: `No Autonomous server answers at http://127.0.0.1:${port}.\nStart it with: npm start\n` });
+    expect(asked).toEqual([]);
   });
 
   it('gives a link that signs a browser in, once', async () => {
     const { stdout } = await place.command(['sign-in']);
-    const signIn = async () => (await fetch(stdout.trim(), { redirect: 'manual' })).status;
-    expect([await signIn(), await signIn()]).toEqual([303, 401]);
+    const signIn = async (method = 'GET') => (await fetch(stdout.trim(), { method, redirect: 'manual' })).status;
+    expect([await signIn('HEAD'), await signIn(), await signIn()]).toEqual([200, 303, 401]);
   });
 
   it('signs every browser out', async () => {

@@ -48,15 +48,6 @@ export function assertBranchName(name: string): string {
   return name;
 }
 
-/**
- * Returns the name that git gets for a caller's treeish: a full object id as it is, a short branch name as the mirror's own
- * branch.
- * @throws {InvalidRequest} for anything else
- */
-export function resolveTreeish(treeish: string): string {
-  return isObjectId(treeish) ? treeish : `refs/heads/${assertBranchName(treeish)}`;
-}
-
 /** @throws {InvalidRequest} unless the id can be the name of a folder */
 export function assertProjectId(id: string): string {
   if (!/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(id))

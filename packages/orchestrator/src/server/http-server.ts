@@ -272,6 +272,8 @@ export function createServerApp(options: ServerAppOptions) {
     return c.body(file.body);
   });
   app.get('/auth', async (c) => {
+    // What looks whether a link leads anywhere does not use it up.
+    if (c.req.method === 'HEAD') return c.body(null);
     const secret = await credentials.signIn(c.req.query('code') ?? '');
     if (secret === null) {
       const waitSeconds = options.wrong.note((c.env as HttpBindings).incoming.socket.remoteAddress);

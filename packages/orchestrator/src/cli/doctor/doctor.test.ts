@@ -197,9 +197,10 @@ describe('doctor', () => {
     });
     expect(check('database')).toMatchObject({ status: 'missing', detail: expect.stringContaining('damaged') });
     writeFileSync(join(place.folder, '.env'), 'AUTONOMOUS_TOKN=a-token-of-our-own\n');
-    expect((await examine({ AUTONOMOUS_SCRIPT: SCRIPT })).check('configuration')).toMatchObject({
+    const inClone = { AUTONOMOUS_SCRIPT: SCRIPT, AUTONOMOUS_CWD: place.clone };
+    expect((await examine(inClone)).check('configuration')).toMatchObject({
       status: 'optional',
-      detail: expect.stringContaining('AUTONOMOUS_TOKN is set, and the server has none of this name'),
+      detail: expect.stringContaining('AUTONOMOUS_TOKN is set, and Autonomous has none of this name'),
     });
     const faulty = await examine({ LOG_LEVEL: 'loud' });
     expect(faulty.check('configuration')).toMatchObject({

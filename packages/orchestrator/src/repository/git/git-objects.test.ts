@@ -106,7 +106,36 @@ describe('objects of a mirror', () => {
     rmSync(path.join(place.gitDir, 'objects', commit.slice(0, 2), commit.slice(2)));
     expect(await objectFacts(place, [commit])).toEqual([null]);
     expect(await readRef(place, 'refs/heads/main')).toBe(commit);
+    expect(await readRef(place, 'refs/heads/ma')).toBeNull();
   });
+
+  it('are not those that the name of a branch describes', async () => {
+    const { place, store, inMirror } = aMirror();
+    const tree = inMirror(['mktree'], `100644 blob ${store('one')}\tfile\n`);
+    const commit = inMirror(['-c', 'user.name=a', '-c', 'user.email=a@b', 'commit-tree', '-m', 'one', tree]);
+    const branch = `refs/heads/bump-to-v1.4-12-g${commit.slice(0, 8)}`;
+    expect(await readRef(place, branch)).toBeNull();
+    inMirror(['update-ref', branch, commit]);
+    expect(await readRef(place, branch)).toBe(commit);
+  });
+});
+
+it.each([
+  ['the commit of a submodule', `${'1'.repeat(40)} submodule\n`, null],
+  ['a name that is missing', 'a:b missing\n', null],
+  ['a name of which two objects are', 'a:b ambiguous\n', null],
+  ['a part of an answer', 'a:b mis', undefined],
+  ['a part of a header', `${'1'.repeat(40)} blo`, undefined],
+])('git says %s', (_what, said, object) => {
+  const parser = new ObjectParser();
+  parser.add(Buffer.from(said));
+  expect(parser.take({ name: 'a:b', withContent: false })).toBe(object);
+});
+
+it('words that git is not known to say end the reading', () => {
+  const parser = new ObjectParser();
+  parser.add(Buffer.from('a:b moved\n'));
+  expect(() => parser.take({ name: 'a:b', withContent: false })).toThrow("git cat-file said 'a:b moved'");
 });
 
 it('an answer that hangs on a branch is asked for anew, one that hangs on ids is kept', async () => {

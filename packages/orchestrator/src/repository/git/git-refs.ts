@@ -1,7 +1,7 @@
 /** Refs and commits of a mirror: where a branch is, whether a commit is known, and moves by compare-and-swap. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Conflict, NotFound } from '@autonomous/shared';
-import { GitFailure, type GitPlace, objectFacts, runGit } from './git.ts';
+import { GitFailure, type GitPlace, gitText, objectFacts, runGit } from './git.ts';
 import { assertBranchName, assertObjectId } from '../repository-paths.ts';
 
 /** Tries to move one ref while others get in the way, and the wait after the first; it grows with each. */
@@ -20,12 +20,15 @@ export function trackingRef(branch: string): string {
 
 /** The commit that a ref is at; `null` when there is no such ref. */
 export async function readRef(place: GitPlace, ref: string): Promise<string | null> {
-  const [object] = await objectFacts(place, [ref]);
+  const [object] = DESCRIPTION.test(ref) ? [] : await objectFacts(place, [ref]);
   if (object) return object.oid;
   // A ref whose object is lost is still there.
-  const { exitCode, stdout } = await runGit(place, { args: ['rev-parse', '--verify', '--quiet', ref], accept: [0, 1] });
-  return exitCode === 0 ? stdout.toString('utf8').trim() : null;
+  const answer = await gitText(place, { args: ['for-each-ref', '--format=%(objectname) %(refname)', '--', ref] });
+  return answer.split('\n').find((line) => line.endsWith(` ${ref}`))?.split(' ', 1)[0] ?? null;
 }
+
+/** Git takes such a name for the words of `git describe`, and so for another commit, where it has no ref of that name. */
+const DESCRIPTION = /-g[0-9a-f]{4,}$/i;
 
 /**
  * Moves a ref by compare-and-swap. Where others move it at the same moment git may fail although the ref is still where it

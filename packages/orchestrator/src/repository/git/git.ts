@@ -162,7 +162,11 @@ export async function readObjects(place: GitPlace, requests: readonly ObjectRequ
     const { stdout } = await runGit(place, { args: READ_OBJECTS, input: inputOf(requests) });
     const parser = new ObjectParser();
     parser.add(stdout);
-    return requests.map((request) => parser.take(request) ?? null);
+    return requests.map((request) => {
+      const object = parser.take(request);
+      if (object === undefined) throw new Error(`git cat-file did not answer for '${request.name}'`);
+      return object;
+    });
   }
 }
 
@@ -347,7 +351,7 @@ async function mayTryAgain(tries: number, stderr: string, place: GitPlace): Prom
     .map((words) => LOCK_IN_THE_WAY.exec(words)?.groups)
     .filter((groups) => groups !== undefined)
     // A remote may write such words, too, and name any file.
-    .map((groups) => path.resolve(place.gitDir, groups['lock'] ?? `${groups['config']}.lock`));
+    .map((groups) => path.normalize(groups['lock'] ?? `${groups['config']}.lock`));
   const isOurs = (lock: string): boolean => lock.startsWith(`${place.gitDir}${path.sep}`);
   const outcomes = await Promise.all(locks.map((lock) => (isOurs(lock) ? clearLock(lock) : waitForOthers())));
   return outcomes.includes(true);
@@ -361,8 +365,11 @@ async function waitForOthers(): Promise<true> {
 
 /** @returns whether the lock is gone: let go by a process that lives, or taken from one that does not */
 async function clearLock(lock: string): Promise<boolean> {
+  const started = Date.now();
   try {
     while (true) {
+      // What is made anew again and again is held by a process that lives, or is the word of a remote.
+      if (Date.now() - started > 2 * STALE_LOCK_MS) return false;
       const ageMs = Date.now() - (await stat(lock)).mtimeMs;
       // The clock of the file system is compared with this machine's; a lock from the future is left alone.
       if (ageMs < -LOCK_LOOK_MS) return false;

@@ -4,7 +4,8 @@ import { ownedPaths } from '../../documents/owned-files.ts';
 import { type GitPlace, objectFacts } from './git.ts';
 import { listTree, makeCodeTree, type TreeEntry } from './git-trees.ts';
 import { RecentAnswers } from '../recent-answers.ts';
-import { isObjectId, resolveTreeish } from '../repository-paths.ts';
+import { isObjectId } from '../repository-paths.ts';
+import { localRef, readRef } from './git-refs.ts';
 
 /** Trees of commits that are known without asking git. */
 const TREES_KEPT = 2_000;
@@ -58,7 +59,8 @@ async function remembered<Value>(
 }
 
 async function readTreeOf(place: GitPlace, treeish: string): Promise<string> {
-  const [tree] = await objectFacts(place, [`${resolveTreeish(treeish)}^{tree}`]);
+  const commit = isObjectId(treeish) ? treeish : await readRef(place, localRef(treeish));
+  const [tree] = commit === null ? [] : await objectFacts(place, [`${commit}^{tree}`]);
   if (!tree)
     throw new NotFound(`The mirror has no commit, tree or branch '${treeish}'; fetch the project, or choose another`);
   return tree.oid;

@@ -39,23 +39,32 @@ export class ObjectParser {
     this.#bytes += chunk.length;
   }
 
-  /** The answer to a request; `undefined` until all of its bytes have arrived. */
+  /**
+   * The answer to a request; `undefined` until all of its bytes have arrived.
+   * @throws {Error} for words that git is not known to say: nothing after them can be told apart
+   */
   take(request: ObjectRequest): GitObject | null | undefined {
     if (this.#bytes < this.#needed) return undefined;
     const known = this.#chunks.length === 1 ? (this.#chunks[0] as Buffer) : Buffer.concat(this.#chunks);
     this.#chunks = [known];
+    let isBegun = false;
     // A name may hold a newline.
     for (const why of ['missing', 'ambiguous']) {
       const absent = Buffer.from(`${request.name} ${why}\n`);
-      if (known.subarray(0, absent.length).equals(absent)) return this.#took(null, absent.length);
+      const isSame = absent.subarray(0, known.length).equals(known.subarray(0, absent.length));
+      if (isSame && known.length >= absent.length) return this.#took(null, absent.length);
+      isBegun ||= isSame;
     }
     const end = known.indexOf(10);
-    const [, oid, type, size] =
-      /^([0-9a-f]{40}|[0-9a-f]{64}) (\w+) (\d+)$/.exec(known.toString('latin1', 0, end)) ?? [];
-    if (end === -1 || oid === undefined || type === undefined) {
+    if (isBegun || end === -1) {
       this.#needed = this.#bytes + 1;
       return undefined;
     }
+    const header = known.toString('latin1', 0, end);
+    // The commit of a submodule is in another repository.
+    if (/^[0-9a-f]+ submodule$/.test(header)) return this.#took(null, end + 1);
+    const [, oid, type, size] = /^([0-9a-f]{40}|[0-9a-f]{64}) (\w+) (\d+)$/.exec(header) ?? [];
+    if (oid === undefined || type === undefined) throw new Error(`git cat-file said '${header.slice(0, 200)}'`);
     const bytes = Number(size);
     const length = end + 1 + (request.withContent ? bytes + 1 : 0);
     this.#needed = length;
@@ -97,7 +106,11 @@ export class ObjectReader {
     });
     this.#process.stdout.on('data', (chunk: Buffer) => {
       this.#parser.add(chunk);
-      this.#answer();
+      try {
+        this.#answer();
+      } catch {
+        this.kill();
+      }
     });
     const end = (): void => {
       onEnd();
