@@ -14,6 +14,7 @@ it.each<[what: string, before: JsonValue, after: JsonValue, other: JsonValue]>([
   ['list that became an object', [1], { 0: 1 }, { 0: 2 }],
   ['list within an object within a list', [{ a: [1, 2] }], [{ a: [1, 3] }], [{ a: [3, 2] }]],
   ['field that is gone', { a: 1, b: 1 }, { a: 1 }, { b: 1 }],
+  ['field with the name of a method', { constructor: 1 }, {}, { constructor: 2 }],
   ['field that was null', { a: null }, { a: {} }, { a: [] }],
 ])('another change of a %s is noticed', (_what, before, after, other) => {
   const stored = changes({ field: before, same: [1] }, { field: after, same: [1] });
