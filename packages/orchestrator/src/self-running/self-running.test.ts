@@ -116,6 +116,7 @@ describe('the table of paths that can run code by themselves', () => {
       ['AGENTS.md', 'docs/guide.md'],
       ['docs', './pages//en'],
       ['.claude', 'tools/claude'],
+      ['.idea', 't'],
       ['sub/package.json', '../templates/manifest.txt'],
       ['loop', 'loop'],
       ['out', '../../etc'],
@@ -124,11 +125,12 @@ describe('the table of paths that can run code by themselves', () => {
       'docs/guide.md',
       'pages/en/guide.md',
       'tools/claude/settings.json',
+      't/x.xml',
       'docs/other.md',
       'tools/claude-notes.txt',
     ];
     const found = selfRunningChanges(paths.map(edited), new Map(), { links });
-    expect(found.map(({ path }) => path)).toEqual(paths.slice(0, 3));
+    expect(found.map(({ path }) => path)).toEqual(paths.slice(0, 4));
     expect(found[0]?.reason).toBe(
       'changed: coding agents take it for instructions, or start programs that it names (the link AGENTS.md leads to it)',
     );
@@ -154,10 +156,12 @@ describe('the table of paths that can run code by themselves', () => {
   });
 
   it('is extended by patterns of the project and never shortened by them', () => {
-    const files = [added('db/1.sql'), added('.npmrc')];
-    expect(selfRunningChanges(files, new Map(), { more: ['DB/', '!.npmrc'] }).map(({ path }) => path)).toEqual([
+    const files = ['db/1.sql', '.npmrc', 'a-key-b-old-c.txt', 'an-old-key-b.txt'].map((path) => added(path));
+    const more = ['DB/', '!.npmrc', '*-key-*-old-*.txt'];
+    expect(selfRunningChanges(files, new Map(), { more }).map(({ path }) => path)).toEqual([
       'db/1.sql',
       '.npmrc',
+      'a-key-b-old-c.txt',
     ]);
   });
 
@@ -294,7 +298,7 @@ describe('manifests', () => {
       'source "https://rubygems.org"\ngit_source(:github) { |repo| "https://github.com/#{repo}.git" }\ngem "rails", "~> 7.0"\nif false\n  load "evil.rb"\nend\n';
     const added = 'group :test, :development do\n  gem "rspec", ">= 3", require: false # tests\nend\n';
     const plain = 'source "https://rubygems.org"\ngem "rails"\n';
-    expect(reasons('Gemfile', plain, plain + added)).toEqual([]);
+    expect(reasons('Gemfile', plain, plain.replaceAll('"', "'") + added)).toEqual([]);
     expect(reasons('Gemfile', gemfile, gemfile.replace('7.0', '7.1'))).toEqual([]);
     for (const line of [
       'system("x")',
@@ -307,7 +311,7 @@ describe('manifests', () => {
       '__END__',
       '=begin',
     ])
-      expect(reasons('Gemfile', plain, plain + line), line).not.toEqual([]);
+      expect(reasons('Gemfile', plain, plain + line), line).toContain(`new: code: ${line}`);
     expect(reasons('Gemfile', gemfile, gemfile.replace('  load "evil.rb"\nend', 'end\n  load "evil.rb"'))).toEqual([
       expect.stringContaining('changed: the order of its code'),
     ]);
@@ -344,9 +348,9 @@ describe('manifests', () => {
       reasons(
         'go.mod',
         'module a\n',
-        'module a\nrequire b.example/c v1.0.0 // indirect\ntool (\n\tb.example/c/cmd\n)\n',
+        'module a\nrequire b.example/c v1.0.0 // indirect\ntool (\n\tb.example/c/cmd\n)\ntoolchain evil\n',
       ),
-    ).toEqual(['new: tool b.example/c/cmd']);
+    ).toEqual(['new: tool b.example/c/cmd', 'new: toolchain evil']);
     expect(
       reasons('setup.cfg', '', '[options.entry_points] ; x\nconsole_scripts =\n  [y]\n  a = evil:main\n')[0],
     ).toContain('evil:main');
@@ -361,6 +365,7 @@ describe('manifests', () => {
       ['package-lock.json', '['.repeat(200_000)],
     ] as const)
       expect(reasons(path, '{}', text), path).toEqual([expect.stringMatching(/^cannot be looked through/)]);
+    expect(reasons('package.json', '{}', '\n')).toEqual([]);
     expect(reasons('deno.jsonc', '', '{ // a\n "tasks": {"b": "c",}, /* d */ }')).toEqual(['new: tasks.b: c']);
     const bytes = Uint8Array.of(0x7b, 0xff, 0x7d);
     expect(selfRunningChanges([added('package.json')], new Map([['new', bytes]]))).toHaveLength(1);
@@ -441,6 +446,10 @@ describe('lockfiles', () => {
     ).toEqual(evil);
     expect(reasons('bun.lock', '', '{"packages": {"a": ["a@1", "https://evil.example/a.tgz",],},}')).toEqual(evil);
     expect(reasons('bun.lockb', 'a', 'b')).toHaveLength(1);
+    expect(reasons('pnpm-lock.yaml', '', "    tarball: 'evil\n      /a.tgz'\n")).toEqual([
+      "new: a line that may hold more than it shows: tarball: 'evil",
+      "new: a line that may hold more than it shows: /a.tgz'",
+    ]);
     expect(reasons('Cargo.lock', '', '= no TOML')[0]).toContain('cannot be looked through');
   });
 
@@ -466,6 +475,7 @@ describe('lockfiles', () => {
   });
 
   it('leave alone what is for people, and the packages of the project itself', () => {
+    expect(reasons('setup.cfg', '', '[metadata]\nurl = https://a.example\n')).toEqual([]);
     const npm = {
       'packages/a': { version: '1.0.0', license: 'SEE LICENSE IN https://a.example' },
       'node_modules/a': { resolved: 'packages/a', link: true },
@@ -477,6 +487,7 @@ describe('lockfiles', () => {
       },
     };
     expect(reasons('package-lock.json', '', JSON.stringify({ packages: npm }))).toEqual([]);
+    expect(reasons('Pipfile.lock', '', '{"default":{"a":{"editable":true,"path":"."}}}')).toEqual([]);
     const pnpm = (line: string): string => `packages:\n\n  a@1.0.0:\n    resolution: {integrity: sha512-x==}\n${line}`;
     expect(reasons('pnpm-lock.yaml', '', pnpm("    deprecated: It's old, see https://a.example\n"))).toEqual([]);
     expect(
@@ -486,7 +497,9 @@ describe('lockfiles', () => {
     const berry = '"typescript@patch:typescript@npm%3A^5.0.0#optional!builtin<compat/typescript>":\n  version: 5.0.0\n';
     expect(reasons('yarn.lock', '', berry)).toEqual([]);
     expect(reasons('yarn.lock', '', berry.replace('typescript>', 'typescript>&./evil.patch'))).toHaveLength(1);
-    expect(reasons('Cargo.toml', '', '[dependencies]\nurl = "2.5"\npath = "1"\n')).toEqual([]);
+    expect(
+      reasons('Cargo.toml', '', '[package]\nhomepage = "https://a.example"\n[dependencies]\nurl = "2.5"\npath = "1"\n'),
+    ).toEqual([]);
     const hashed =
       'a==1.0 \\\n    --hash=sha256:aa \\\n    --hash=sha256:bb\n    # via b\nb[c]>=2; python_version < "3"\n';
     expect(reasons('requirements.txt', '', hashed)).toEqual([]);
