@@ -7,6 +7,8 @@ const found = (files: Readonly<Record<string, string>>) =>
 it.each([
   [{ 'package.json': '{"scripts":{"lint":"eslint .","test":"node --test"}}' }, 'npm test', 'npm run lint'],
   [{ 'package.json': '{"scripts":{"lint":"x"}}', 'pnpm-lock.yaml': '' }, null, 'pnpm run lint'],
+  [{ 'package.json': '{"scripts":{"lint":"x"}}', 'yarn.lock': '' }, null, 'yarn run lint'],
+  [{ 'package.json': '{"scripts":{"lint":"x"}}', 'bun.lockb': '' }, null, 'bun run lint'],
   [{ Makefile: 'test lint: all\n\ttrue\n' }, 'make test', 'make lint'],
   [{ Makefile: 'lint := x\n# lint: no\n' }, null, null],
   [
@@ -17,6 +19,7 @@ it.each([
   [{ 'README.md': 'The `test` folder, `npm test -- <name>`, `rm -rf test` and `lint`.' }, null, null],
   [{ 'README.md': 'Run `npm test`.', 'CONTRIBUTING.md': '`just test`' }, 'just test', null],
   [{ 'package.json': '{' }, null, null],
+  [{ 'package.json': 'null' }, null, null],
 ])('finds the commands of %j', async (files, test, lint) => {
   const commands = await found(files);
   expect([commands.test?.command ?? null, commands.lint?.command ?? null]).toEqual([test, lint]);

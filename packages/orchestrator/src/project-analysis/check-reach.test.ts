@@ -48,8 +48,8 @@ describe('what a check command reaches', () => {
     [
       'included makefiles, named or by pattern',
       'make test',
-      { Makefile: 'include ci.mk\n-include *.mk\ntest:\n\t$(RUN)\n', 'ci.mk': '' },
-      ['ci.mk', 'new.mk'],
+      { Makefile: 'include ci.mk\n-include *.mk\ntest:\n\t$(RUN) src/*.js\n', 'ci.mk': '' },
+      ['ci.mk', 'new.mk', 'src/new.js'],
       ['ci.mk', 'new.mk'],
     ],
     [
@@ -93,6 +93,13 @@ describe('what a check command reaches', () => {
       { 'package.json': manifest('node --env-file-if-exists=.env --test') },
       ['.env', 'src/env.js'],
       ['.env'],
+    ],
+    [
+      'a new environment that a runner’s configuration looks for by itself',
+      'npm test',
+      { 'package.json': manifest('vitest run'), 'vitest.config.ts': "import 'dotenv/config';\n" },
+      ['config/.env', 'src/env.js'],
+      ['config/.env'],
     ],
     [
       'configuration of styles, which Vite runs in the runner’s process',
@@ -226,10 +233,11 @@ describe('what a check command reaches', () => {
       'src/check.js': '',
       'src/after.js': '',
     };
-    expect(await reached('npm test', base, ['src/server.js', 'src/check.js', 'src/after.js'])).toEqual({
-      restored: [],
-      doubtful: ['src/after.js', 'src/check.js'],
-    });
+    for (const command of ['npm test', 'npm t'])
+      expect(await reached(command, base, ['src/server.js', 'src/check.js', 'src/after.js']), command).toEqual({
+        restored: [],
+        doubtful: ['src/after.js', 'src/check.js'],
+      });
   });
 
   it('reads at most 300 files, also of those that others name', async () => {

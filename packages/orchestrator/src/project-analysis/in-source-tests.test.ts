@@ -27,6 +27,23 @@ describe('tests in a file of the product', () => {
     });
   });
 
+  it('come back on a line of their own', () => {
+    const base = VITEST('a + b', 3);
+    expect(restoreInSourceTests('src/sums.ts', base, 'export const add = 0; // No more.')).toStrictEqual({
+      kind: 'restored',
+      text: `export const add = 0; // No more.\n${base.slice(base.indexOf('if ('))}`,
+    });
+  });
+
+  it('are left as they are where code beside them changed', () => {
+    const text = (body: string) =>
+      `const TESTS: bool = cfg!(test);\n\nimpl Sum {\n    #[cfg(test)]\n    fn check() {\n        1;\n    }\n\n    fn get() -> i32 {\n        ${body}\n    }\n}\n`;
+    expect(restoreInSourceTests('src/lib.rs', text('1'), text('2'))).toStrictEqual({
+      kind: 'restored',
+      text: text('2'),
+    });
+  });
+
   it('are none of a file’s business that had none', () => {
     expect(restoreInSourceTests('src/lib.rs', 'pub fn a() {}\n', RUST('a - b', ADDS))).toBeNull();
     expect(restoreInSourceTests('src/sums.py', 'x = 1\n', 'x = 2\n')).toBeNull();

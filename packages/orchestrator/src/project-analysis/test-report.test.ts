@@ -15,15 +15,16 @@ const namesOf = (...tests: readonly Reported[]) => reportOf(...tests).executed;
 
 it('names the tests that failed', () => {
   const { count, failed } = reportOf(['b.js', 'adds', 'failed'], ['a.js', 'adds'], ['a.js', 'is 3', 'failed']);
-  expect(count).toMatchObject({ executed: 3, failed: 2, failedNames: ['a.js: is 0', 'b.js: adds'] });
+  expect(count).toMatchObject({ runner: 'r', executed: 3, failed: 2, failedNames: ['a.js: is 0', 'b.js: adds'] });
   expect(failed).toEqual(['a.js: is 0', 'b.js: adds']);
   expect(reportOf(['a.js', 'adds']).count).not.toHaveProperty('failedNames');
 });
 
 it.each([
   ['UUIDs', 'gives 0b0f9c1e-3a52-4b1d-9e57-2f6c8d1a7b33', 'gives f3b1c2d4-aaaa-4bcd-8eef-aabbccddeeff'],
-  ['hexadecimal digests', 'reads commit 3ac9bbf1', 'reads commit ddf0a1ce77'],
+  ['hexadecimal digests', 'reads commit 3ac9bbf1', 'reads commit abcdef12'],
   ['words in base 36', 'makes k3j9x0a1b2c', 'makes 9zq8w7e6r5t'],
+  ['ids of several kinds', 'reads commit 3ac9bbf1', 'reads commit 42'],
   ['times', 'at 12:00:01.5', 'at 9:59:33.25'],
 ])('takes names for the same that differ in %s', (_what, one, other) => {
   expect(namesOf(['a.js', one])).toEqual(namesOf(['a.js', other]));
@@ -56,7 +57,7 @@ it('does not take tests of another file for those that are gone, unless their na
     'a.js: adds',
     'a.js: adds zero',
   ]);
-  expect(testsGone(before, namesOf(['b.js', 'adds'], ['c.js', 'adds zero']))).toEqual([]);
+  expect(testsGone(before, namesOf(['b.js', 'adds'], ['c.py', 'adds zero']))).toEqual([]);
   // One test elsewhere makes up for one.
   expect(testsGone(namesOf(['a.js', 'adds'], ['b.js', 'adds']), namesOf(['c.js', 'adds']))).toEqual(['b.js: adds']);
 });
@@ -85,4 +86,5 @@ it('reads the files that a project’s own runner names with its tests, except t
     ...['./checks/app.sh', '/etc/passwd', '../other.sh', ''].map((file) => ({ run: '1', runner: 'sh', ...test, file })),
   );
   expect(readTestReport(text)?.files).toEqual(['checks/app.sh']);
+  expect(readTestReport(text)?.count).toMatchObject({ finished: false, unfinished: ['sh'] });
 });

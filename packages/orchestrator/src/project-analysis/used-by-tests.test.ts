@@ -55,11 +55,16 @@ describe('files that held tests, by the report', () => {
   it('are put back, changed and deleted ones, whatever they are called', async () => {
     expect(
       await used({
-        base: { 'checks/sums.js': CHECK, 'checks/more.js': CHECK, 'src/sums.js': '' },
-        result: { 'checks/sums.js': 'x', 'checks/more.js': null, 'src/sums.js': 'x' },
-        reported: ['checks/sums.js', 'checks/more.js'],
+        base: {
+          'checks/sums.js': CHECK,
+          'checks/more.js': CHECK,
+          'checks/a.py': 'def check_a(): ...',
+          'src/sums.js': '',
+        },
+        result: { 'checks/sums.js': 'x', 'checks/more.js': null, 'checks/a.py': 'x', 'src/sums.js': 'x' },
+        reported: ['checks/sums.js', 'checks/more.js', 'checks/a.py'],
       }),
-    ).toEqual({ restored: ['checks/more.js', 'checks/sums.js'], doubtful: [] });
+    ).toEqual({ restored: ['checks/a.py', 'checks/more.js', 'checks/sums.js'], doubtful: [] });
   });
 
   it('take new ones with them, by a pattern that names tests alone or in a folder of tests', async () => {
