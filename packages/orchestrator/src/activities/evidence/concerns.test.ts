@@ -1,8 +1,9 @@
 /** Concerns of results, computed from commits of a real repository. */
 import { acceptedAt, type Evidence, type RunView } from '@autonomous/shared';
 import { aRun } from '@autonomous/shared/a-run.fixture';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
+  AT,
   commitFiles,
   type Fixture,
   mainHead,
@@ -10,7 +11,7 @@ import {
   temporaryFolder,
 } from '../../repository/git-fixture.fixture.ts';
 import type { ActivityTools } from '../tools.ts';
-import { assertAccepted, concernsOf, type Result } from './concerns.ts';
+import { assertAccepted, concernsOf, type Result, selfRunning } from './concerns.ts';
 
 const FILES = {
   'README.md': '# Shop\n',
@@ -99,13 +100,74 @@ it.each([
   expect(await concernsAfter(files)).toEqual([]);
 });
 
+it('a change that is too large for the reviewer raises a concern', async () => {
+  const raised = await concernsAfter({ 'src/cart.js': 'export const total = 2;\n'.repeat(5_000) });
+  expect(raised).toMatchObject([
+    {
+      kind: 'not_reviewed',
+      title: 'The reviewer was not shown all of a changed file',
+      items: [{ path: 'src/cart.js' }],
+    },
+  ]);
+});
+
+it('what a run changed beside its child runs is examined with it, and the change of a child with the child', async () => {
+  const { repository, project } = fixture;
+  const large = 'export const total = 2;\n'.repeat(5_000);
+  const headCommit = await commitFiles(fixture, 'autonomous/r-2', { 'src/child.js': large }, 'r-2/1/work');
+  const branch = nextBranch();
+  const parent = await commitFiles(fixture, branch, { 'src/own.js': large }, 'r-1/1/work');
+  const { tree } = await repository.mergeTrees(project, parent, headCommit);
+  const merge = {
+    branch,
+    tree,
+    parent,
+    secondParent: headCommit,
+    message: 'Merge',
+    effectKey: 'r-1/child/r-2',
+    at: AT,
+  };
+  const child = { id: 'r-2', status: 'completed', parent: { runId: 'r-1', key: 'r-1/1/a', depth: 1 } } as const;
+  const view = async () => aRun({ ...child, originalRequest: 'Sell', baseCommit, headCommit });
+  const raised = await concernsOf(toolsOf({ view }), await resultOf(await repository.commit(project, merge)));
+  expect(raised).toMatchObject([
+    { kind: 'not_reviewed', items: [{ path: 'src/own.js' }] },
+    { kind: 'not_reviewed', items: [{ path: 'src/child.js', reason: expect.stringMatching(/^Sell: /) }] },
+  ]);
+  expect(raised.flatMap(({ items }) => items)).toHaveLength(2);
+});
+
+it('files that come after others which took too long to read raise concerns unread', async () => {
+  const clock = vi.spyOn(performance, 'now').mockReturnValueOnce(0).mockReturnValue(121_000);
+  onTestFinished(() => clock.mockRestore());
+  const change = { path: 'package.json', before: null, after: { mode: '100644', oid: 'o' } };
+  expect(await selfRunning(fixture, fixture, [change], {})).toMatchObject([
+    { path: 'package.json', reason: expect.stringContaining('comes after others that took 120 seconds to read') },
+  ]);
+});
+
+it('a file that is too much for its reader raises a concern, and hides none of those that are read with it', async () => {
+  const files = {
+    'a/package.json': '{ "scripts": { "prepare": "x" } }',
+    // Its paths take more memory than the worker has.
+    'b/package.json': `${'['.repeat(20_000)}0${',1]'.repeat(20_000)}`,
+  };
+  const [concern] = await concernsAfter(files);
+  expect(concern?.items).toMatchObject([
+    { path: 'a/package.json', reason: 'new: scripts.prepare: x' },
+    { path: 'b/package.json', reason: expect.stringContaining('took more memory to read than is given') },
+  ]);
+});
+
 describe('code that newly names what judges tests', () => {
   const JUDGED = { 'src/cart.js': "import assert from 'node:assert';\nassert.equal = () => {};\n" };
   const TITLE = 'A changed file that is no test uses the test runner, or a way to change it';
 
   it('raises a concern where the checks passed', async () => {
     const raised = await concernsAfter(JUDGED, { evidence: {} });
-    expect(raised).toContainEqual(expect.objectContaining({ kind: 'tests_unknown', title: TITLE }));
+    const reason = 'newly names an assignment to assertions: code under test can change what judges it';
+    const items = [expect.objectContaining({ path: 'src/cart.js', reason })];
+    expect(raised).toContainEqual(expect.objectContaining({ kind: 'tests_unknown', title: TITLE, items }));
     const both = await concernsAfter({ ...JUDGED, 'src/b.js': "import 'vitest';\n" }, { evidence: {} });
     expect(both.map(({ title }) => title)).toContain(
       '2 changed files that are no tests use the test runner, or a way to change it',

@@ -128,8 +128,30 @@ describe('runners that came to no end', () => {
   });
 });
 
-it('names the variable that a project sets itself, where no runner reported', () => {
+it('files that decide about the checks, and that the run changed, are a concern', () => {
+  const reason = expect.stringMatching(/of its tests: a\.js, b\.js, c\.js and 1 more\.$/);
+  expect(told({ doubtful: ['a.js', 'b.js', 'c.js', 'd.js'] })).toEqual([['tests_unknown', [reason]]]);
+});
+
+it.each([
+  ['came to no end there', { command: { ...command, exitCode: null } }, 'they came to no end there'],
+  ['could not be run there', { failure: 'The install step failed.' }, 'The install step failed.'],
+])('tests that %s cannot be compared with', (_what, parts, why) => {
+  const reason = `3 tests ran, and how many the base commit has is not known: ${why}`;
+  expect(told({}, { ...baselineOf(), ...parts })).toEqual([['tests_unknown', [reason]]]);
+});
+
+it('tests are compared with those of the base commit that the checks ran themselves where nothing was known before', () => {
+  const failed = { ...baselineOf(), failure: 'The install step failed.' };
+  expect(told({ baseline: baselineOf({ executed: 2 }) }, failed)).toEqual([]);
+});
+
+it('says what the base commit had where no runner reported, or names the variable that a project sets itself', () => {
   const { tests: _, ...uncounted } = asIs({ commands: [{ ...command, output: '> NODE_OPTIONS=--x jest\n' }] });
+  const [silent] = concernsOfTests(baselineOf(), [uncounted]);
+  expect(silent?.items).toEqual([
+    { reason: 'With the result as it is, no test runner reported anything, and on the base commit r ran 3 tests.' },
+  ]);
   const { tests: __, ...before } = baselineOf();
   const [concern] = concernsOfTests(before, [uncounted]);
   expect(concern?.items.map(({ reason }) => reason).join('\n')).toContain('It sets NODE_OPTIONS itself');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../sandboxes/sandbox.ts';
-import { startReporting } from './test-reporting.ts';
+import { reportersDigest, startReporting } from './test-reporting.ts';
 
 it('lists modules that Python finds outside of the project, and none of the project', async (context) => {
   if (spawnSync('python3', ['--version']).status !== 0) context.skip('python3 is not installed');
@@ -21,4 +21,8 @@ it('lists modules that Python finds outside of the project, and none of the proj
   const names = await startReporting({ name: 'none' }).installed(sandbox);
   expect(names).toEqual(expect.arrayContaining(['bdb', 'json', 'unittest']));
   expect(names).not.toContain('sums');
+});
+
+it('has a digest of its reporters, so that counts of others are not compared with theirs', () => {
+  expect(reportersDigest()).toMatch(/^[0-9a-f]{64}$/);
 });
