@@ -206,6 +206,8 @@ describe('the guard', () => {
       expect(await ask('autonomous.example')).toMatch(/^HTTP\/1.1 200 /);
       expect(await ask('autonomous.example:443')).toMatch(/^HTTP\/1.1 200 /);
       expect(await ask('health.example')).toMatch(/^HTTP\/1.1 200 /);
+      expect(await ask('autonomous.example\r\nOrigin: https://autonomous.example')).toMatch(/^HTTP\/1.1 200 /);
+      expect(await ask('autonomous.example\r\nOrigin: http://autonomous.example')).toMatch(/^HTTP\/1.1 403 /);
       expect(await ask('www.autonomous.example')).toMatch(/^HTTP\/1.1 421 /);
       expect(other.createSignInLink()).toMatch(/^https:\/\/autonomous\.example\/auth\?code=/);
       await other.close();
