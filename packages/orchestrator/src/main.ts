@@ -33,8 +33,10 @@ process.stdout.write('', () => process.exit(exitCode));
  * folders of projects, and a repository that somebody sent could name the server that gets the token, or what git starts.
  */
 function readEnvFile(): Record<string, string | undefined> {
-  const [command = 'serve'] = process.argv.slice(2).filter((word) => !word.startsWith('-'));
-  if (process.env['AUTONOMOUS_CWD'] === undefined && !OF_SERVER.has(command)) return {};
+  // Without a command it serves.
+  const [, , command = '-'] = process.argv;
+  const isOfServer = command.startsWith('-') || OF_SERVER.has(command);
+  if (process.env['AUTONOMOUS_CWD'] === undefined && !isOfServer) return {};
   let text: string;
   try {
     text = readFileSync('.env', 'utf8');

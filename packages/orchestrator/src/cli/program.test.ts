@@ -118,7 +118,10 @@ The variable AUTONOMOUS_SERVR is set, and Autonomous has none of this name: it i
   });
 
   it('takes nothing from the .env file of a project, and from that of the clone not the server that gets the token', async () => {
-    writeFileSync(join(place.folder, '.env'), 'AUTONOMOUS_TOKEN=the-token-of-another-server-than-this\nAUTONOMOUS_SERVER=http://127.0.0.1:1\n');
+    writeFileSync(
+      join(place.folder, '.env'),
+      'AUTONOMOUS_TOKEN=the-token-of-another-server-than-this\nAUTONOMOUS_SERVER=http://127.0.0.1:1\n',
+    );
     expect(await place.command(['gates'])).toMatchObject({ exitCode: 0, stderr: 'Nothing waits for a person.\n' });
     const inClone = await place.command(['gates'], { AUTONOMOUS_CWD: place.clone });
     expect(inClone.stderr).toContain('The server refuses the token.\n');
@@ -137,7 +140,10 @@ The variable AUTONOMOUS_SERVR is set, and Autonomous has none of this name: it i
     const { port } = other.address() as AddressInfo;
     const refused = await place.command(['gates'], { AUTONOMOUS_DATA: data, ORCHESTRATOR_PORT: String(port) });
     other.close();
-    expect(refused).toMatchObject({ exitCode: 1, stderr: `No Autonomous server answers at http://127.0.0.1:${port}.\nStart it with: npm start\n` });
+    expect(refused).toMatchObject({
+      exitCode: 1,
+      stderr: `No Autonomous server answers at http://127.0.0.1:${port}.\nStart it with: npm start\n`,
+    });
     expect(asked).toEqual([]);
   });
 

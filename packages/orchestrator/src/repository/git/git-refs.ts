@@ -24,7 +24,12 @@ export async function readRef(place: GitPlace, ref: string): Promise<string | nu
   if (object) return object.oid;
   // A ref whose object is lost is still there.
   const answer = await gitText(place, { args: ['for-each-ref', '--format=%(objectname) %(refname)', '--', ref] });
-  return answer.split('\n').find((line) => line.endsWith(` ${ref}`))?.split(' ', 1)[0] ?? null;
+  return (
+    answer
+      .split('\n')
+      .find((line) => line.endsWith(` ${ref}`))
+      ?.split(' ', 1)[0] ?? null
+  );
 }
 
 /** Git takes such a name for the words of `git describe`, and so for another commit, where it has no ref of that name. */
