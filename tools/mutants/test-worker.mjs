@@ -58,7 +58,9 @@ process.on('disconnect', () => process.exit());
 process.on('message', async ({ run, changed }) => {
   order = run;
   vitest.invalidateFile(changed);
-  await vitest.runTestSpecifications(run.map((file) => specifications.get(file)));
+  const { testModules } = await vitest.runTestSpecifications(run.map((file) => specifications.get(file)));
+  // The first failure ends the run, and may do so before it was reported.
+  for (const module of testModules) if (!module.ok()) fail(module.moduleId);
   process.send({ done: true });
 });
 process.send({ ready: [...specifications.keys()] });
