@@ -159,9 +159,15 @@ describe('the end of a run', () => {
 
   it('ends its timers and activities', () => {
     const run = new Run(nudging());
+    const underWay = () => {
+      const replayed = replay(run.definition, newRun('r'), run.events);
+      return replayed.ok && [...replayed.started].map(([key, { activity, at }]) => [key, activity, at]);
+    };
+    expect(underWay()).toEqual([['r/1/w', 'w', AT]]);
     const step = run.take('OK');
     expect(step).toMatchObject({ disarmed: ['r/1/nudge'], ended: ['r/1/w'] });
     expect(run.state).toMatchObject({ timers: {}, activities: {} });
+    expect(underWay()).toEqual([]);
   });
 
   it('is for ever, whatever comes', () => {
