@@ -4,7 +4,6 @@
  */
 import { execFileSync } from 'node:child_process';
 import {
-  chmodSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -294,14 +293,19 @@ describe('A remote over smart HTTP', () => {
   });
 });
 
+/** Gives a remote a hook that refuses every push with these words. @returns the hook's file */
+function refusePushes(remote: string, words: string): string {
+  const hook = join(remote, 'hooks', 'pre-receive');
+  mkdirSync(dirname(hook), { recursive: true });
+  writeFileSync(hook, `#!/bin/sh\necho "${words}" >&2\nexit 1\n`, { mode: 0o755 });
+  return hook;
+}
+
 describe('A remote that refuses a push', () => {
   it("G02: gives the hook's words, without credentials, and changes nothing", async () => {
     const fixture = await openFixture(root);
     const { repository, project, remote } = fixture;
-    const hook = join(remote, 'hooks', 'pre-receive');
-    mkdirSync(dirname(hook), { recursive: true });
-    writeFileSync(hook, '#!/bin/sh\necho "Ask at https://bob:hunter2@corp/x first"\nexit 1\n');
-    chmodSync(hook, 0o755);
+    const hook = refusePushes(remote, 'Ask at https://bob:hunter2@corp/x first');
     const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
     const { reason, message } = await pause(repository.push(project, BRANCH, commit, null));
     expect(reason).toBe('push_rejected');
@@ -322,10 +326,7 @@ describe('A remote that refuses a push', () => {
     const kept = join(root, 'keep.lock');
     writeFileSync(kept, '');
     utimesSync(kept, 0, 0);
-    const hook = join(remote, 'hooks', 'pre-receive');
-    mkdirSync(dirname(hook), { recursive: true });
-    writeFileSync(hook, `#!/bin/sh\necho "Unable to create '${gitDir}/../../keep.lock': File exists" >&2\nexit 1\n`);
-    chmodSync(hook, 0o755);
+    refusePushes(remote, `Unable to create '${gitDir}/../../keep.lock': File exists`);
     const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
     expect((await pause(repository.push(project, BRANCH, commit, null))).reason).toBe('push_rejected');
     expect(existsSync(kept)).toBe(true);

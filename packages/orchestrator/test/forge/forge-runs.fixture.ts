@@ -165,7 +165,7 @@ export class ForgeProject {
     return this.as(person, 'POST', `/issues/${number}/comments`, { body });
   }
 
-  /** What a check says of a commit. */
+  /** Reports the result of a check of a commit to the forge. */
   report(commit: string | undefined, state: string, context = 'ci'): Promise<unknown> {
     return this.as('anna', 'POST', `/statuses/${commit}`, { state, context, description: 'feature.sh is wrong' });
   }

@@ -187,7 +187,7 @@ const inContext = (change: object) => (text: string) => JSON.stringify({ ...JSON
 
 type Change = Readonly<Record<string, (text: string) => string>>;
 
-/** What somebody did to the record of a run, by the run, and what is said of it. */
+/** Changes of records by hand, each with the run that it damages and the message that a rebuild gives. */
 const DAMAGES: Readonly<Record<string, readonly [change: Change, says: RegExp]>> = {
   merged: [
     { 'events.jsonl': lines((all) => all.slice(0, 3)) },

@@ -170,7 +170,7 @@ export async function readObjects(place: GitPlace, requests: readonly ObjectRequ
   }
 }
 
-/** What git says of the objects of these names; `null`: there is none. */
+/** Ids, types and sizes of the objects with these names, without their content. `null`: there is no such object. */
 export function objectFacts(place: GitPlace, names: readonly string[]): Promise<GitObjects> {
   return readObjects(
     place,
