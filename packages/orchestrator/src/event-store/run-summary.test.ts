@@ -1,4 +1,4 @@
-import type { WorkflowEvent } from '@autonomous/shared';
+import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { NO_SUMMARY, type RunSummary, summarize } from './run-summary.ts';
 import { calls, opens, type Told } from './sqlite/stored-run.fixture.ts';
@@ -67,6 +67,12 @@ describe('The summary of a run', () => {
     const { spent, booked } = summaryOf(booking === undefined ? [] : [booking]);
     expect(spent).toEqual([]);
     expect(Object.values(booked)).toMatchObject([{ at: at('2026-03-01T10:01Z'), costUsd: 9, inputTokens: 5_000 }]);
+  });
+
+  it('says whether the run completed with failures', () => {
+    const completed = (payload: JsonObject) => summaryOf([['2026-03-01T10:00Z', 'RUN_COMPLETED', payload]]);
+    expect(completed({ failures: ['a'] }).withFailures).toBe(true);
+    expect(completed({}).withFailures).toBe(NO_SUMMARY.withFailures);
   });
 
   it('counts calls that nobody booked as ones without a price, and those that were booked once', () => {

@@ -52,14 +52,41 @@ export function makeProjectFolder(path: string, files: Readonly<Record<string, s
 }
 
 /** A bare repository with one commit on `main`. */
-export function makeBareRemote(path: string, files: Readonly<Record<string, string>> = MAIN_FILES): string {
+export function makeBareRemote(path: string, files: Readonly<Record<string, Imported>> = MAIN_FILES): string {
   mkdirSync(path, { recursive: true });
   git(path, 'init', '--quiet', '--bare', '--template=', '--initial-branch=main');
-  const data = (text: string): string => `data ${Buffer.byteLength(text)}\n${text}\n`;
-  const commit = `commit refs/heads/main\ncommitter Person <person@example.test> 1767225600 +0000\n${data('First')}`;
-  const blobs = Object.entries(files).map(([name, content]) => `M 100644 inline ${name}\n${data(content)}`);
-  execFileSync('git', ['fast-import', '--quiet'], { cwd: path, input: commit + blobs.join('') });
+  importFiles(path, 'main', files);
   return path;
+}
+
+/** Content of a file; with a mode that of an executable file (`100755`) or a link (`120000`). `null` removes it. */
+export type Imported = string | Uint8Array | { readonly mode: string; readonly content: string } | null;
+
+/**
+ * Commits files onto a branch with git itself, which takes bytes and modes.
+ * @param from where the branch begins. Default: with nothing
+ * @returns the commit
+ */
+export function importFiles(
+  gitDir: string,
+  branch: string,
+  files: Readonly<Record<string, Imported>>,
+  from?: string,
+): string {
+  const data = (content: string | Uint8Array) => [`data ${Buffer.byteLength(content)}\n`, content, '\n'];
+  const changes = Object.entries(files).flatMap(([name, file]) => {
+    if (file === null) return [`D ${name}\n`];
+    const { mode, content } =
+      typeof file === 'string' || file instanceof Uint8Array ? { mode: '100644', content: file } : file;
+    return [`M ${mode} inline ${name}\n`, ...data(content)];
+  });
+  const header = `commit refs/heads/${branch}\ncommitter Person <person@example.test> 1767225600 +0000\n`;
+  const parts = [header, ...data('First'), from ? `from ${from}\n` : '', ...changes];
+  execFileSync('git', ['fast-import', '--quiet'], {
+    cwd: gitDir,
+    input: Buffer.concat(parts.map((part) => Buffer.from(part))),
+  });
+  return git(gitDir, 'rev-parse', `refs/heads/${branch}`);
 }
 
 /** Commits files onto a branch of a bare remote, as another person's push would. */
@@ -93,7 +120,7 @@ export async function openFixture(
   root: string,
   options: {
     readonly address?: (path: string) => string;
-    readonly files?: Readonly<Record<string, string>>;
+    readonly files?: Readonly<Record<string, Imported>>;
     readonly repository?: Partial<GitRepositoryOptions>;
   } = {},
 ): Promise<Fixture> {

@@ -2,7 +2,7 @@
 import type { RunView } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { countedTest } from '../fixtures/counted-test.fixture.ts';
-import { aScript, aServer, type Files, passes, runs, when, writes } from '../fixtures/orchestrator.fixture.ts';
+import { aScript, aServer, type Files, passes, runs, when } from '../fixtures/orchestrator.fixture.ts';
 
 /** Its test says hello; its runner obeys a configuration file, as runners do. */
 const PROJECT: Files = {
@@ -13,90 +13,17 @@ const PROJECT: Files = {
 };
 const BROKEN = "echo 'echo bye' > app.sh";
 
-it('F03: finds out who changed the tests, their runner or its configuration, and says what was put back', async () => {
-  const tricks = [
-    {
-      request: 'loosen the test',
-      code: runs(`${BROKEN}; echo true > test/app.test.sh`),
-      restored: ['test/app.test.sh'],
-    },
-    {
-      request: 'delete the test',
-      code: runs(`${BROKEN}; rm test/app.test.sh; echo true > test/other.test.sh`),
-      restored: ['test/app.test.sh', 'test/other.test.sh'],
-    },
-    {
-      request: 'change the script',
-      code: runs(`${BROKEN}; sed -i 's/sh test.run.sh/true/' package.json`),
-      restored: ['package.json'],
-    },
-    {
-      request: 'add a configuration',
-      code: runs(`${BROKEN}; echo '{}' > jest.config.json`),
-      restored: ['jest.config.json'],
-    },
-  ];
+it('F03: gives the checks a HOME that no agent has prepared, and no runner that one puts where installed programs lie', async () => {
+  const runner = `mkdir -p node_modules/.bin; printf '#!/bin/sh\n' > node_modules/.bin/sh; chmod +x node_modules/.bin/sh`;
+  const home = `echo 'script-shell=/bin/true' > ~/.npmrc; npm test`;
   const server = await aServer({
     files: PROJECT,
-    script: aScript({ implementer: tricks.map(({ request, code }) => when(request, code)) }),
-  });
-  const launched: RunView[] = [];
-  for (const { request } of tricks) launched.push(await server.launch(request));
-  for (const [index, { restored }] of tricks.entries()) {
-    const { gate, evidence } = await server.until(launched[index]?.id ?? '', { gate: 'fix' });
-    expect(evidence.map(({ mode, passed }) => [mode, passed])).toEqual([
-      ['as_is', true],
-      ['base_tests', false],
-    ]);
-    // Never mended without a person, although a fix would be allowed.
-    expect(gate).toMatchObject({
-      decisions: ['retry', 'accept'],
-      details: { from: 'base_tests', restored, attempts: 0 },
-    });
-    expect(gate?.summary).toContain('with these files as on the base commit they fail: ');
-  }
-});
-
-it('F03: takes no runner that an agent puts where installed programs lie', async () => {
-  const puts = `mkdir -p node_modules/.bin; printf '#!/bin/sh\n' > node_modules/.bin/sh; chmod +x node_modules/.bin/sh`;
-  const server = await aServer({
-    files: PROJECT,
-    script: aScript({ implementer: [runs(`${BROKEN}; ${puts}`)] }),
+    script: aScript({ implementer: [runs(`${BROKEN}; ${runner}; ${home}`)] }),
   });
   const run = await server.launch('add a runner', { trustMode: { planning: 'auto', fixes: 'manual' } });
   const { gate, evidence } = await server.until(run, { gate: 'fix' });
   expect(evidence.map(({ mode, passed }) => [mode, passed])).toEqual([['as_is', false]]);
   expect(gate?.details).toMatchObject({ from: 'checks' });
-});
-
-it('F03: gives the checks a HOME that no agent has prepared', async () => {
-  const server = await aServer({
-    files: PROJECT,
-    script: aScript({ implementer: [runs(`${BROKEN}; echo 'script-shell=/bin/true' > ~/.npmrc; npm test`)] }),
-  });
-  const run = await server.launch('cheat', { trustMode: { planning: 'auto', fixes: 'manual' } });
-  const { gate } = await server.until(run, { gate: 'fix' });
-  expect(gate?.details).toMatchObject({ from: 'checks' });
-});
-
-it('does not mind new tests where there were some before', async () => {
-  const server = await aServer({
-    files: PROJECT,
-    script: aScript({
-      implementer: [
-        writes({
-          'feature.sh': 'echo feature\n',
-          'test/feature.test.sh': countedTest('sh feature.sh | grep -q feature', 'feature'),
-        }),
-      ],
-    }),
-  });
-  const run = await server.launch();
-  const { evidence } = await server.until(run, { status: 'completed' });
-  expect(evidence.map(({ mode, passed, restored }) => [mode, passed, restored])).toEqual([
-    ['as_is', true, []],
-    ['base_tests', true, ['test/feature.test.sh']],
-  ]);
 });
 
 it('publishes who accepted a failed result, what of it and why', async () => {

@@ -1,6 +1,6 @@
-/** Projects whose checks were red before the run, and tests that a run makes test less. Real runners in a real sandbox. */
+/** Projects whose checks were red before the run. Real runners in a real sandbox. */
 import { expect, it } from 'vitest';
-import { aScript, aServer, type Files, projectConfig, runs, when, writes } from '../fixtures/orchestrator.fixture.ts';
+import { aScript, aServer, type Files, projectConfig, writes } from '../fixtures/orchestrator.fixture.ts';
 
 const manifest = (test: string) => `${JSON.stringify({ name: 'sums', type: 'module', scripts: { test } }, null, 2)}\n`;
 const HEAD = "import assert from 'node:assert';\nimport { test } from 'node:test';\n";
@@ -22,7 +22,6 @@ const AUTO = {
   maxFixAttempts: 3,
   git: { autoMerge: true },
 } as const;
-const MANY = { timeout: 360_000 };
 
 it('asks a person at once where the same test failed before the run', async () => {
   const files = { ...NODE, 'test/old.test.js': `${HEAD}test('never worked', () => assert.equal(1, 2));\n` };
@@ -60,46 +59,3 @@ it('lets the agent fix what it broke in a project whose checks failed before', a
   expect(view.gate?.summary).toMatch(/^The project's checks failed: /);
   expect(view.gate?.details['feedback']).toContain('On the base commit the checks failed already (exit code 1)');
 });
-
-it(
-  'tells of tests that are emptied, deleted or fail in the place of others, and lets honest changes pass',
-  MANY,
-  async () => {
-    const allFail = `${HEAD}test('one', () => assert.equal(1, 1));\ntest('two', () => assert.equal(1, 2));\n`;
-    const files = { ...NODE, 'package.json': manifest('node --test || true'), 'test/red.test.js': allFail };
-    const played = {
-      emptied: writes({ 'test/sums.test.js': SUMS_TEST.replaceAll(/=> assert.*\)\);/g, '=> {});') }),
-      replaced: runs(
-        `rm test/sums.test.js; printf '%s\\n' "import { test } from 'node:test';" "test('a', () => {});" "test('b', () => {});" > test/other.test.js`,
-      ),
-      'other fails': writes({ 'test/red.test.js': allFail.replace('1, 2', '2, 2').replace('1, 1', '2, 1') }),
-      renamed: runs('mv test/sums.test.js test/add.test.js'),
-      rewritten: writes({
-        'test/sums.test.js': SUMS_TEST.replace("'adds zero'", "'adds nothing'").replace('add(1, 0), 1', 'add(0, 7), 7'),
-      }),
-    };
-    const implementer = Object.entries(played).map(([name, call]) => when(`<${name}>`, call));
-    const server = await aServer({ files, script: aScript({ implementer }) });
-    const seen: Record<string, unknown> = {};
-    for (const name of Object.keys(played)) {
-      const { gate, status, notices } = await server.rests(await server.launch(`<${name}>`, { ...AUTO, git: {} }));
-      const concerns = (gate?.concerns ?? []).filter(({ kind }) => kind !== 'memory');
-      const reasons = concerns.flatMap(({ kind, items }) => items.map(({ reason }) => `${kind}: ${reason}`));
-      seen[name] = status === 'completed' ? notices : reasons;
-    }
-    expect(seen).toEqual({
-      emptied: [
-        'tests_fell: Tests of the base commit assert less than they did: test/sums.test.js (2 assertions before, 0 now).',
-      ],
-      replaced: [
-        "tests_fell: With the result as it is, tests that ran on the base commit did not run: 'test/sums.test.js: adds', 'test/sums.test.js: adds zero'.",
-        'tests_fell: Tests of the base commit assert less than they did: test/sums.test.js (deleted, 2 assertions before, 0 now).',
-      ],
-      'other fails': [
-        "tests_unknown: With the result as it is, 1 test failed ('test/red.test.js: one'), and the command ended with exit code 0.",
-      ],
-      renamed: ['Tests that were there before the run were changed: test/sums.test.js (deleted, −5 lines)'],
-      rewritten: ['Tests that were there before the run were changed: test/sums.test.js (−1 line)'],
-    });
-  },
-);

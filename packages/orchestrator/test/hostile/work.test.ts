@@ -51,27 +51,6 @@ it('a run that blocks the event loop is named in the log, its process is ended, 
   await server.end('SIGTERM');
 });
 
-it('a run whose work is under way at the third death of its server is quarantined, and others go on', async () => {
-  const start = await serverStarter();
-  let { server, client } = await start();
-  const launched = launch(client, 'dies').catch(() => null);
-  await server.ended;
-  await launched;
-  for (let death = 2; death <= 3; death += 1) {
-    // The server crashes during its start, or right after it.
-    const started = await start().catch(() => null);
-    await started?.server.ended;
-  }
-  ({ server, client } = await start());
-  const [run] = (await client.listRuns({})).items;
-  const view = await client.getRun(run!.id);
-  expect(view).toMatchObject({ status: 'paused', gate: { reason: 'poisoned' } });
-  expect(view.gate?.summary).toContain('at each of the last 3 crashes of the server');
-  const other = await launch(client, 'ends');
-  await vi.waitFor(async () => expect((await client.getRun(other.id)).status).toBe('completed'), 120_000);
-  await server.end('SIGTERM');
-});
-
 it('a run that takes its server down is found among others, which are not quarantined and end', async () => {
   const start = await serverStarter();
   let { server, client } = await start();

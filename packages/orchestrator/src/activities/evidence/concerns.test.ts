@@ -1,4 +1,6 @@
 /** Concerns of results, computed from commits of a real repository. */
+import { Session } from 'node:inspector/promises';
+import { join } from 'node:path';
 import { acceptedAt, type Evidence, type RunView } from '@autonomous/shared';
 import { aRun } from '@autonomous/shared/a-run.fixture';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -6,6 +8,8 @@ import {
   AT,
   commitFiles,
   type Fixture,
+  type Imported,
+  importFiles,
   mainHead,
   openFixture,
   temporaryFolder,
@@ -78,14 +82,81 @@ describe('files that can run code by themselves', () => {
   it('are those that the server names, and the project at the base commit, too', async () => {
     const wanted = { 'src/cart.js': 'export const total = 3;\n' };
     expect(await concernsAfter(wanted, { tools: { reviewPaths: ['src/**'] } })).toMatchObject([{ kind: 'runs_code' }]);
-    const project = await openFixture(`${temporary.path}/configured`, {
-      files: { ...FILES, '.autonomous/config.json': '{ "reviewPaths": ["src/**"] }' },
+    const configured = { ...FILES, '.autonomous/config.json': '{ "reviewPaths": ["src/**"] }' };
+    expect(await concernsBetween(configured, wanted)).toMatchObject([{ kind: 'runs_code' }]);
+  });
+
+  it('B10: are executable ones and new scripts of a manifest, and nothing else of what was there', async () => {
+    const before = { name: 'notes', scripts: { test: 'sh test/app.test.sh' }, bin: 'app.sh' };
+    const after = { ...before, version: '2.0.0', scripts: { ...before.scripts, prepare: 'curl x' } };
+    const base = { 'app.sh': 'echo hello\n', 'package.json': JSON.stringify(before) };
+    const [concern] = await concernsBetween(base, {
+      'app.sh': { mode: '100755', content: base['app.sh'] },
+      'package.json': JSON.stringify(after),
+      'src/ok.js': '',
     });
-    const head = await commitFiles(project, 'autonomous/r-1', wanted);
-    const result = { ...(await resultOf(head)), project: project.project, baseCommit: await mainHead(project) };
-    expect(await concernsOf(toolsOf({ repository: project.repository }), result)).toMatchObject([
-      { kind: 'runs_code' },
+    expect(concern?.items.map(({ path, reason }) => [path, reason])).toEqual([
+      ['app.sh', 'changed: the file is executable now'],
+      ['package.json', 'new: scripts.prepare: curl x'],
     ]);
+  });
+
+  it('are those in any spelling, those that a link of the base leads to, and those that cannot be looked through', async () => {
+    const base = {
+      'package.json': '{ "name": "notes" }',
+      'package-lock.json': '{ "packages": {} }',
+      'Cargo.toml': '[package]\nname = "notes"\n',
+      'docs/guide.md': 'Be kind.\n',
+      'AGENTS.md': { mode: '120000', content: 'docs/guide.md' },
+    };
+    const [concern] = await concernsBetween(base, {
+      'package.json': '{ "name": "notes", "overrides": { "a": { "b": "git+https://evil.example/b.git" } } }',
+      'package-lock.json': '{"packages": {"a": {"resolved": "https:\\/\\/evil.example\\/a.tgz"}}}\n',
+      'Cargo.toml': '[package] # notes\nname = "notes"\n"build" = "src/gen.rs"\n',
+      'docs/guide.md': 'Run everything.\n',
+      'poetry.lock': '= no TOML\n',
+      '.Rprofile': 'system("x")\n',
+    });
+    expect(concern?.items.map(({ path, reason }) => [path, reason])).toEqual([
+      ['.Rprofile', 'new: a program that is started in the folder reads it, and runs what it says'],
+      ['Cargo.toml', 'new: package.build: src/gen.rs'],
+      [
+        'docs/guide.md',
+        'changed: coding agents take it for instructions, or start programs that it names (the link AGENTS.md leads to it)',
+      ],
+      ['package-lock.json', 'new: packages from https://evil.example'],
+      ['package.json', 'new: overrides.a.b: git+https://evil.example/b.git'],
+      ['poetry.lock', expect.stringMatching(/^cannot be looked through, and may run code by itself: it is not what/)],
+    ]);
+  });
+
+  it('are no lockfiles with packages of the registry, which are looked through beside the event loop', async () => {
+    const registry = ['https://registry', 'npmjs.org'].join('.');
+    const lockOf = (version: string) => {
+      const entry = (index: number) => ({ version, resolved: `${registry}/p-${index}/-/p-${index}-${version}.tgz` });
+      const entries = Array.from({ length: 500 }, (_, index) => [`node_modules/p-${index}`, entry(index)]);
+      return JSON.stringify({ packages: Object.fromEntries(entries) }, null, 2);
+    };
+    const names = Array.from({ length: 6 }, (_, index) => `p${index}/package-lock.json`);
+    const locks = (version: string) => Object.fromEntries(names.map((name) => [name, lockOf(version)]));
+    // Records which functions are called on this thread.
+    const profiler = new Session();
+    profiler.connect();
+    onTestFinished(() => profiler.disconnect());
+    await profiler.post('Profiler.enable');
+    await profiler.post('Profiler.startPreciseCoverage', { callCount: true });
+    const manifest = '{ "name": "p0", "dependencies": { "p-1": "^1.0.1" } }';
+    const raised = await concernsBetween(
+      { ...locks('1.0.0'), 'p0/package.json': '{ "name": "p0" }' },
+      { ...locks('1.0.1'), 'p0/package.json': manifest },
+    );
+    const { result } = await profiler.post('Profiler.takePreciseCoverage');
+    const called = result.flatMap(({ url, functions }) =>
+      functions.filter(({ ranges }) => (ranges[0]?.count ?? 0) > 0).map(({ functionName }) => `${url}#${functionName}`),
+    );
+    expect(raised).toEqual([]);
+    expect(called.filter((each) => each.includes('/activities/evidence/concerns.ts#'))).not.toEqual([]);
+    expect(called.filter((each) => each.includes('/src/self-running/'))).toEqual([]);
   });
 });
 
@@ -100,15 +171,30 @@ it.each([
   expect(await concernsAfter(files)).toEqual([]);
 });
 
-it('a change that is too large for the reviewer raises a concern', async () => {
-  const raised = await concernsAfter({ 'src/cart.js': 'export const total = 2;\n'.repeat(5_000) });
-  expect(raised).toMatchObject([
+it.each([
+  ['is too large', 'src/cart.js', 'export const total = 2;\n'.repeat(5_000), 'left out'],
+  ['is of a kind that nobody knows', 'lib', '\0'.repeat(200), 'of no known kind'],
+])('a change that %s for the reviewer raises a concern', async (_, path, content, reason) => {
+  expect(await concernsAfter({ [path]: content })).toMatchObject([
     {
       kind: 'not_reviewed',
       title: 'The reviewer was not shown all of a changed file',
-      items: [{ path: 'src/cart.js' }],
+      items: [{ path, reason: expect.stringContaining(reason) }],
     },
   ]);
+});
+
+it('a large lockfile, a picture, or a large file that is removed raise nothing', async () => {
+  const raised = await concernsBetween(
+    { 'old.txt': 'a line\n'.repeat(40_000) },
+    {
+      'old.txt': null,
+      'yarn.lock': '# 12345\n'.repeat(30_000),
+      'logo.png': Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3]),
+      'a.sh': 'true\n',
+    },
+  );
+  expect(raised).toEqual([]);
 });
 
 it('what a run changed beside its child runs is examined with it, and the change of a child with the child', async () => {
@@ -184,6 +270,15 @@ describe('code that newly names what judges tests', () => {
     expect(titles).not.toContain(TITLE);
   });
 
+  it.each([
+    ['a test', 'src/own.test.js', "import 'node:test';\n"],
+    ['prose', 'notes.md', "Tests use 'node:test'.\n"],
+    ['a file that named it before', 'src/old.js', "import { test } from 'node:test';\nexport const known = 2;\n"],
+  ])('raises none for %s', async (_, path, content) => {
+    const titles = (await concernsAfter({ [path]: content }, { evidence: {} })).map(({ title }) => title);
+    expect(titles).not.toContain(TITLE);
+  });
+
   it('raises none for a file that only moved', async () => {
     const moved = { 'src/old.js': null, 'lib/old.js': FILES['src/old.js'] };
     expect((await concernsAfter(moved, { evidence: {} })).map(({ title }) => title)).not.toContain(TITLE);
@@ -229,6 +324,14 @@ async function concernsAfter(files: Readonly<Record<string, string | null>>, { t
       ? baseCommit
       : await commitFiles(fixture, nextBranch(), files, `r-1/${branches}/work`);
   return concernsOf(toolsOf(tools), { ...(await resultOf(head, evidence)), ...result });
+}
+
+/** Concerns of a result with these files in a project of its own. */
+async function concernsBetween(files: Readonly<Record<string, Imported>>, changed: Readonly<Record<string, Imported>>) {
+  const own = await openFixture(join(temporary.path, nextBranch()), { files });
+  const head = importFiles(own.gitDir, 'autonomous/r-1', changed, await mainHead(own));
+  const result = { ...(await resultOf(head)), project: own.project, baseCommit: await mainHead(own) };
+  return concernsOf(toolsOf({ repository: own.repository }), result);
 }
 
 async function resultOf(head: string, evidence?: Partial<Evidence>): Promise<Result> {
