@@ -11,11 +11,12 @@
  *   --no-skips   a skipped test fails the run, as with `CI` set: what CI does not run, nobody runs
  */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { shareOfDay } from './day-share.ts';
+import { endProcessesWith } from './end-processes.mjs';
 import { SLOW_TESTS } from './slow-tests.mjs';
 import { testsSince } from './tests-since.mjs';
 
@@ -40,7 +41,8 @@ if (files?.length === 0) console.log(why);
 list(leftOut, `Left out (${why}):`);
 const exitCode = files?.length === 0 ? 0 : await runVitest();
 const results = readResults();
-const leftRunning = await endProcesses();
+const left = endProcessesWith(folder);
+const leftRunning = stoppedBy === undefined ? left : [];
 rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 
 if (stoppedBy === undefined && exitCode !== 0 && results.failed.length === 0) {
@@ -140,7 +142,6 @@ function runVitest() {
       NODE_COMPILE_CACHE: path.join(folder, 'compiled'),
       ...process.env,
       TMPDIR: folder,
-      AUTONOMOUS_TEST_RUN: folder,
       AUTONOMOUS_TEST_RESULTS: resultsFile,
     },
   });
@@ -161,26 +162,6 @@ function runVitest() {
 function readResults() {
   if (!existsSync(resultsFile)) return { total: 0, passed: 0, failed: [], skipped: [], files: [] };
   return JSON.parse(readFileSync(resultsFile, 'utf8'));
-}
-
-/**
- * Ends the processes that a test started and left; they are found by their environment, wherever they were started from.
- * @returns their command lines, without those of a run that was stopped
- */
-async function endProcesses() {
-  const ended = [];
-  for (const pid of existsSync('/proc/self/environ') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []) {
-    try {
-      // By the mark in its environment, or by what it was told to work on where a test gave it another environment.
-      const told = ['environ', 'cmdline'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'utf8')).join('');
-      if (!told.includes(folder)) continue;
-      ended.push(`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').slice(0, 200)}`);
-      process.kill(Number(pid), 'SIGKILL');
-    } catch {
-      // It ended meanwhile, or is another user's.
-    }
-  }
-  return stoppedBy === undefined ? ended : [];
 }
 
 function list(lines, title) {

@@ -3,10 +3,10 @@
  * with all that its tests started when it takes too long.
  */
 import { fork, spawnSync } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { endProcessesWith } from '../end-processes.mjs';
 
 /** After the first failure, tests that are under way have this time to end, before vitest is killed and started again. */
 const END_MS = 3_000;
@@ -19,8 +19,6 @@ const UNCHANGED_MS = 180_000;
  */
 export function createTestRunner(tree, workers) {
   const scratch = mkdtempSync(path.join(tmpdir(), 'autonomous-mutants-'));
-  /** In the environment of every process that the tests start, so that all of them are found. */
-  const mark = `autonomous-mutants-${randomUUID()}`;
   const green = new Set();
   const red = new Set();
   let worker = null;
@@ -30,7 +28,7 @@ export function createTestRunner(tree, workers) {
 
   async function open() {
     mkdirSync(scratch, { recursive: true });
-    const env = { ...process.env, CI: '', AUTONOMOUS_MUTANTS: mark, TMPDIR: scratch };
+    const env = { ...process.env, CI: '', TMPDIR: scratch };
     env.NODE_COMPILE_CACHE = path.join(scratch, 'compiled');
     const script = path.join(import.meta.dirname, 'test-worker.mjs');
     worker = fork(script, [tree, workers], { cwd: tree, env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -47,10 +45,8 @@ export function createTestRunner(tree, workers) {
     worker?.kill('SIGKILL');
     worker = null;
     // Elsewhere, what tests have started ends by itself.
-    if (existsSync('/proc')) {
-      endMarked(mark);
-      unmountBelow(scratch);
-    }
+    endProcessesWith(scratch);
+    unmountBelow(scratch);
     rmSync(scratch, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 
@@ -110,19 +106,9 @@ export function createTestRunner(tree, workers) {
   }
 }
 
-/** Ends every process with the mark in its environment. */
-function endMarked(mark) {
-  for (const pid of readdirSync('/proc').filter((name) => Number(name) > 0 && Number(name) !== process.pid)) {
-    try {
-      if (readFileSync(`/proc/${pid}/environ`, 'latin1').includes(mark)) process.kill(Number(pid), 'SIGKILL');
-    } catch {
-      // It has ended, or is another user's.
-    }
-  }
-}
-
 /** Takes away file systems that killed tests have left mounted, such as a small one that is full. */
 function unmountBelow(folder) {
+  if (!existsSync('/proc/self/mounts')) return;
   const places = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
     .map((line) => line.split(' ')[1] ?? '');

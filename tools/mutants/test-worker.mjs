@@ -19,6 +19,8 @@ const inTree = (file) => path.relative(tree, file);
 const fail = (file, [error] = []) =>
   process.send({ failed: inTree(file), error: error?.message?.slice(0, 300) ?? 'without a message' });
 let order = [];
+/** Test files of this run that have begun. */
+const begun = new Set();
 
 class AsSent {
   sort(specifications) {
@@ -31,7 +33,10 @@ class AsSent {
 }
 
 const reporter = {
-  onTestModuleQueued: ({ moduleId }) => process.send({ started: inTree(moduleId) }),
+  onTestModuleQueued({ moduleId }) {
+    begun.add(moduleId);
+    process.send({ started: inTree(moduleId) });
+  },
   onTestCaseResult(test) {
     if (test.result().state === 'failed') fail(test.module.moduleId, test.result().errors);
   },
@@ -57,10 +62,11 @@ const specifications = new Map(found.map((specification) => [inTree(specificatio
 process.on('disconnect', () => process.exit());
 process.on('message', async ({ run, changed }) => {
   order = run;
+  begun.clear();
   vitest.invalidateFile(changed);
   const { testModules } = await vitest.runTestSpecifications(run.map((file) => specifications.get(file)));
-  // The first failure ends the run, and may do so before it was reported.
-  for (const module of testModules) if (!module.ok()) fail(module.moduleId);
+  // The first failure ends the run, and may do so before it was reported. Modules of earlier runs are listed, too.
+  for (const module of testModules) if (begun.has(module.moduleId) && !module.ok()) fail(module.moduleId);
   process.send({ done: true });
 });
 process.send({ ready: [...specifications.keys()] });

@@ -120,7 +120,7 @@ async function research(
     projectId,
     workflow: 'research',
     request: 'How do the things of this web hang together, and in which state is each of them?',
-    input: { topic: 'A long topic', researchers, analysts: 0, maxRounds: rounds },
+    input: { topic: 'A long topic', researchers, analysts: 0, maxRounds: rounds, newFindings: findings },
     config: { git: { autoMerge: false } },
   });
   let sequence = 0;
