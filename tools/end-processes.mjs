@@ -12,7 +12,9 @@ export function endProcessesWith(mark) {
   if (!existsSync('/proc/self/environ')) return ended;
   for (const pid of readdirSync('/proc').filter((name) => Number(name) > 0 && Number(name) !== process.pid)) {
     try {
-      const [environment, command] = ['environ', 'cmdline'].map((file) => readFileSync(`/proc/${pid}/${file}`, 'latin1'));
+      const [environment, command] = ['environ', 'cmdline'].map((file) =>
+        readFileSync(`/proc/${pid}/${file}`, 'latin1'),
+      );
       if (!environment.includes(mark) && !command.includes(mark)) continue;
       ended.push(`${pid} ${command.replaceAll('\0', ' ').slice(0, 200)}`);
       process.kill(Number(pid), 'SIGKILL');

@@ -124,5 +124,8 @@ const BY_REASON = {
   },
 };
 
-/** Seconds by path. */
+/**
+ * Seconds by path.
+ * @type {Readonly<Record<string, number>>}
+ */
 export const SLOW_TESTS = Object.assign({}, ...Object.values(BY_REASON));
