@@ -62,7 +62,7 @@ export const journey: Journey = {
 
     await page.getByRole('button', { name: 'Approve' }).click();
     await server.heard(id, 'RUN_MERGED');
-    const constraints = page.getByRole('complementary', { name: 'What the result is held against' });
+    const constraints = page.getByRole('complementary', { name: 'What the plan requires' });
     await constraints.getByText('Not decided').first().waitFor();
     await constraints
       .getByText(/mentioned at src\/login\.js/)

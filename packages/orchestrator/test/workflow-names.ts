@@ -93,6 +93,7 @@ function usesIn({ path, source }: SourceFile, names: readonly WorkflowName[]): r
   const { strings, code } = partsOf(source);
   const lineOf = (index: number): number => source.slice(0, index).split('\n').length;
   return names.flatMap(({ name, kinds }) => {
+    if (!source.includes(name)) return [];
     const keys = code.matchAll(new RegExp(`(?<=[{,]\\s*)${name}:(?!:)`, 'g'));
     const members = isSetting(kinds)
       ? code.matchAll(new RegExp(`(?<=[{,]\\s*|\\.)${name}(?=\\s*[,}.;)\\]])`, 'g'))
@@ -127,6 +128,7 @@ function isInBraces(code: string, index: number): boolean {
 }
 
 function isNamedIn(text: string, name: string, kinds: readonly NameKind[]): boolean {
+  if (!text.includes(name)) return false;
   if (text === name || new RegExp(`^--${name}(?:$|[ =])`).test(text)) return true;
   const isTelling = name.includes('_') || kinds.includes('role');
   return isTelling && new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(text);

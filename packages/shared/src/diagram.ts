@@ -56,7 +56,7 @@ export type ParsedConstraints = {
   readonly validationRules: readonly ValidationRule[];
 };
 
-/** One thing that the code is held against. */
+/** A requirement of a plan that the code is checked for. */
 export type Constraint = Pick<ConstraintFinding, 'kind' | 'name'>;
 
 const DECISION_SHAPES: ReadonlySet<string> = new Set(['diamond', 'diam', 'decision', 'question']);

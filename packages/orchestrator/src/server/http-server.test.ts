@@ -37,6 +37,9 @@ describe('the server', () => {
       detail: 'There is no GET /api/nothing.',
     });
     expect((await server.fetch('/ws')).status).toBe(404);
+    const page = await server.fetch('/nothing', { headers: { Accept: 'text/html,*/*;q=0.8' } });
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=UTF-8']);
+    expect(await page.text()).toContain('There is no such page');
   });
 
   it('G02: logs a bug with its stack and tells the caller nothing of it', async () => {

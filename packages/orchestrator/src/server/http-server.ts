@@ -33,7 +33,7 @@ import {
   type Verdict,
 } from './access/guard.ts';
 import { idempotency, requestKeyOf } from './idempotency.ts';
-import { CONTENT_SECURITY_POLICY, landingPage, spentLinkPage } from './pages/landing-page.ts';
+import { CONTENT_SECURITY_POLICY, landingPage, missingPage, spentLinkPage } from './pages/landing-page.ts';
 import { createSessionCookie, nameSessionCookie, type SessionCookie } from './access/session-cookie.ts';
 import type { SessionStore } from './access/sessions.ts';
 import { Credentials, LOCAL_CALLER, type Visitor } from './access/token.ts';
@@ -290,6 +290,11 @@ export function createServerApp(options: ServerAppOptions) {
   app.get(FEED_PATH, (c) =>
     answerProblem(c, toProblem(new NotFound('The feed speaks WebSocket: connect with an upgrade.'))),
   );
+  // The API answers all else that it does not know.
+  app.get('*', (c, next) => {
+    const isPage = /\btext\/html\b/.test(c.req.header('Accept') ?? '') && !c.req.path.startsWith('/api/');
+    return isPage ? Promise.resolve(c.html(missingPage(), 404)) : next();
+  });
   return app;
 }
 

@@ -56,8 +56,8 @@ export function Constraints({
       <ConstraintsContext.Provider value={marksOf}>
         <div>{children}</div>
       </ConstraintsContext.Provider>
-      <aside aria-label="What the result is held against" className="constraints">
-        <h2>The result is held against</h2>
+      <aside aria-label="What the plan requires" className="constraints">
+        <h2>The plan requires</h2>
         {KINDS.map(([kind, title]) => {
           const own = all.filter((constraint) => constraint.kind === kind);
           return own.length === 0 ? null : (

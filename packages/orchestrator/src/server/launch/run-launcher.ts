@@ -40,6 +40,7 @@ import {
   sharesFiles,
 } from './exclusive-input.ts';
 import { newRunId } from '../run-ids.ts';
+import { startCommand } from '../start-command.ts';
 import { checkRunInput } from './run-input.ts';
 
 export interface RunLauncherOptions {
@@ -61,8 +62,7 @@ export interface RunLauncherOptions {
 /** A launch waits this long for its remote; then the run starts from what is known of it, and fetches by itself. */
 const LAUNCH_PATIENCE_MS = 5_000;
 
-const NO_MODEL =
-  'No model can be used yet: no provider has a key, and no agent is ready. Give a key on the page Setup of the dashboard or with "autonomous keys set anthropic", or choose an agent there.';
+const NO_MODEL = `No model can be used yet: no provider has a key, and no agent is ready. Give a key on the page Setup of the dashboard or with "${startCommand().program} keys set anthropic", or choose an agent there.`;
 
 export class RunLauncher {
   readonly #options: RunLauncherOptions;

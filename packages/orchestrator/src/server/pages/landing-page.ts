@@ -1,4 +1,4 @@
-/** Page at `/` for browsers without the dashboard: states that the server runs and how to sign in. */
+/** Pages that the server has without the dashboard, such as the one at `/` that states that it runs and how to sign in. */
 import { startCommand } from '../start-command.ts';
 
 /** For every page and answer: nothing is loaded from anywhere, and no other page may frame it. */
@@ -30,6 +30,14 @@ export function spentLinkPage(): string {
   return page(
     'This link was used or is too old',
     `<p class="lead">A sign-in link opens one browser, once, within ten minutes. For another one: <code>${startCommand().program} sign-in</code>.</p>`,
+  );
+}
+
+/** Shown to a browser at an address that no page has. */
+export function missingPage(): string {
+  return page(
+    'There is no such page',
+    '<p class="lead">Its address may have been cut off on the way. <a href="/">All runs</a> are on the first page.</p>',
   );
 }
 
