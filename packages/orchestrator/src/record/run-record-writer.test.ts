@@ -188,7 +188,7 @@ describe('the recorder', () => {
     expect(git(fixture.remote, 'branch', '--list', 'autonomous/record')).toBe('');
     expect(recorder.noticesOf('p-1')).toEqual([
       expect.stringMatching(
-        /^The record of its runs is not on the remote \(.*\); .*\. Allow pushes to autonomous\/record, or list the project in RECORD_IN_MIRROR_ONLY/,
+        /^The record of its runs is not on the remote \(.* refuses a push to autonomous\/record: .*Allow it there, .*\); .* list the project in RECORD_IN_MIRROR_ONLY/,
       ),
     ]);
     expect(recorder.noticesOf('p-2')).toEqual([]);

@@ -348,7 +348,7 @@ export class RunRecordWriter {
         `The record of its runs is not on the remote: ${why}. Runs go on, and until then their record is kept in the mirror of this server.`,
       ];
     return [
-      `The record of its runs is not on the remote (${why}); runs go on, and the record is kept in the mirror of this server. Allow pushes to ${RECORD_BRANCH}, or list the project in ${IN_MIRROR_VARIABLE} of the server's environment: lost runs can then not be found from the remote.`,
+      `The record of its runs is not on the remote (${why}); runs go on, and until the remote takes it the record is kept in the mirror of this server. If it is to stay there, list the project in ${IN_MIRROR_VARIABLE} of the server's environment: lost runs can then not be found from the remote.`,
     ];
   }
 

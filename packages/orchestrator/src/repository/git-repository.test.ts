@@ -345,7 +345,9 @@ describe('A remote that refuses a push', () => {
 
     writeFileSync(lock, '');
     const next = await commitFiles(fixture, BRANCH, { 'b.txt': 'b' });
-    expect((await pause(repository.push(project, BRANCH, next, commit))).message).toContain('lock');
+    expect((await pause(repository.push(project, BRANCH, next, commit))).message).toBe(
+      `${remote} is locked, so that ${BRANCH} was not pushed: a git that was killed there has left ${lock}, or one still works. Remove that file if none does, then retry`,
+    );
     expect(existsSync(lock)).toBe(true);
   });
 
@@ -354,13 +356,38 @@ describe('A remote that refuses a push', () => {
     const { repository, project, remote } = fixture;
     const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
     rmSync(remote, { recursive: true });
-    expect((await pause(repository.fetch(project))).reason).toBe('remote_unavailable');
-    expect((await pause(repository.push(project, BRANCH, commit, null))).message).toContain('is not a git repository');
+    expect(await pause(repository.fetch(project))).toMatchObject({
+      reason: 'remote_unavailable',
+      message: `The folder ${remote} is not there: put it back, then retry`,
+    });
+    expect((await pause(repository.push(project, BRANCH, commit, null))).reason).toBe('remote_unavailable');
     expect(await repository.record(project, { files: { 'a.jsonl': 'a' }, message: 'Record' })).toMatchObject({
       pushed: false,
     });
   });
 });
+
+it.skipIf(process.platform !== 'linux')(
+  'a kill of the process that starts git is a failure that time mends',
+  async () => {
+    const { repository, project } = await openFixture(root);
+    const launcher = readdirSync('/proc').find((pid) => {
+      const [status, command] = ['status', 'cmdline'].map((file) => {
+        const path = join('/proc', pid, file);
+        return /^\d+$/.test(pid) && existsSync(path) ? readFileSync(path, 'utf8') : '';
+      });
+      return status?.includes(`PPid:\t${process.pid}\n`) && command?.includes('git-launcher-process');
+    });
+    process.kill(Number(launcher), 'SIGSTOP');
+    const reading = thrown(repository.fetch(project));
+    process.kill(Number(launcher), 'SIGKILL');
+    expect(await reading).toMatchObject({
+      name: 'RetryableFailure',
+      message: expect.stringMatching(/^The process that starts git ended \(SIGKILL\) while git worked/),
+    });
+    await repository.fetch(project);
+  },
+);
 
 describe('Temporary files', () => {
   it('lie beside the mirrors and are gone after each call; those that a kill left go with the next start', async () => {

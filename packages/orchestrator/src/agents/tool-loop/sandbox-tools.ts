@@ -48,7 +48,8 @@ export const SANDBOX_TOOLS = {
   write: tool({
     description: 'Writes a whole file, new or in place of the old one; folders above it are made.',
     input: z.object({ path, content: z.string().describe('The whole content') }),
-    title: (input) => `write ${input.path} (${countLines(input.content)} lines)`,
+    title: ({ path: file, content }) =>
+      `write ${file} (${countLines(content) === 1 ? '1 line' : `${countLines(content)} lines`})`,
     async perform(input, sandbox) {
       await writeSandboxFile(sandbox, writablePath(input.path), input.content);
       return `Wrote ${input.path}, ${countLines(input.content)} lines.`;

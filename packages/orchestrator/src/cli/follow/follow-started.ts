@@ -43,6 +43,17 @@ export function endOf(io: CliIo, followed: Followed, json: boolean): number {
   if (!json) {
     if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${last.id}`);
     else if (last.gate) for (const line of gateLines(io, last.gate, followed)) say(io, line);
+    else for (const line of commandsOfBranch(last)) say(io, line);
   }
   return exitCodeOf(last);
+}
+
+/** The commands that show and take in a result that is a branch, which nobody merges. */
+function commandsOfBranch({ status, published, merged, config }: RunView): readonly string[] {
+  if (status !== 'completed' || published?.pushed !== true || published.pullRequest || merged) return [];
+  const { branch } = published;
+  return [
+    `  git diff ${config.git.baseBranch}...${branch}`,
+    `  git merge ${branch}  # in a clone of the repository: git fetch, then git merge origin/${branch}`,
+  ];
 }

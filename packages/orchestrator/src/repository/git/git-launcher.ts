@@ -46,6 +46,9 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+/** It was killed; whether what it was asked for has happened is not known. */
+export class LauncherEnded extends Error {}
+
 class Launcher {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
@@ -61,14 +64,18 @@ class Launcher {
     });
     this.#process.on('message', (report) => this.#take(report as GitReport));
     // It has ended, or could not be started; the next command starts another one.
-    const end = (why: string): void => {
+    const end = (why: Error): void => {
       onEnd();
       const waiting = [...this.#waiting.values()];
       this.#waiting.clear();
-      for (const { reject } of waiting) reject(new Error(`the process that starts git ${why}`));
+      for (const { reject } of waiting) reject(why);
     };
-    this.#process.once('error', (error) => end(`cannot be started: ${error.message}`));
-    this.#process.once('exit', (code, signal) => end(`ended (${signal ?? code})`));
+    this.#process.once('error', ({ message }) =>
+      end(new Error(`the process that starts git cannot be started: ${message}`)),
+    );
+    this.#process.once('exit', (code, signal) =>
+      end(new LauncherEnded(`The process that starts git ended (${signal ?? code}) while git worked`)),
+    );
     this.#hold();
   }
 

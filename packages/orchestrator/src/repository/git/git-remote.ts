@@ -1,6 +1,8 @@
 /** Speaking with a project's remote: what it has, fetching, pushing by compare-and-swap, and what its refusals mean to a person. */
+import { existsSync } from 'node:fs';
 import { copyFile, lstat, mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { NeedsHuman, Unprocessable } from '@autonomous/shared';
 import {
   type GitPlace,
@@ -262,6 +264,8 @@ function failureOf(answer: RemoteAnswer, access: RemoteAccess): NeedsHuman {
 
 function unavailable(stderr: string, said: string, address: RemoteAddress): string {
   const { url } = address;
+  if (address.kind === 'local' && !existsSync(url.startsWith('file:') ? fileURLToPath(url) : url))
+    return `The folder ${url} is not there: put it back, then retry`;
   if (/dubious ownership/i.test(stderr))
     return `${url} belongs to another user of this machine; run the server as its owner, or change its owner`;
   if (
@@ -295,6 +299,21 @@ function rejection(
     return new NeedsHuman(
       'push_rejected',
       `The token may read ${url} and not write to it: give ${access.tokenVariable} write access to its contents, then retry${byHand}`,
+    );
+  }
+  // A hook can say anything.
+  const said = reason.includes('hook declined') ? '' : stderr;
+  const lock = /Unable to create '(?<lock>[^'\n]+\.lock)': File exists/.exec(said)?.groups?.['lock'];
+  if (lock !== undefined) {
+    return new NeedsHuman(
+      'push_rejected',
+      `${url} is locked, so that ${branch} was not pushed: a git that was killed there has left ${scrub(normalize(lock), access)}, or one still works. Remove that file if none does, then retry`,
+    );
+  }
+  if (isStorageFull(said)) {
+    return new NeedsHuman(
+      'push_rejected',
+      `The disk of ${url} is full, so that ${branch} was not pushed. Free some space there, then retry`,
     );
   }
   if (/unable to create temporary object directory/.test(stderr)) {

@@ -6,11 +6,11 @@ import { existsSync } from 'node:fs';
 import { stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NeedsHuman, showHiddenInLine } from '@autonomous/shared';
+import { NeedsHuman, RetryableFailure, showHiddenInLine } from '@autonomous/shared';
 import { RecentAnswers } from '../recent-answers.ts';
 import { isObjectId } from '../repository-paths.ts';
 import { gitBounds } from './git-bounds.ts';
-import { askLaunched, launchGit } from './git-launcher.ts';
+import { askLaunched, LauncherEnded, launchGit } from './git-launcher.ts';
 import { type GitObjects, inputOf, ObjectParser, type ObjectRequest, READ_OBJECTS } from './object-reader.ts';
 
 /** A repository that the server owns. */
@@ -307,6 +307,10 @@ function explainLaunch(folder: string): (cause: unknown) => never {
         { cause },
       );
     const why = cause instanceof Error ? cause.message : String(cause);
+    if (cause instanceof LauncherEnded)
+      throw new RetryableFailure(`${why}, most likely for want of memory. The next command starts it again: retry`, {
+        cause,
+      });
     throw new Error(`git cannot be started; is it installed and in PATH? (${why})`, { cause });
   };
 }
