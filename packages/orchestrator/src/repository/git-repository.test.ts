@@ -428,6 +428,19 @@ describe('A mirror', () => {
     expect(await repository.branchHead(project, BRANCH)).toBe(commit);
   });
 
+  it('checks a tree out beside a lock that a kill left there', async () => {
+    const fixture = await openFixture(root);
+    const { repository, project } = fixture;
+    const folder = join(root, 'work', 'implementation');
+    const lock = `${folder}.index.new.lock`;
+    mkdirSync(dirname(lock), { recursive: true });
+    writeFileSync(lock, '');
+    utimesSync(lock, 0, 0);
+    await repository.checkout(project, await repository.treeOf(project, await mainHead(fixture)), folder, []);
+    expect(readdirSync(folder)).toContain('README.md');
+    expect(existsSync(lock)).toBe(false);
+  });
+
   it('waits for a lock that a kill left behind a moment ago, and for one that is still held', async () => {
     const fixture = await openFixture(root);
     const { repository, project, gitDir } = fixture;

@@ -192,17 +192,19 @@ function checkDatabase({ databasePath }: ServerConfig): Check {
 /** Mirrors that the database does not know, and what the running server says of its projects. */
 async function checkRecord(config: ServerConfig, server: AskedServer): Promise<readonly Check[]> {
   const { dataFolder, databasePath } = config;
-  const way = 'stop the server and restore the newest copy of the data folder';
-  const notices: string[] = [];
+  const checks: Check[] = [];
   try {
     const known = inspectDatabase(databasePath)?.projectIds ?? [];
     const lost = await lostProjects(dataFolder, new Set(known));
-    if (lost.length > 0) notices.push(describeLostProjects(lost, null));
+    const way = 'stop the server and restore the newest copy of the data folder';
+    if (lost.length > 0) checks.push(missing('record', describeLostProjects(lost, null), way));
   } catch {
     // `checkDatabase` reports faults of the database itself.
   }
-  for (const { notices: said = [] } of (await projectsOf(server)) ?? []) notices.push(...said);
-  return notices.map((detail) => missing('record', detail, way));
+  // Each says what to do itself.
+  for (const { notices = [] } of (await projectsOf(server)) ?? [])
+    checks.push(...notices.map((detail) => missing('record', detail, 'do what it says, then look again')));
+  return checks;
 }
 
 function addressOf(host: string, port: number): string {

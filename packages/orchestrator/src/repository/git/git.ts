@@ -135,7 +135,11 @@ export async function runGit(place: GitPlace, call: GitCall): Promise<GitAnswer>
   const known = key === null ? undefined : kept.get(key);
   if (known !== undefined) return known;
   let answer = await spawnGit(place, call);
-  for (let tries = 1; answer.exitCode !== 0 && (await mayTryAgain(tries, answer.stderr, place)); tries++) {
+  for (
+    let tries = 1;
+    answer.exitCode !== 0 && (await mayTryAgain(tries, answer.stderr, place, call.indexFile));
+    tries++
+  ) {
     answer = await spawnGit(place, call);
   }
   if (key !== null && answer.exitCode === 0 && !answer.truncated) kept.keep(key, answer);
@@ -345,9 +349,10 @@ export function isStorageFull(stderr: string): boolean {
 /**
  * git leaves `<file>.lock` behind when it is killed while it changes a file, and every later change would fail on it. A
  * server that starts again right after its machine failed finds such locks when they are young: they are waited for.
+ * @param indexFile index outside of the repository that the command used
  * @returns whether it was a lock that stood in the way and does no more
  */
-async function mayTryAgain(tries: number, stderr: string, place: GitPlace): Promise<boolean> {
+async function mayTryAgain(tries: number, stderr: string, place: GitPlace, indexFile?: string): Promise<boolean> {
   if (tries >= MAX_TRIES) return false;
   const locks = stderr
     .split('\n')
@@ -356,7 +361,8 @@ async function mayTryAgain(tries: number, stderr: string, place: GitPlace): Prom
     .filter((groups) => groups !== undefined)
     // A remote may write such words, too, and name any file.
     .map((groups) => path.normalize(groups['lock'] ?? `${groups['config']}.lock`));
-  const isOurs = (lock: string): boolean => lock.startsWith(`${place.gitDir}${path.sep}`);
+  const isOurs = (lock: string): boolean =>
+    lock.startsWith(`${place.gitDir}${path.sep}`) || lock === `${path.resolve(indexFile ?? '')}.lock`;
   const outcomes = await Promise.all(locks.map((lock) => (isOurs(lock) ? clearLock(lock) : waitForOthers())));
   return outcomes.includes(true);
 }
