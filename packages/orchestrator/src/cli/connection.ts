@@ -92,7 +92,7 @@ export async function tokenFor(io: CliIo, place: ServerPlace): Promise<string> {
   if (!isHere(place))
     throw new CommandFailure(`AUTONOMOUS_TOKEN is not set; ${baseUrl} needs the token of the server there.`);
   const file = join(dataFolder, 'token');
-  // Whoever listens at its port may be another user's program.
+  // Another user's program may listen at its port.
   if (from === 'configuration' && holder === null && existsSync(file)) throw new ServerUnreachable(baseUrl, null);
   try {
     return (await readFile(file, 'utf8')).trim();

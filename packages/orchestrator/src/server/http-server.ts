@@ -272,7 +272,7 @@ export function createServerApp(options: ServerAppOptions) {
     return c.body(file.body);
   });
   app.get('/auth', async (c) => {
-    // What looks whether a link leads anywhere does not use it up.
+    // Mail and chat programs look at links before a person opens them: that does not use up the code.
     if (c.req.method === 'HEAD') return c.body(null);
     const secret = await credentials.signIn(c.req.query('code') ?? '');
     if (secret === null) {

@@ -29,7 +29,7 @@ export interface CheckedProject {
   readonly tools: ActivityTools;
   /** Notes of the checks, in their order. */
   readonly notes: readonly string[];
-  /** What a check of the base commit is given. */
+  /** Input of the check of the base commit. */
   input(runId: string): CheckInput;
   context(runId: string): ActivityContext;
   /** Evidence of the base commit with these files. */

@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 afterEach(() => temporary.remove());
 
-/** What is told of each change of a project: the mode of the check that failed, or the concerns. */
+/** Result of each change of a project: the mode of the check that failed, or the concerns. */
 async function told(files: Files, changes: Readonly<Record<string, Changed>>, command = 'node --test') {
   const project = await openCheckedProject(temporary.path, files, command);
   const seen: Record<string, unknown> = {};

@@ -378,7 +378,7 @@ async function clearLock(lock: string): Promise<boolean> {
   const started = Date.now();
   try {
     while (true) {
-      // What is made anew again and again is held by a process that lives, or is the word of a remote.
+      // A lock that still stands belongs to a living process, or a remote has made it up.
       if (Date.now() - started > 2 * STALE_LOCK_MS) return false;
       const ageMs = Date.now() - (await stat(lock)).mtimeMs;
       // The clock of the file system is compared with this machine's; a lock from the future is left alone.
