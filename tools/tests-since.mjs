@@ -7,7 +7,10 @@ const ALL = /./;
 
 /** Changed files that tests find by a listing, by a computed name, or that the run itself needs, with the tests that they reach. */
 const REACHED_OTHERWISE = [
-  [/^(?:package\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|vitest\.config\.ts|tools\/toolchain\/.*)$/, ALL],
+  [
+    /^(?:package\.json|pnpm-lock\.yaml|pnpm-workspace\.yaml|vitest\.config\.ts|tools\/[^/]+\.setup\.mjs|tools\/toolchain\/.*)$/,
+    ALL,
+  ],
   [/^packages\/[^/]+\/package\.json$/, ALL],
   [/\.md$/, /(?:^|\/)docs[^/]*\.test\.mjs$/],
   // Tests of the house read every source file, and histories are found in the folder of their workflow.

@@ -19,6 +19,8 @@ export interface PlantedBug {
   readonly caughtBy: readonly Invariant[];
   readonly plants?: Plants;
   readonly source?: readonly Replacement[];
+  /** First schedule to play of a bug that few schedules find. When schedules change, it is found later than at once. */
+  readonly seed?: number;
 }
 
 const ENGINE = 'engine/engine.ts';
@@ -115,6 +117,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'request-forgotten',
     what: 'A step is stored without the key of the request that asked for it.',
     caughtBy: ['unique', 'refusals', 'gate', 'acknowledged'],
+    seed: 1480,
     plants: {
       store: (store) =>
         withMethods(store, (real) => ({ append: ({ request: _request, ...commit }) => real.append(commit) })),
@@ -180,6 +183,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'place-leaked',
     what: 'A launch that cannot be stored keeps its place.',
     caughtBy: ['places', 'alive'],
+    seed: 302,
     source: [
       {
         file: 'engine/admission/run-admission.ts',
@@ -228,6 +232,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'outcome-dropped',
     what: 'An outcome that finds the disk full is thrown away.',
     caughtBy: ['alive'],
+    seed: 202,
     source: [
       { file: RUNNER, find: '        await this.#sleep(STORE_RETRY_MS, running);', replace: '        return false;' },
     ],
@@ -317,6 +322,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'quarantined-run-continues',
     what: 'The activities of a run that is quarantined go on.',
     caughtBy: ['start', 'calls'],
+    seed: 617,
     source: [{ file: 'engine/quarantine.ts', find: '    runner.cancelAll(runId);\n', replace: '' }],
   },
   {
@@ -377,6 +383,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'children-left-by-a-crash',
     what: 'A new server does not look for child runs that the last one should have cancelled.',
     caughtBy: ['children', 'alive'],
+    seed: 626,
     source: [
       {
         file: CHILDREN,
@@ -390,6 +397,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'any-end-of-a-child-is-good',
     what: 'A child that was cancelled is told as completed.',
     caughtBy: ['children'],
+    seed: 496,
     source: [{ file: CHILDREN, find: "    if (status !== 'completed')\n", replace: "    if (status === 'paused')\n" }],
   },
   {

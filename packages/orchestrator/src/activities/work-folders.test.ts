@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { mainHead, openFixture } from '../repository/git-fixture.fixture.ts';
 import { createBubblewrapProvider } from '../sandboxes/bubblewrap/bubblewrap.ts';
 import { TEST_LIMITS } from '../sandboxes/sandbox.contract.ts';
@@ -114,17 +114,14 @@ describe.skipIf(!bubblewrap.ok)('a work folder with what an install step left', 
     await mkdir(without);
     const names = (await readdir('/usr/bin')).filter((name) => name !== 'cp');
     await Promise.all(names.map((name) => symlink(path.join('/usr/bin', name), path.join(without, name))));
-    const before = process.env['PATH'];
-    process.env['PATH'] = without;
-    try {
-      await expect(open()).rejects.toMatchObject({
-        name: 'NeedsHuman',
-        reason: 'setup_failed',
-        message: expect.stringMatching(/cp cannot be started \(spawn cp ENOENT\)\. Check whether cp is installed/),
-      });
-    } finally {
-      process.env['PATH'] = before;
-    }
+    vi.stubEnv('PATH', without);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    await expect(open()).rejects.toMatchObject({
+      name: 'NeedsHuman',
+      reason: 'setup_failed',
+      message: expect.stringMatching(/cp cannot be started \(spawn cp ENOENT\)\. Check whether cp is installed/),
+    });
+    vi.unstubAllEnvs();
     expect(await readdir(path.dirname(folder))).toEqual([]);
     await open();
     expect(await readdir(folder)).toContain('made');

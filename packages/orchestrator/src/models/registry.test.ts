@@ -1,5 +1,5 @@
 import { NeedsHuman } from '@autonomous/shared';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createModels } from './registry.ts';
 import { parseScript } from './script.ts';
 
@@ -39,12 +39,9 @@ describe('createModels', () => {
   });
 
   it('takes no key from the environment by itself', () => {
-    process.env['ANTHROPIC_API_KEY'] = 'from-the-environment';
-    try {
-      expect(createModels({ keys: {} }).check('claude-x').ok).toBe(false);
-    } finally {
-      delete process.env['ANTHROPIC_API_KEY'];
-    }
+    vi.stubEnv('ANTHROPIC_API_KEY', 'from-the-environment');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(createModels({ keys: {} }).check('claude-x').ok).toBe(false);
   });
 
   it('lists the known providers where a name is unknown', () => {

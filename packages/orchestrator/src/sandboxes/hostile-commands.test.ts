@@ -6,7 +6,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { asMounted } from './mounted-folder.fixture.ts';
 import { createBubblewrapProvider } from './bubblewrap/bubblewrap.ts';
 import { findHomePrograms } from './bubblewrap/home-programs.ts';
@@ -69,22 +69,19 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
   };
 
   it('D01: finds no secret of the server in any environment or command line, and only declared names', async () => {
-    process.env['SANDBOX_CANARY'] = 'canary-4711';
-    try {
-      const { stdout } = await run(
-        `env; cat /proc/self/environ /proc/1/environ /proc/*/environ /proc/*/task/*/environ /proc/*/cmdline 2> /dev/null | tr '\\0' '\\n'`,
-        { network: { allow: [`internal:127.0.0.1:${port}`] } },
-      );
-      expect(stdout).not.toContain('canary-4711');
-      const names = new Set([...stdout.matchAll(/^([A-Za-z_]\w*)=/gm)].map(([, name]) => name ?? ''));
-      const declared =
-        'CI HOME LANG PATH TERM TMPDIR HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy NODE_USE_ENV_PROXY YARN_HTTP_PROXY YARN_HTTPS_PROXY YARN_ENABLE_SCRIPTS YARN_IGNORE_SCRIPTS npm_config_ignore_scripts pnpm_config_ignore_scripts npm_config_userconfig NODE_EXTRA_CA_CERTS RUSTUP_HOME RUSTUP_AUTO_INSTALL';
-      const ofTheShell = 'PWD OLDPWD SHLVL _';
-      expect([...names].filter((name) => !`${declared} ${ofTheShell}`.split(' ').includes(name))).toEqual([]);
-      expect(names).toContain('HTTPS_PROXY');
-    } finally {
-      delete process.env['SANDBOX_CANARY'];
-    }
+    vi.stubEnv('SANDBOX_CANARY', 'canary-4711');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { stdout } = await run(
+      `env; cat /proc/self/environ /proc/1/environ /proc/*/environ /proc/*/task/*/environ /proc/*/cmdline 2> /dev/null | tr '\\0' '\\n'`,
+      { network: { allow: [`internal:127.0.0.1:${port}`] } },
+    );
+    expect(stdout).not.toContain('canary-4711');
+    const names = new Set([...stdout.matchAll(/^([A-Za-z_]\w*)=/gm)].map(([, name]) => name ?? ''));
+    const declared =
+      'CI HOME LANG PATH TERM TMPDIR HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy NODE_USE_ENV_PROXY YARN_HTTP_PROXY YARN_HTTPS_PROXY YARN_ENABLE_SCRIPTS YARN_IGNORE_SCRIPTS npm_config_ignore_scripts pnpm_config_ignore_scripts npm_config_userconfig NODE_EXTRA_CA_CERTS RUSTUP_HOME RUSTUP_AUTO_INSTALL';
+    const ofTheShell = 'PWD OLDPWD SHLVL _';
+    expect([...names].filter((name) => !`${declared} ${ofTheShell}`.split(' ').includes(name))).toEqual([]);
+    expect(names).toContain('HTTPS_PROXY');
   });
 
   describe('D02: the network', () => {

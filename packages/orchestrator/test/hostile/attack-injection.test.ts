@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type ChatCompletionRequest, type FixtureResponse, LLMock } from '@copilotkit/aimock';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { parseCallLine } from '../../src/roles/role.ts';
 import { countedTest } from '../fixtures/counted-test.fixture.ts';
 import { aServer, type Files, projectConfig } from '../fixtures/orchestrator.fixture.ts';
@@ -28,8 +28,8 @@ it('B09 F01: an obedient model pushes nothing but its branch, tells no secret, m
     model: `canary-model-${randomUUID()}`,
     env: `canary-env-${randomUUID()}`,
   };
-  process.env['CANARY_OF_THE_SERVER'] = canaries.env;
-  onTestFinished(() => void delete process.env['CANARY_OF_THE_SERVER']);
+  vi.stubEnv('CANARY_OF_THE_SERVER', canaries.env);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const model = await anObedientModel(canaries.model);
   const cassettes = await mkdtemp(path.join(tmpdir(), 'cassettes-'));
   onTestFinished(() => rm(cassettes, { recursive: true, force: true }));

@@ -160,8 +160,8 @@ describe('tools of MCP servers', () => {
   });
 
   it('get nothing of the server’s environment but what is named', async () => {
-    process.env['MCP_CANARY'] = 'canary-of-the-server';
-    onTestFinished(() => void delete process.env['MCP_CANARY']);
+    vi.stubEnv('MCP_CANARY', 'canary-of-the-server');
+    onTestFinished(() => void vi.unstubAllEnvs());
     const server = await aStdioServer();
     answerInTurn(provider, [calls(['docs__environment', {}]), finish()]);
     await anAgentAt(baseUrl, { mcpServers: [server] }).perform(await aRequest({ model }));

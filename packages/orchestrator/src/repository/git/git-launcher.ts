@@ -1,4 +1,7 @@
-/** Speaks with the small process that starts git: one for the whole program, started with the first command. */
+/**
+ * Speaks with the small process that starts git: one for the whole program, started with the first command, and replaced when it
+ * has grown, since each start of a process costs in proportion to the memory of the one that starts it.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { GitCancellation, GitOrder, GitQuestion, GitReport } from './git-launcher-process.ts';
@@ -9,6 +12,9 @@ const COMPILED = process.env['NODE_COMPILE_CACHE'];
 const AS_NODE = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' };
 
 export type GitRun = Omit<Extract<GitReport, { readonly exitCode: number }>, 'id'>;
+
+/** Input and output of git after which the process is replaced. It keeps much of the memory that they took. */
+const CARRIED_BYTES = 16 * 1024 * 1024;
 
 const PROGRAM = fileURLToPath(new URL(`./git-launcher-process${import.meta.url.slice(-3)}`, import.meta.url));
 
@@ -37,8 +43,20 @@ export async function askLaunched(question: Omit<GitQuestion, 'id'>, signal?: Ab
 let launcher: Launcher | null = null;
 
 function runningLauncher(): Launcher {
-  launcher ??= new Launcher(() => (launcher = null));
+  if (launcher?.hasGrown === true) {
+    launcher.retire();
+    launcher = null;
+  }
+  launcher ??= new Launcher((ended) => {
+    if (launcher === ended) launcher = null;
+  });
   return launcher;
+}
+
+function bytesOf(report: GitReport): number {
+  if ('stdout' in report) return report.stdout.byteLength;
+  if ('objects' in report) return report.objects.reduce((sum, object) => sum + (object?.content.byteLength ?? 0), 0);
+  return 0;
 }
 
 interface Waiting {
@@ -53,8 +71,10 @@ class Launcher {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
+  #carriedBytes = 0;
+  #isRetired = false;
 
-  constructor(onEnd: () => void) {
+  constructor(onEnd: (ended: Launcher) => void) {
     this.#process = fork(PROGRAM, [], {
       serialization: 'advanced',
       // Nothing of the server's own environment: what git needs comes with each command.
@@ -65,7 +85,7 @@ class Launcher {
     this.#process.on('message', (report) => this.#take(report as GitReport));
     // It has ended, or could not be started; the next command starts another one.
     const end = (why: Error): void => {
-      onEnd();
+      onEnd(this);
       const waiting = [...this.#waiting.values()];
       this.#waiting.clear();
       for (const { reject } of waiting) reject(why);
@@ -79,11 +99,26 @@ class Launcher {
     this.#hold();
   }
 
+  get hasGrown(): boolean {
+    return this.#carriedBytes > CARRIED_BYTES;
+  }
+
+  /** Ends the process as soon as nothing is under way in it. It takes no more commands. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#endRetired();
+  }
+
+  #endRetired(): void {
+    if (this.#isRetired && this.#waiting.size === 0 && this.#process.connected) this.#process.disconnect();
+  }
+
   send(order: Omit<GitOrder, 'id'> | Omit<GitQuestion, 'id'>, signal?: AbortSignal): Promise<GitReport> {
     const { promise, resolve, reject } = Promise.withResolvers<GitReport>();
     const id = (this.#lastId += 1);
     const cancel = (): void => void this.#process.send({ cancel: id } satisfies GitCancellation, () => {});
     this.#waiting.set(id, { resolve, reject });
+    if ('input' in order) this.#carriedBytes += order.input.length;
     this.#hold();
     this.#process.send({ ...order, id } satisfies GitOrder | GitQuestion, (error) => {
       if (error === null) return;
@@ -100,7 +135,9 @@ class Launcher {
   #take(report: GitReport): void {
     const waiting = this.#waiting.get(report.id);
     this.#waiting.delete(report.id);
+    this.#carriedBytes += bytesOf(report);
     this.#hold();
+    this.#endRetired();
     waiting?.resolve(report);
   }
 

@@ -8,7 +8,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type BubblewrapOptions, createBubblewrapProvider } from './bubblewrap.ts';
 import { findHomePrograms } from './home-programs.ts';
 import type { CommandResult, SandboxSpec } from '../sandbox.ts';
@@ -141,46 +141,37 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     });
 
     it('passes npm’s registry on to an install step, with install scripts off', async () => {
-      process.env['npm_config_registry'] = `http://127.0.0.1:${port}/registry/`;
-      try {
-        const command =
-          'cat "$npm_config_userconfig"; npm config get registry; npm config get ignore-scripts; echo x >> "$npm_config_userconfig"; npm view some-package --fetch-retries=0';
-        const { stdout } = await run(command, { network: 'open' });
-        expect(stdout).toContain(`registry=http://127.0.0.1:${port}/registry/\n`);
-        expect(stdout).toContain(`\nhttp://127.0.0.1:${port}/registry/\ntrue\n`);
-        expect(requests).toContain('/registry/some-package');
-      } finally {
-        delete process.env['npm_config_registry'];
-      }
+      vi.stubEnv('npm_config_registry', `http://127.0.0.1:${port}/registry/`);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      const command =
+        'cat "$npm_config_userconfig"; npm config get registry; npm config get ignore-scripts; echo x >> "$npm_config_userconfig"; npm view some-package --fetch-retries=0';
+      const { stdout } = await run(command, { network: 'open' });
+      expect(stdout).toContain(`registry=http://127.0.0.1:${port}/registry/\n`);
+      expect(stdout).toContain(`\nhttp://127.0.0.1:${port}/registry/\ntrue\n`);
+      expect(requests).toContain('/registry/some-package');
     });
 
     it('passes the certificates that npm trusts on to tools that read no npmrc', async () => {
       const [certificate = ''] = getCACertificates('bundled');
       const cafile = join(tmpdir(), `cafile-${process.pid}.pem`);
       await writeFile(cafile, certificate);
-      process.env['npm_config_cafile'] = cafile;
-      try {
-        const { stdout } = await run('cat "$NODE_EXTRA_CA_CERTS"', { network: 'open' });
-        expect(stdout).toContain(certificate.trim());
-      } finally {
-        delete process.env['npm_config_cafile'];
-        await rm(cafile);
-      }
+      onTestFinished(() => rm(cafile));
+      vi.stubEnv('npm_config_cafile', cafile);
+      onTestFinished(() => void vi.unstubAllEnvs());
+      const { stdout } = await run('cat "$NODE_EXTRA_CA_CERTS"', { network: 'open' });
+      expect(stdout).toContain(certificate.trim());
     });
   });
 
   describe('what is visible', () => {
     it('is no environment of the server, not even that of the first process', async () => {
-      process.env['SANDBOX_CANARY'] = 'canary-4711';
-      try {
-        const { stdout } = await run(
-          "cat /proc/1/environ /proc/self/environ /proc/*/environ /proc/*/cmdline | tr '\\0' '\\n'; env",
-        );
-        expect(stdout).toContain('HOME=/home/agent');
-        expect(stdout).not.toContain('canary-4711');
-      } finally {
-        delete process.env['SANDBOX_CANARY'];
-      }
+      vi.stubEnv('SANDBOX_CANARY', 'canary-4711');
+      onTestFinished(() => void vi.unstubAllEnvs());
+      const { stdout } = await run(
+        "cat /proc/1/environ /proc/self/environ /proc/*/environ /proc/*/cmdline | tr '\\0' '\\n'; env",
+      );
+      expect(stdout).toContain('HOME=/home/agent');
+      expect(stdout).not.toContain('canary-4711');
     });
 
     it('is a variable of a process that stays, yet on no command line of the host', async () => {
