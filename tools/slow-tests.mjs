@@ -118,7 +118,7 @@ const BY_REASON = {
   'whole tools: benchmarks, simulation, mutants, packages': {
     'packages/orchestrator/bench/bench.test.ts': 136,
     'packages/orchestrator/real-repositories/real-repositories.test.ts': 23,
-    'packages/orchestrator/simulation/planted-bugs.test.ts': 189,
+    'packages/orchestrator/simulation/planted-bugs.test.ts': 60,
     'tools/mutants.test.mjs': 24,
     'release/packages.test.ts': 114,
   },

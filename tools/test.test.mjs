@@ -91,6 +91,25 @@ it.each([
   expect(errors.trim()).toBe(message);
 });
 
+it('runs files in one process, of which each finds what the first one found, and fails a file that leaves it changed', () => {
+  const setUp = path.join(import.meta.dirname, 'surroundings.setup.mjs');
+  const files = {
+    'a.test.mjs': `it('changes the process', () => {
+      vi.stubEnv('STUBBED', 'x');
+      vi.useFakeTimers();
+      process.env.LEFT = 'x';
+      process.chdir('/');
+    });`,
+    'b.test.mjs': `it('finds it as it was', () => {
+      const { LEFT, STUBBED } = process.env;
+      expect({ LEFT, STUBBED, timers: vi.isFakeTimers(), root: process.cwd() === '/' }).toEqual({ timers: false, root: false });
+    });`,
+  };
+  const { lines } = runTests(files, { config: { isolate: false, maxWorkers: 1, setupFiles: [setUp] } });
+  expect(lines.at(-2)).toContain('a.test.mjs: this file leaves changed for the next: the current folder, LEFT');
+  expect(lines.at(-1)).toBe('2 passed, 1 failed');
+});
+
 it('does not count the tests that a name leaves out as skipped, and fails where no test has the name', () => {
   const files = { 'a.test.mjs': `it('adds', () => {}); it('subtracts', () => {});` };
   expect(runTests(files, { arguments_: ['-t', 'adds'] }).lines.at(-1)).toBe('1 passed, 0 failed');
@@ -132,22 +151,20 @@ it('numbers the files, keeps what was found when it is stopped, and ends the pro
   for (const pid of pids) await expect.poll(() => readStateOf(pid)).toMatch(/^(?:Z|none)/);
 });
 
-function runTests(files, { arguments_ = [], CI = '' } = {}) {
+function runTests(files, { arguments_ = [], CI = '', config = {} } = {}) {
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
-    [SCRIPT, ...arguments_, '--root', workspaceOf(files)],
-    {
-      encoding: 'utf8',
-      env: environment(CI),
-    },
+    [SCRIPT, ...arguments_, '--root', workspaceOf(files, config)],
+    { encoding: 'utf8', env: environment(CI) },
   );
   return { lines: stdout.trimEnd().split('\n'), errors: stderr, exitCode: status };
 }
 
-function workspaceOf(files) {
+function workspaceOf(files, config = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'autonomous-fixture-'));
   workspaces.push(folder);
-  writeFileSync(path.join(folder, 'vitest.config.mjs'), 'export default { test: { globals: true, maxWorkers: 2 } };');
+  const test = JSON.stringify({ globals: true, maxWorkers: 2, ...config });
+  writeFileSync(path.join(folder, 'vitest.config.mjs'), `export default { test: ${test} };`);
   for (const [name, source] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), source);
