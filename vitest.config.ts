@@ -12,22 +12,20 @@ const setupFiles = ['patience', 'surroundings'].map((name) =>
 const byNode: TestUserConfig = { experimental: { viteModuleRunner: false, nodeLoader: false } };
 
 /**
- * Starts the slow files first, the slowest of all at once, so that no worker is left alone with one of them at the end; the others
- * project by project, since a worker takes files of one project alone.
+ * Starts the slow files first, the slowest of all at once, so that no worker is left alone with one of them at the end. The
+ * others stay as they are, project by project: a worker takes files of one project alone.
  */
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const seconds = ({ moduleId }: TestSpecification) => SLOW_TESTS[path.relative(import.meta.dirname, moduleId)] ?? 0;
-    return (await super.sort(files)).toSorted(
-      (a, b) => seconds(b) - seconds(a) || a.project.name.localeCompare(b.project.name),
-    );
+    return (await super.sort(files)).toSorted((a, b) => seconds(b) - seconds(a));
   }
 }
 
 export default defineConfig({
   test: {
     pool: 'forks',
-    // tools/surroundings.setup.mjs sees to it that a file leaves nothing to the next.
+    // What files of a worker may leave each other: tools/surroundings.setup.mjs.
     isolate: false,
     sequence: { sequencer: SlowestFirst },
     // A worker computes for two fifths of its time and waits for child processes and the disk in the rest of it.
@@ -37,7 +35,8 @@ export default defineConfig({
       package_('orchestrator', byNode),
       // Vite compiles their JSX and puts the stand-in of the editor in place.
       package_('ui'),
-      package_('vscode-extension'),
+      // `vi.mock` of the editor holds for what is loaded after it, so that these files share nothing.
+      package_('vscode-extension', { isolate: true }),
       project('tools', 'tools', ['*.test.mjs'], byNode),
       project('e2e', 'e2e', ['*.test.ts'], byNode),
       project('release', 'release', ['*.test.ts'], byNode),

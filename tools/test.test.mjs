@@ -93,21 +93,24 @@ it.each([
 
 it('runs files in one process, of which each finds what the first one found, and fails a file that leaves it changed', () => {
   const setUp = path.join(import.meta.dirname, 'surroundings.setup.mjs');
-  const files = {
-    'a.test.mjs': `it('changes the process', () => {
+  const file = `it('finds the process as it was, and changes it', () => {
+      const { LEFT, STUBBED } = process.env;
+      const folder = process.cwd() === '/' ? '/' : 'own';
+      const listeners = process.listenerCount('unhandledRejection');
+      globalThis.first ??= { folder, listeners, timers: false };
+      expect({ LEFT, STUBBED, folder, listeners, global: globalThis.stubbed, timers: vi.isFakeTimers() }).toEqual(globalThis.first);
       vi.stubEnv('STUBBED', 'x');
+      vi.stubGlobal('stubbed', 'x');
       vi.useFakeTimers();
       process.env.LEFT = 'x';
       process.chdir('/');
-    });`,
-    'b.test.mjs': `it('finds it as it was', () => {
-      const { LEFT, STUBBED } = process.env;
-      expect({ LEFT, STUBBED, timers: vi.isFakeTimers(), root: process.cwd() === '/' }).toEqual({ timers: false, root: false });
-    });`,
-  };
+      process.on('unhandledRejection', () => {});
+    });`;
+  const files = { 'a.test.mjs': file, 'b.test.mjs': file };
   const { lines } = runTests(files, { config: { isolate: false, maxWorkers: 1, setupFiles: [setUp] } });
-  expect(lines.at(-2)).toContain('a.test.mjs: this file leaves changed for the next: the current folder, LEFT');
-  expect(lines.at(-1)).toBe('2 passed, 1 failed');
+  const told = 'this file leaves changed for the next: listeners of unhandledRejection, the current folder, LEFT';
+  for (const name of Object.keys(files)) expect(lines.join('\n')).toContain(`${name}: ${told}`);
+  expect(lines.at(-1)).toBe('2 passed, 2 failed');
 });
 
 it('does not count the tests that a name leaves out as skipped, and fails where no test has the name', () => {

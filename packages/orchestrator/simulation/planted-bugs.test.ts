@@ -8,7 +8,7 @@ import type { Replacement } from './planted-source.ts';
 import { simulate } from './simulate.ts';
 import { STORE_CHECKS, type StoreCheck } from './store-checks.ts';
 
-/** Most are found within the first ten schedules, a few only after hundreds. */
+/** Most are found within the first ten schedules, some by one in hundreds (see `seed`). */
 const SCHEDULES = 3_000;
 
 describe('a planted bug', () => {

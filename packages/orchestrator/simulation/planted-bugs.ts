@@ -19,7 +19,7 @@ export interface PlantedBug {
   readonly caughtBy: readonly Invariant[];
   readonly plants?: Plants;
   readonly source?: readonly Replacement[];
-  /** First schedule to play of a bug that few schedules find. When schedules change, it is found later than at once. */
+  /** First schedule to play of a bug that few schedules find. Where schedules change, it is found by a later one. */
   readonly seed?: number;
 }
 

@@ -28,8 +28,9 @@ export interface GitOrder {
 }
 
 /** Asks for objects of a repository. */
-export interface GitQuestion extends Pick<GitOrder, 'id' | 'env' | 'timeoutMs'> {
+export interface GitQuestion extends Pick<GitOrder, 'id' | 'env'> {
   readonly gitDir: string;
+  readonly timeoutMs: number;
   readonly requests: readonly ObjectRequest[];
 }
 

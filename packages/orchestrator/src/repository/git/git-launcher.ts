@@ -1,6 +1,6 @@
 /**
- * Speaks with the small process that starts git: one for the whole program, started with the first command, and replaced when it
- * has grown, since each start of a process costs in proportion to the memory of the one that starts it.
+ * Speaks with the small process that starts git: one for the whole program, started with the first command, and replaced when much
+ * went through it, since a start of git costs in proportion to the memory of the process that starts it.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -13,8 +13,10 @@ const AS_NODE = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN
 
 export type GitRun = Omit<Extract<GitReport, { readonly exitCode: number }>, 'id'>;
 
-/** Input and output of git after which the process is replaced. It keeps much of the memory that they took. */
+/** Input and output of git after which the small process is replaced: it keeps much of the memory that they took. */
 const CARRIED_BYTES = 16 * 1024 * 1024;
+/** What the name and the facts of an object take. */
+const OBJECT_BYTES = 200;
 
 const PROGRAM = fileURLToPath(new URL(`./git-launcher-process${import.meta.url.slice(-3)}`, import.meta.url));
 
@@ -43,19 +45,22 @@ export async function askLaunched(question: Omit<GitQuestion, 'id'>, signal?: Ab
 let launcher: Launcher | null = null;
 
 function runningLauncher(): Launcher {
-  if (launcher?.hasGrown === true) {
-    launcher.retire();
-    launcher = null;
-  }
-  launcher ??= new Launcher((ended) => {
+  if (launcher !== null && launcher.carriedBytes <= CARRIED_BYTES) return launcher;
+  const former = launcher;
+  // Made before the former one is let go of: where there is no memory for it, that one stays.
+  launcher = new Launcher((ended) => {
     if (launcher === ended) launcher = null;
   });
+  former?.retire();
   return launcher;
 }
 
-function bytesOf(report: GitReport): number {
-  if ('stdout' in report) return report.stdout.byteLength;
-  if ('objects' in report) return report.objects.reduce((sum, object) => sum + (object?.content.byteLength ?? 0), 0);
+/** What is large in a message, roughly. */
+function bytesOf(message: Omit<GitOrder, 'id'> | Omit<GitQuestion, 'id'> | GitReport): number {
+  if ('input' in message) return Buffer.byteLength(message.input);
+  if ('stdout' in message) return message.stdout.byteLength;
+  if ('objects' in message)
+    return message.objects.reduce((sum, object) => sum + OBJECT_BYTES + (object?.content.byteLength ?? 0), 0);
   return 0;
 }
 
@@ -71,7 +76,7 @@ class Launcher {
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
-  #carriedBytes = 0;
+  carriedBytes = 0;
   #isRetired = false;
 
   constructor(onEnd: (ended: Launcher) => void) {
@@ -99,10 +104,6 @@ class Launcher {
     this.#hold();
   }
 
-  get hasGrown(): boolean {
-    return this.#carriedBytes > CARRIED_BYTES;
-  }
-
   /** Ends the process as soon as nothing is under way in it. It takes no more commands. */
   retire(): void {
     this.#isRetired = true;
@@ -118,7 +119,7 @@ class Launcher {
     const id = (this.#lastId += 1);
     const cancel = (): void => void this.#process.send({ cancel: id } satisfies GitCancellation, () => {});
     this.#waiting.set(id, { resolve, reject });
-    if ('input' in order) this.#carriedBytes += order.input.length;
+    this.carriedBytes += bytesOf(order);
     this.#hold();
     this.#process.send({ ...order, id } satisfies GitOrder | GitQuestion, (error) => {
       if (error === null) return;
@@ -135,7 +136,7 @@ class Launcher {
   #take(report: GitReport): void {
     const waiting = this.#waiting.get(report.id);
     this.#waiting.delete(report.id);
-    this.#carriedBytes += bytesOf(report);
+    this.carriedBytes += bytesOf(report);
     this.#hold();
     this.#endRetired();
     waiting?.resolve(report);
