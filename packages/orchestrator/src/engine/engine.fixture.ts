@@ -192,7 +192,7 @@ export class EngineUnderTest {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  launch(id: string, userId = 'u'): Promise<RunView> {
+  launch(id: string, userId = 'u', more: Partial<RunStart> = {}): Promise<RunView> {
     const start: RunStart = {
       projectId: 'p',
       userId,
@@ -201,6 +201,7 @@ export class EngineUnderTest {
       config: BUILT_IN_RUN_CONFIG,
       requestedConfig: {},
       branch: `autonomous/${id}`,
+      ...more,
     };
     return this.engine.launch(id, start);
   }

@@ -140,7 +140,7 @@ export class RunSteps {
     // Budgets change with other settings too, such as those that a project adds when the run begins.
     const isOther = commit.view.cost !== costBefore || commit.view.config !== configBefore;
     if (isOther) families.note(commit.view, String(payload['by'] ?? ''));
-    families.endActivities(commit.view, commit.endActivities);
+    if (commit.endActivities.length > 0) families.wake(commit.view);
     const appended = store.append(commit);
     run.tail = appended;
     let events: readonly WorkflowEvent[];
@@ -343,8 +343,9 @@ export class RunSteps {
 
   /** After the disk has it: activities end and begin, timers count. */
   #startPendingWork(run: LiveRun, before: RunState, input: RunInput, commit: RunCommit): void {
-    const { runner, timers, cancelAbandoned } = this.#options;
-    for (const key of commit.endActivities) runner.cancel(commit.runId, key);
+    const { runner, timers, families, cancelAbandoned } = this.#options;
+    for (const key of commit.endActivities)
+      void runner.cancel(commit.runId, key).then(() => families.endActivity(commit.view, key));
     if (commit.setTimers.length > 0) timers.armed(commit.setTimers);
     if (run.state.queuedAt === null && run.state.parked === null) this.#begin(run, before, input, commit);
     if (hasLeftChildren(before, input, commit.endActivities)) void cancelAbandoned(commit.runId);

@@ -47,6 +47,8 @@ export interface Spender {
 export class FamilySpending {
   readonly #options: FamilySpendingOptions;
   readonly #families: RunFamilies;
+  /** Reservations and settlements that have not come to their end, by activation key. */
+  readonly #writes = new Map<string, Set<Promise<void>>>();
 
   constructor(options: FamilySpendingOptions) {
     this.#options = options;
@@ -86,12 +88,21 @@ export class FamilySpending {
     this.#families.note(run, by);
   }
 
-  /** Activities of a run have ended. @param keys activation keys */
-  endActivities(run: RunView, keys: readonly string[]): void {
-    if (keys.length > 0) this.#families.known(run)?.endActivities(keys);
+  /**
+   * An activity of a run has ended, told to or by itself. What it still says of its calls is waited for.
+   * @param key its activation key
+   */
+  async endActivity(run: RunView, key: string): Promise<void> {
+    await Promise.allSettled(this.#writes.get(key) ?? []);
+    this.#families.known(run)?.endActivity(key);
   }
 
-  /** Reservations that wait for others look again. */
+  /** Reservations of the run's family that wait for others look again. */
+  wake(run: RunView): void {
+    this.#families.known(run)?.moved();
+  }
+
+  /** All reservations that wait for others look again. */
   wakeAll(): void {
     this.#families.wakeAll();
   }
@@ -100,7 +111,20 @@ export class FamilySpending {
    * Writes a reservation or its settlement. A reservation is accepted only while its
    * activity is open; a settlement later as well.
    */
-  async spend({ runId, activity, key }: Spender, write: SpendingWriter): Promise<void> {
+  async spend(spender: Spender, write: SpendingWriter): Promise<void> {
+    const { key } = spender;
+    const written = this.#write(spender, write);
+    const ofActivity = this.#writes.get(key) ?? new Set();
+    this.#writes.set(key, ofActivity.add(written));
+    try {
+      await written;
+    } finally {
+      ofActivity.delete(written);
+      if (ofActivity.size === 0) this.#writes.delete(key);
+    }
+  }
+
+  async #write({ runId, activity, key }: Spender, write: SpendingWriter): Promise<void> {
     const { live, view: present, isStopped } = this.#options;
     // A run never changes its family.
     const member = live.inUse(runId)?.view ?? (await present(runId));

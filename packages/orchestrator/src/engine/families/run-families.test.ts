@@ -70,10 +70,10 @@ it('tells what calls of other runs can come to from what is known', async () => 
   family.noteCall('b', settling);
   expect(family.look('a').underWay.costUsd).toBe(0);
   family.noteCall('b', booking);
-  family.endActivities(['b/1/y']);
+  family.endActivity('b/1/y');
   expect(family.look('a').underWay.costUsd).toBe(2);
   const moved = family.nextMove();
-  family.endActivities(['b/1/x']);
+  family.endActivity('b/1/x');
   await moved;
   expect(family.look('a').underWay.costUsd).toBe(0);
 });

@@ -182,13 +182,11 @@ export class KeptFamily {
     this.moved();
   }
 
-  /** Activities have ended: their calls are under way no more, and count as they stand in the log. */
-  endActivities(keys: readonly string[]): void {
-    if (keys.length === 0) return;
-    for (const call of this.#underWay.keys()) {
-      if (keys.some((key) => call.startsWith(`${key}#`))) this.#underWay.delete(call);
-    }
-    this.moved();
+  /** An activity has ended: its calls are under way no more, and count as they stand in the log. */
+  endActivity(key: string): void {
+    const calls = [...this.#underWay.keys()].filter((call) => call.startsWith(`${key}#`));
+    for (const call of calls) this.#underWay.delete(call);
+    if (calls.length > 0) this.moved();
   }
 
   /** Resolves when a run of the family has changed. */

@@ -159,18 +159,23 @@ export class ActivityRunner {
     this.#dispatch({ ...stored, owner, fresh: false });
   }
 
-  /** Tells an activity to end. Its outcome, if it still gives one, is late and ignored. */
-  cancel(runId: string, key: string): void {
-    const ofRun = this.#runs.get(runId);
-    const running = ofRun?.byKey.get(key);
-    if (ofRun === undefined || running === undefined || running.reporting) return;
-    running.abort(new Error('cancelled'));
-    releaseSlot(running);
+  /**
+   * Tells an activity to end. Its outcome, if it still gives one, is late and ignored.
+   * @returns when it has ended, or was given up
+   */
+  async cancel(runId: string, key: string): Promise<void> {
+    const running = this.#runs.get(runId)?.byKey.get(key);
+    if (running === undefined) return;
+    if (!running.reporting) {
+      running.abort(new Error('cancelled'));
+      releaseSlot(running);
+    }
+    await running.done;
   }
 
   /** Tells all activities of a run to end. */
   cancelAll(runId: string): void {
-    for (const key of this.#runs.get(runId)?.byKey.keys() ?? []) this.cancel(runId, key);
+    for (const key of this.#runs.get(runId)?.byKey.keys() ?? []) void this.cancel(runId, key);
   }
 
   /** Progress of the activities of a run, in the order in which they began. */
