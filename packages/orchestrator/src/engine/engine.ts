@@ -251,6 +251,7 @@ export class Engine {
       progress: (progress) => this.#feed.publish({ progress: scrub(progress) }),
       scrub,
       spend: (job, write) => this.#families.spend(job, write),
+      onEnd: ({ key, owner }) => void this.#families.endActivity(owner.treeId, key),
     });
   }
 

@@ -13,6 +13,7 @@ import {
   type RunView,
   Unprocessable,
   type WorkflowEvent,
+  treeOf,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { advance, holdsRunSlot, isFinal, statusOf } from '../core/advance.ts';
@@ -343,9 +344,8 @@ export class RunSteps {
 
   /** After the disk has it: activities end and begin, timers count. */
   #startPendingWork(run: LiveRun, before: RunState, input: RunInput, commit: RunCommit): void {
-    const { runner, timers, families, cancelAbandoned } = this.#options;
-    for (const key of commit.endActivities)
-      void runner.cancel(commit.runId, key).then(() => families.endActivity(commit.view, key));
+    const { runner, timers, cancelAbandoned } = this.#options;
+    for (const key of commit.endActivities) runner.cancel(commit.runId, key);
     if (commit.setTimers.length > 0) timers.armed(commit.setTimers);
     if (run.state.queuedAt === null && run.state.parked === null) this.#begin(run, before, input, commit);
     if (hasLeftChildren(before, input, commit.endActivities)) void cancelAbandoned(commit.runId);
@@ -408,8 +408,8 @@ export class RunSteps {
   }
 }
 
-function ownerOf({ workflow, config }: Pick<RunView, 'workflow' | 'config'>): ActivityOwner {
-  return { workflow: workflow.name, maxConcurrency: config.maxConcurrency };
+function ownerOf(view: RunView): ActivityOwner {
+  return { workflow: view.workflow.name, maxConcurrency: view.config.maxConcurrency, treeId: treeOf(view) };
 }
 
 /** Whether a step ended activations of child runs otherwise than by the outcome of the child. */

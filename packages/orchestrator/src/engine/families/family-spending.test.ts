@@ -44,11 +44,25 @@ it('keeps a call of a cancelled run under way until what it came to is known', a
   expect(await look(two)).toMatchObject({ costUsd: 2, ...underWay(2) });
   await test.engine.signal('a', 'RUN_CANCELLED', { by: 'me' });
   expect(await look(two)).toMatchObject({ costUsd: 2, ...underWay(2) });
+  const known: number[] = [];
+  const waiting = two.context.spend((_run, family) => {
+    known.push(family.costUsd - family.underWay.costUsd);
+    return known.at(-1) === 0 ? 'later' : null;
+  });
   // As an agent does that is told to end: it does not wait for its last words.
-  const refused = expect(write(one, settled)).rejects.toThrow('no more spending is accepted');
+  const written = Promise.allSettled([write(one, settled)]);
   one.fail(new Error('cancelled'));
-  await refused;
+  expect(await written).toMatchObject([{ reason: { message: expect.stringContaining('no more spending') } }]);
+  await waiting;
+  expect(known.at(-1)).toBe(0.5);
   expect(await look(two)).toMatchObject({ costUsd: 0.5, ...underWay(0) });
+});
+
+it('counts a call of a run that a person paused as it was booked once its activity has ended without a word', async () => {
+  const { test, one, two } = await twoRuns();
+  await test.engine.hold('a', 'me');
+  one.fail(new Error('cancelled'));
+  await expect.poll(() => look(two)).toMatchObject({ costUsd: 2, ...underWay(0) });
 });
 
 it('counts a call of a cancelled run as it was booked once its activity has ended without a word', async () => {
@@ -58,10 +72,9 @@ it('counts a call of a cancelled run as it was booked once its activity has ende
   await expect.poll(() => look(two)).toMatchObject({ costUsd: 2, ...underWay(0) });
 });
 
-it('tells a reservation that waits for others when its activity has ended', async () => {
-  const { test, one, two } = await twoRuns();
-  const refused = expect(two.context.spend(() => 'later')).rejects.toThrow('no more spending is accepted');
-  await look(one);
-  await test.engine.signal('b', 'RUN_CANCELLED', { by: 'me' });
-  await refused;
+it('refuses a reservation that waits for others once its run is cancelled', async () => {
+  const { test, two } = await twoRuns();
+  const reserved = two.context.spend(() => 'later');
+  const [refused] = await Promise.allSettled([reserved, test.engine.signal('b', 'RUN_CANCELLED', { by: 'me' })]);
+  expect(refused).toMatchObject({ reason: { message: expect.stringContaining('no more spending is accepted') } });
 });

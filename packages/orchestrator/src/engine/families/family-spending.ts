@@ -48,7 +48,7 @@ export class FamilySpending {
   readonly #options: FamilySpendingOptions;
   readonly #families: RunFamilies;
   /** Reservations and settlements that have not come to their end, by activation key. */
-  readonly #writes = new Map<string, Set<Promise<void>>>();
+  readonly #writes = new Map<string, Promise<void>[]>();
 
   constructor(options: FamilySpendingOptions) {
     this.#options = options;
@@ -89,12 +89,15 @@ export class FamilySpending {
   }
 
   /**
-   * An activity of a run has ended, told to or by itself. What it still says of its calls is waited for.
+   * An activity has ended, told to or by itself: what it said of its calls before is waited for.
    * @param key its activation key
    */
-  async endActivity(run: RunView, key: string): Promise<void> {
+  async endActivity(treeId: string, key: string): Promise<void> {
+    const family = this.#families.knownTree(treeId);
+    const calls = family?.callsOf(key) ?? [];
+    if (calls.length === 0) return;
     await Promise.allSettled(this.#writes.get(key) ?? []);
-    this.#families.known(run)?.endActivity(key);
+    family?.endCalls(calls);
   }
 
   /** Reservations of the run's family that wait for others look again. */
@@ -114,13 +117,13 @@ export class FamilySpending {
   async spend(spender: Spender, write: SpendingWriter): Promise<void> {
     const { key } = spender;
     const written = this.#write(spender, write);
-    const ofActivity = this.#writes.get(key) ?? new Set();
-    this.#writes.set(key, ofActivity.add(written));
+    this.#writes.set(key, [...(this.#writes.get(key) ?? []), written]);
     try {
       await written;
     } finally {
-      ofActivity.delete(written);
-      if (ofActivity.size === 0) this.#writes.delete(key);
+      const others = this.#writes.get(key)?.filter((other) => other !== written) ?? [];
+      if (others.length > 0) this.#writes.set(key, others);
+      else this.#writes.delete(key);
     }
   }
 

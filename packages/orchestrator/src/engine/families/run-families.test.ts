@@ -70,10 +70,10 @@ it('tells what calls of other runs can come to from what is known', async () => 
   family.noteCall('b', settling);
   expect(family.look('a').underWay.costUsd).toBe(0);
   family.noteCall('b', booking);
-  family.endActivity('b/1/y');
+  expect(family.callsOf('b/1/y')).toEqual([]);
   expect(family.look('a').underWay.costUsd).toBe(2);
   const moved = family.nextMove();
-  family.endActivity('b/1/x');
+  family.endCalls(family.callsOf('b/1/x'));
   await moved;
   expect(family.look('a').underWay.costUsd).toBe(0);
 });

@@ -182,11 +182,15 @@ export class KeptFamily {
     this.moved();
   }
 
-  /** An activity has ended: its calls are under way no more, and count as they stand in the log. */
-  endActivity(key: string): void {
-    const calls = [...this.#underWay.keys()].filter((call) => call.startsWith(`${key}#`));
+  /** Names of the calls of an activity that are under way. */
+  callsOf(key: string): readonly string[] {
+    return [...this.#underWay.keys()].filter((call) => call.startsWith(`${key}#`));
+  }
+
+  /** The activity of these calls has ended: they are under way no more, and count as they stand in the log. */
+  endCalls(calls: readonly string[]): void {
     for (const call of calls) this.#underWay.delete(call);
-    if (calls.length > 0) this.moved();
+    this.moved();
   }
 
   /** Resolves when a run of the family has changed. */
@@ -215,7 +219,11 @@ export class RunFamilies {
 
   /** The family of a run, if it is in memory as a whole. */
   known(run: RunView): KeptFamily | undefined {
-    const kept = this.#families.get(treeOf(run));
+    return this.knownTree(treeOf(run));
+  }
+
+  knownTree(treeId: string): KeptFamily | undefined {
+    const kept = this.#families.get(treeId);
     return kept?.isLoaded ? kept.family : undefined;
   }
 

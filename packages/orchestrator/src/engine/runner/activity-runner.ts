@@ -47,6 +47,8 @@ export interface RunnerOptions {
   readonly childrenAtOnce: number;
   /** Appends what an activity spends; see `ActivityContext.spend`. */
   readonly spend: (job: Pick<Job, 'runId' | 'activity' | 'key'>, write: SpendingWriter) => Promise<void>;
+  /** Hears of each activity that has ended or was given up. */
+  readonly onEnd: (job: Pick<Job, 'key' | 'owner'>) => void;
 }
 
 /** The run that activities belong to, as far as the runner needs it. */
@@ -55,6 +57,8 @@ export interface ActivityOwner {
   readonly workflow: string;
   /** Activities of this run that may run at the same time. */
   readonly maxConcurrency: number;
+  /** The run's family. */
+  readonly treeId: string;
 }
 
 /** An activity with the attempts that are booked for it. */
@@ -159,23 +163,17 @@ export class ActivityRunner {
     this.#dispatch({ ...stored, owner, fresh: false });
   }
 
-  /**
-   * Tells an activity to end. Its outcome, if it still gives one, is late and ignored.
-   * @returns when it has ended, or was given up
-   */
-  async cancel(runId: string, key: string): Promise<void> {
+  /** Tells an activity to end. Its outcome, if it still gives one, is late and ignored. */
+  cancel(runId: string, key: string): void {
     const running = this.#runs.get(runId)?.byKey.get(key);
-    if (running === undefined) return;
-    if (!running.reporting) {
-      running.abort(new Error('cancelled'));
-      releaseSlot(running);
-    }
-    await running.done;
+    if (running === undefined || running.reporting) return;
+    running.abort(new Error('cancelled'));
+    releaseSlot(running);
   }
 
   /** Tells all activities of a run to end. */
   cancelAll(runId: string): void {
-    for (const key of this.#runs.get(runId)?.byKey.keys() ?? []) void this.cancel(runId, key);
+    for (const key of this.#runs.get(runId)?.byKey.keys() ?? []) this.cancel(runId, key);
   }
 
   /** Progress of the activities of a run, in the order in which they began. */
@@ -254,6 +252,7 @@ export class ActivityRunner {
     const { byKey } = ofRun;
     if (byKey.get(job.key) === running) byKey.delete(job.key);
     if (byKey.size === 0 && this.#runs.get(job.runId) === ofRun) this.#runs.delete(job.runId);
+    this.#options.onEnd(job);
   }
 
   /** Waits for a slot of its run, after the activities that wait already. @returns `undefined` when it has one at once */
