@@ -96,6 +96,8 @@ export class FamilySpending {
     const family = this.#families.knownTree(treeId);
     const calls = family?.callsOf(key) ?? [];
     if (calls.length === 0) return;
+    // A reservation of its own that waits for others learns that it is too late.
+    family?.moved();
     await Promise.allSettled(this.#writes.get(key) ?? []);
     family?.endCalls(calls);
   }

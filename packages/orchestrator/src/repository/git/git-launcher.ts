@@ -47,10 +47,15 @@ let launcher: Launcher | null = null;
 function runningLauncher(): Launcher {
   if (launcher !== null && launcher.carriedBytes <= CARRIED_BYTES) return launcher;
   const former = launcher;
-  // Made before the former one is let go of: where there is no memory for it, that one stays.
-  launcher = new Launcher((ended) => {
-    if (launcher === ended) launcher = null;
-  });
+  try {
+    launcher = new Launcher((ended) => {
+      if (launcher === ended) launcher = null;
+    });
+  } catch (error) {
+    // Where there is no memory for another one, the former one goes on.
+    if (former === null) throw error;
+    return former;
+  }
   former?.retire();
   return launcher;
 }
