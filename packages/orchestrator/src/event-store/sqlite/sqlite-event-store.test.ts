@@ -87,13 +87,15 @@ describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
     it('when the process is killed in the middle of its work', SLOW, async () => {
       const child = spawnLoad(8);
       const acknowledged = new Map<string, number>();
+      const failures: string[] = [];
       for await (const line of createInterface(child.stdout)) {
+        if (/^(?:failed|later): /.test(line)) failures.push(line);
         const [runId = '', sequence] = line.split(' ');
         if (sequence !== undefined) acknowledged.set(runId, Number(sequence));
         if (acknowledged.get('r-7') === 60) child.kill('SIGKILL');
       }
       if (child.signalCode === null) await once(child, 'exit');
-      expect(child.signalCode).toBe('SIGKILL');
+      expect({ failures, endedBy: child.signalCode }).toEqual({ failures: [], endedBy: 'SIGKILL' });
 
       const store = open();
       expect(acknowledged.size).toBe(8);
