@@ -25,7 +25,7 @@ class SlowestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     pool: 'forks',
-    // What files of a worker may leave each other: tools/surroundings.setup.mjs.
+    // Files of a worker share its process; tools/surroundings.setup.mjs fails a file that leaves it changed.
     isolate: false,
     sequence: { sequencer: SlowestFirst },
     // A worker computes for two fifths of its time and waits for child processes and the disk in the rest of it.

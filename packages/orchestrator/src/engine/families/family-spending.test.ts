@@ -26,7 +26,7 @@ async function twoRuns() {
 
 const write = ({ context }: PendingCall, fact: SpendingFact): Promise<void> => context.spend(() => fact);
 
-/** What a run of the family sees. */
+/** Spending of the family, as the run of this call is told when it spends. */
 async function look({ context }: PendingCall): Promise<Pick<FamilyNow, 'costUsd' | 'underWay'>> {
   const seen = Promise.withResolvers<FamilyNow>();
   await context.spend((_run, family) => {

@@ -15,7 +15,7 @@ export type GitRun = Omit<Extract<GitReport, { readonly exitCode: number }>, 'id
 
 /** Input and output of git after which the small process is replaced: it keeps much of the memory that they took. */
 const CARRIED_BYTES = 16 * 1024 * 1024;
-/** What the name and the facts of an object take. */
+/** Bytes of an object's name, id, type and size in a message, estimated. */
 const OBJECT_BYTES = 200;
 
 const PROGRAM = fileURLToPath(new URL(`./git-launcher-process${import.meta.url.slice(-3)}`, import.meta.url));
@@ -60,7 +60,7 @@ function runningLauncher(): Launcher {
   return launcher;
 }
 
-/** What is large in a message, roughly. */
+/** Bytes of a message's input, output or objects; the rest of it is small. */
 function bytesOf(message: Omit<GitOrder, 'id'> | Omit<GitQuestion, 'id'> | GitReport): number {
   if ('input' in message) return Buffer.byteLength(message.input);
   if ('stdout' in message) return message.stdout.byteLength;
