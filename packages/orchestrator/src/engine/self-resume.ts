@@ -20,7 +20,7 @@ export interface Probe {
 }
 
 export interface SelfResumeOptions {
-  readonly store: EventStore;
+  readonly store: Pick<EventStore, 'listOpenRuns' | 'loadView' | 'readHistory'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** The wait before the first probe; it doubles with each that finds nothing, up to 15 minutes. */

@@ -108,8 +108,9 @@ describe('the writer in its thread', () => {
     });
   });
 
-  it('refuses everything once it ended by itself, and says why', async () => {
-    const opened = open();
+  it('refuses everything once it ended by itself, and says why, once to who must restart it', async () => {
+    const told: string[] = [];
+    const opened = open({ onStopped: ({ message }) => told.push(message) });
     // It opens the file after this turn.
     for (const name of [file, `${file}-wal`, `${file}-shm`]) rmSync(name, { force: true });
     mkdirSync(file);
@@ -119,6 +120,7 @@ describe('the writer in its thread', () => {
       expect(outcome).toHaveProperty('reason.message', expect.stringMatching(/The writer of .*runs\.db ended \(.+\)/));
     }
     await expect(opened.append(aStep('b'))).rejects.toThrow(/Restart the server/);
+    expect(told).toEqual([expect.stringContaining('Restart the server')]);
   });
 
   it('cannot serve a database in memory', () => {
