@@ -1,21 +1,18 @@
 /**
  * Finds the commits that a tree names as submodules, and fetches each into a mirror of its own. `.gitmodules` comes with the
- * project and may be hostile. On this machine, only the project's own repository and the clones of submodules in it are read.
- * Elsewhere, the public network and the project's own host are; the token goes to repositories of the project's owner alone.
+ * project and may be hostile: `submodule-address.ts` says where it may lead. The token goes to repositories of the project's owner alone.
  */
 import { createHash } from 'node:crypto';
-import { stat } from 'node:fs/promises';
-import { join, posix } from 'node:path';
-import { InvalidRequest, NeedsHuman } from '@autonomous/shared';
+import { NeedsHuman } from '@autonomous/shared';
 import { type GitPlace, runGit, splitNul } from '../git/git.ts';
 import type { GitMirrors } from '../git/git-mirrors.ts';
 import { missingCommits } from '../git/git-refs.ts';
 import { fetchBranches, fetchCommit } from '../git/git-remote.ts';
 import { SUBMODULE_MODE, type TreeEntry } from '../git/git-trees.ts';
 import type { KnownTrees } from '../git/known-trees.ts';
-import { isPrivateHost, parseRemoteAddress, type RemoteAddress, withoutCredentials } from '../remote-url.ts';
+import { parseRemoteAddress, type RemoteAddress } from '../remote-url.ts';
 import type { LeftOut } from '../repository.ts';
-import { pathFault } from '../repository-paths.ts';
+import { type Configured, submoduleAddress, Unusable } from './submodule-address.ts';
 
 /** A submodule whose commit is in a mirror. */
 export interface Submodule {
@@ -75,7 +72,7 @@ export class Submodules {
           if (depth > MAX_DEPTH) throw new Unusable(`submodules are nested more than ${MAX_DEPTH} deep`);
           if (found.length >= MAX_SUBMODULES)
             throw new Unusable(`the project has more than ${MAX_SUBMODULES} submodules`);
-          const address = await addressOf(configured.get(inner), next.address);
+          const address = await submoduleAddress(configured.get(inner), next.address);
           const owner = ownerOf(address) === next.owner ? next.owner : null;
           const sub = await this.#fetched({ address, takesToken: owner !== null }, oid);
           found.push({ path, ...sub });
@@ -140,14 +137,6 @@ function ownerOf(address: RemoteAddress): string | null {
   return `${address.origin}/${segments.length > 1 ? (segments[0] ?? '').toLowerCase() : ''}`;
 }
 
-/** Why a submodule is left out. */
-class Unusable extends Error {}
-
-interface Configured {
-  readonly name: string;
-  readonly url: string;
-}
-
 /** Entries of `.gitmodules`, by path. */
 async function readGitmodules({ place, tree }: Outer): Promise<Map<string, Configured>> {
   const { exitCode, stdout } = await runGit(place, {
@@ -169,68 +158,4 @@ async function readGitmodules({ place, tree }: Outer): Promise<Map<string, Confi
       path === undefined || url === undefined ? [] : [[path, { name, url }] as const],
     ),
   );
-}
-
-/** Where a submodule is fetched from. @throws {Unusable} */
-async function addressOf(configured: Configured | undefined, outer: RemoteAddress): Promise<RemoteAddress> {
-  if (configured === undefined) throw new Unusable('.gitmodules does not name its address');
-  const { name, url } = configured;
-  if (outer.kind === 'local') {
-    // A person's own clone has it already.
-    for (const own of [join(outer.path, '.git', 'modules', name), join(outer.path, 'modules', name)]) {
-      const isThere = pathFault(name) === null && (await stat(join(own, 'HEAD')).catch(() => null))?.isFile() === true;
-      if (isThere) return parseRemoteAddress(own);
-    }
-  }
-  const isRelative = /^\.\.?\//.test(url);
-  const address = parsed(isRelative ? resolved(url, outer) : url);
-  const fault = isRelative ? null : faultOf(address, outer);
-  if (fault !== null) throw new Unusable(`its address ${withoutCredentials(url).slice(0, 200)} is not used: ${fault}`);
-  return address;
-}
-
-function parsed(url: string): RemoteAddress {
-  try {
-    return parseRemoteAddress(url);
-  } catch (cause) {
-    if (!(cause instanceof InvalidRequest)) throw cause;
-    throw new Unusable(`its address is not used: ${cause.message}`, { cause });
-  }
-}
-
-/** A path relative to the outer repository, which may not leave the host, nor on this machine the repository itself. */
-function resolved(url: string, outer: RemoteAddress): string {
-  if (outer.kind === 'local') {
-    if (posix.join(outer.path, url, '.') === outer.path) return outer.path;
-    throw new Unusable(
-      `its address ${url.slice(0, 200)} is not used: it leads out of the project's own repository on this machine; run git submodule update --init there, and its clone in .git/modules is used`,
-    );
-  }
-  const start = /^(?:[a-z]+:\/\/[^/]+|[^/:]+:)/i.exec(outer.url)?.[0] ?? '';
-  const path = outer.url.slice(start.length);
-  const wanted = posix.join('/', path, url);
-  const ups = posix
-    .normalize(url)
-    .split('/')
-    .filter((part) => part === '..').length;
-  const depth = path.split('/').filter((part) => part !== '').length;
-  if (ups > depth)
-    throw new Unusable(`its address ${url.slice(0, 200)} is not used: it leads out of where the project lies`);
-  return `${start}${path.startsWith('/') ? wanted : wanted.slice(1)}`;
-}
-
-/** Why an absolute address is not used. */
-function faultOf(address: RemoteAddress, outer: RemoteAddress): string | null {
-  if (address.kind === 'local') return 'a submodule is not read from a folder of this machine';
-  if (address.kind === 'ssh') {
-    const isSameHost = outer.kind === 'ssh' && sshHost(outer.url) === sshHost(address.url);
-    return isSameHost ? null : "over ssh only the project's own host is used";
-  }
-  const isSameHost = outer.kind === 'http' && outer.origin === address.origin;
-  const isAllowed = isSameHost || (address.secure && !isPrivateHost(address.host));
-  return isAllowed ? null : 'only https, and no host of a private network';
-}
-
-function sshHost(url: string): string {
-  return /^(?:ssh:\/\/)?([^/:]+(?::\d+(?=\/))?)/.exec(url)?.[1] ?? url;
 }
