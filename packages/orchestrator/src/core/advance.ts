@@ -42,8 +42,9 @@ export function isFinal(status: RunStatus): boolean {
 /** One step. The input gets the sequence after the state's; what it emits gets the following ones. */
 export function advance(definition: WorkflowDefinition, state: RunState, input: RunInput): Step {
   const sequence = state.sequence + 1;
-  // No input brings an ended run back.
-  if (state.view !== null && isFinal(state.view.status)) return { ok: false, reason: 'late' };
+  // No input brings an ended run back; what its last calls came to may be known only now.
+  if (state.view !== null && isFinal(state.view.status))
+    return input.type === 'CALL_SETTLED' ? unchanged({ ...state, sequence }) : { ok: false, reason: 'late' };
   if (input.type === 'RUN_MIGRATED') return migrateState(definition, state, input);
   // Spending and review comments change what people see of a run, but not its state.
   if (changesViewOnly(input.type)) return unchanged({ ...state, sequence });

@@ -50,9 +50,9 @@ it('keeps a call of a cancelled run under way until what it came to is known', a
     return known.at(-1) === 0 ? 'later' : null;
   });
   // As an agent does that is told to end: it does not wait for its last words.
-  const written = Promise.allSettled([write(one, settled)]);
+  const written = write(one, settled);
   one.fail(new Error('cancelled'));
-  expect(await written).toMatchObject([{ reason: { message: expect.stringContaining('no more spending') } }]);
+  await written;
   await waiting;
   expect(known.at(-1)).toBe(0.5);
   expect(await look(two)).toMatchObject({ costUsd: 0.5, ...underWay(0) });
@@ -77,4 +77,31 @@ it('refuses a reservation that waits for others once its run is cancelled', asyn
   const reserved = two.context.spend(() => 'later');
   const [refused] = await Promise.allSettled([reserved, test.engine.signal('b', 'RUN_CANCELLED', { by: 'me' })]);
   expect(refused).toMatchObject({ reason: { message: expect.stringContaining('no more spending is accepted') } });
+});
+
+const ENDS = {
+  'a person cancels it': ({ engine }) => engine.signal('a', 'RUN_CANCELLED', { by: 'me' }),
+  'a person pauses it': ({ engine }) => engine.hold('a', 'me'),
+  'it is quarantined': ({ engine }) => engine.quarantine('a', 'others know more of it'),
+} satisfies Record<string, (test: EngineUnderTest) => Promise<unknown>>;
+
+it.each(Object.entries(ENDS))('keeps what a call came to in the log of its run when %s', async (_how, end) => {
+  const { test, one, two, settled } = await twoRuns();
+  await end(test);
+  const { status } = await test.engine.view('a');
+  await write(one, settled);
+  for (const { fail } of [one, two]) fail(new Error('the server stops'));
+  await test.restart();
+  expect(await test.engine.view('a')).toMatchObject({ status, cost: { costUsd: 0.5 } });
+  expect(await test.store.verifyRun('a')).toBeNull();
+});
+
+it('keeps what a call came to that a stop of the engine cuts short', async () => {
+  const { test, one, two, settled } = await twoRuns();
+  one.context.signal.addEventListener('abort', () => {
+    void write(one, settled);
+    for (const { fail } of [one, two]) fail(new Error('the server stops'));
+  });
+  await test.restart();
+  expect(await test.engine.view('a')).toMatchObject({ cost: { costUsd: 0.5 } });
 });

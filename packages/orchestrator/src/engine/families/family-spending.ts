@@ -113,8 +113,8 @@ export class FamilySpending {
   }
 
   /**
-   * Writes a reservation or its settlement. A reservation is accepted only while its
-   * activity is open; a settlement later as well.
+   * Writes a reservation or its settlement. A reservation is accepted only while its activity is open; a settlement also after
+   * the end of the run, and while the engine stops.
    */
   async spend(spender: Spender, write: SpendingWriter): Promise<void> {
     const { key } = spender;
@@ -141,10 +141,10 @@ export class FamilySpending {
         // The family has left memory meanwhile and must be read again.
         if (this.#families.known(view) !== family) return false;
         const fact = write(view, family.look(runId));
-        if (isFinal(view.status) || state.parked !== null) {
-          if (fact !== 'later' && fact !== null) family.noteUnsettled(runId, fact);
+        // What a call came to counts whatever has become of its run meanwhile.
+        const isSettlement = fact !== null && fact !== 'later' && fact.type === 'CALL_SETTLED';
+        if (!isSettlement && (isFinal(view.status) || state.parked !== null))
           throw new Conflict(`Run ${runId} is ${view.status}: no more spending is accepted for it.`);
-        }
         if (fact === null) return true;
         if ((fact === 'later' || fact.type === 'CALL_BOOKED') && state.activities[activity] !== key)
           throw new Conflict(`Run ${runId} has left the activity ${activity}: no more spending is accepted for it.`);

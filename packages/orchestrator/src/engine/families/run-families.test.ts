@@ -118,15 +118,6 @@ it('is new to a run when the budgets of a run above it have changed', async () =
   expect([tree.isNewTo('a'), tree.changedBy]).toEqual([true, 'ada']);
 });
 
-it('counts what a call came to after its run had ended', async () => {
-  const families = new RunFamilies({ stored: async () => [FORK, ORIGIN], live: () => undefined });
-  const family = await families.of(ORIGIN);
-  families.note({ ...FORK, cost: { ...FORK.cost, costUsd: 5 } });
-  family.noteCall('b', booking);
-  family.noteUnsettled('b', settling);
-  expect(family.look('a')).toMatchObject({ costUsd: 4, underWay: { costUsd: 0 } });
-});
-
 it('has the budgets that were set last at any of its runs, and before that those it began with', async () => {
   const config = (maxTreeCostUsd: number) => ({ config: { maxTreeCostUsd } }) as unknown as Partial<RunView>;
   const first = { ...ORIGIN, ...config(1) };

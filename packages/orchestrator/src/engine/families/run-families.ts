@@ -51,8 +51,6 @@ export class KeptFamily {
   readonly #members = new Map<string, Member>();
   /** Calls that this process has sent and of which it is not known what they came to, by their names. */
   readonly #underWay = new Map<string, { readonly runId: string; readonly share: TreeShare }>();
-  /** Differences between usage and reservation of calls whose runs no longer accepted the settlement, by run id. */
-  readonly #corrections = new Map<string, TreeShare>();
   readonly #waiting = new Set<() => void>();
   /** The version of the budgets that a run last saw. */
   readonly #seen = new Map<string, number>();
@@ -71,7 +69,7 @@ export class KeptFamily {
   }
 
   get all(): RunFamily {
-    const shares = [...this.#members.keys()].map((runId) => this.#shareOf(runId));
+    const shares = [...this.#members.values()].map(({ share }) => share);
     return { ...treeFrom(this.id, shares), budgets: this.#budgets };
   }
 
@@ -91,8 +89,10 @@ export class KeptFamily {
     for (const id of this.#lineOf(runId)) {
       const { budgets = {}, spent = NOTHING } = this.#members.get(id) ?? {};
       if (id !== runId && RUN_BUDGET_NAMES.every((name) => budgets[name] === undefined)) continue;
-      const below = [...this.#members.keys()].filter((each) => each !== id && this.#isWithin(each, id));
-      const sum = below.reduce((before, each) => addShares(before, this.#shareOf(each), 1), spent);
+      const below = [...this.#members].flatMap(([each, { share }]) =>
+        each !== id && this.#isWithin(each, id) ? [share] : [],
+      );
+      const sum = below.reduce((before, share) => addShares(before, share, 1), spent);
       bounds.push({ runId: id, childRuns: below.length, budgets, ...sum });
     }
     return bounds;
@@ -109,10 +109,6 @@ export class KeptFamily {
     for (let id: string | undefined = runId; id !== undefined && !line.has(id); id = this.#members.get(id)?.parentId)
       line.add(id);
     return line;
-  }
-
-  #shareOf(runId: string): TreeShare {
-    return addShares(this.#members.get(runId)?.share ?? NOTHING, this.#corrections.get(runId) ?? NOTHING, 1);
   }
 
   /** Its own calls are in order, one after the other: what was not settled stays as it was booked. */
@@ -171,15 +167,6 @@ export class KeptFamily {
   /** Forgets a reservation that could not be stored; its request is not sent. */
   forgetCall(call: string): void {
     this.#underWay.delete(call);
-  }
-
-  /** Notes the usage of a call whose run has ended or is quarantined: the log keeps the reservation. */
-  noteUnsettled(runId: string, { type, payload }: SpendingFact): void {
-    if (type !== 'CALL_SETTLED') return;
-    const difference = addShares(shareOf(payload), shareOf(payload.booked), -1);
-    this.#corrections.set(runId, addShares(this.#corrections.get(runId) ?? NOTHING, difference, 1));
-    this.#underWay.delete(payload.call);
-    this.moved();
   }
 
   /** Names of the calls of an activity that are under way. */
