@@ -39,6 +39,7 @@ import { quickCheck } from './event-store/sqlite/integrity/quick-check.ts';
 import { isSameRepository } from './forges/forge.ts';
 import { webOriginOfApi } from './forges/github/github-address.ts';
 import type { MermaidParser } from './documents/plans/mermaid.ts';
+import { SharedFetches } from './repository/shared-fetches.ts';
 import type { SandboxProvider } from './sandboxes/sandbox.ts';
 import type { FeedSource } from './server/feed.ts';
 import type { ServerSetup } from './server-setup/server-setup.ts';
@@ -250,7 +251,8 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   let damage: string | null = null;
   const forgeFindings = new ForgeFindings({ store, forge: adapters.forge, clock: systemClock, log });
   stops.add(async () => forgeFindings.stop());
-  const orchestrator = createService(parts, { lostProjects, damage: () => damage, forgeFindings });
+  const fetches = new SharedFetches(parts.tools.repository);
+  const orchestrator = createService(parts, { lostProjects, damage: () => damage, forgeFindings, fetches });
   // Before anything makes new ones.
   await repository.removeLeftovers();
   // Before anything of an older database is repeated, and before a command meets it.
@@ -267,6 +269,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
     log,
     adapters,
     repository: parts.tools.repository,
+    fetches,
     workflows: parts.workflows,
     orchestrator,
   });
@@ -326,6 +329,7 @@ interface ServiceFacts {
   /** Damage of the database's file that was found since the start. */
   readonly damage: () => string | null;
   readonly forgeFindings: ForgeFindings;
+  readonly fetches: SharedFetches;
 }
 
 /** The API's meaning over the engine. */
@@ -338,7 +342,7 @@ function createService(
     engine,
     background: { comparison, recorder, branchCleaner, mergeRadar },
   }: Parts,
-  { lostProjects, damage, forgeFindings }: ServiceFacts,
+  { lostProjects, damage, forgeFindings, fetches }: ServiceFacts,
 ): Orchestrator {
   const { store, setup, models, prices, sandboxes, uploads, transcripts, scrubber } = adapters;
   const { launchable, registry, runConfig } = workflows;
@@ -346,6 +350,7 @@ function createService(
     engine,
     store,
     repository: tools.repository,
+    fetches,
     forge: tools.forge,
     workflows: registry,
     describeWorkflow: (name) => describeWorkflow(workflows, name),

@@ -14,6 +14,7 @@ import type { ServerConfig } from '../config.ts';
 import { systemClock } from '../engine/clock.ts';
 import { type IssueLaunch, type IssueLaunchOutcome, IssueWatcher } from '../upkeep/issue-watcher.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { SharedFetches } from '../repository/shared-fetches.ts';
 import { readProjectConfig } from '../run-config/project-config.ts';
 import type { Adapters } from './adapters.ts';
 import { projectsAtForge } from './forge.ts';
@@ -23,13 +24,14 @@ export interface LabelledIssuesOptions {
   readonly config: ServerConfig;
   readonly log: Logger;
   readonly adapters: Pick<Adapters, 'store' | 'forge' | 'forgeNews'>;
-  readonly repository: Pick<Repository, 'fetch' | 'remoteHead' | 'readFile'>;
+  readonly repository: Pick<Repository, 'remoteHead' | 'readFile'>;
+  readonly fetches: Pick<SharedFetches, 'fetch'>;
   readonly workflows: ServerWorkflows;
   readonly orchestrator: Pick<Orchestrator, 'launchRun'>;
 }
 
 /** A remote that does not answer in this time is read as it was last. */
-const FETCH_MS = 5_000;
+const FETCH_PATIENCE_MS = 5_000;
 
 /** `null` where no label starts runs, or the server has no credentials for a forge. */
 export function createIssueWatcher(options: LabelledIssuesOptions): IssueWatcher | null {
@@ -72,11 +74,11 @@ async function launchOfIssue(
 
 /** Budgets that a run has which asks for none. */
 async function budgetsOf(
-  { repository, workflows }: LabelledIssuesOptions,
+  { repository, fetches, workflows }: LabelledIssuesOptions,
   project: Project,
   workflow: string,
 ): Promise<Budgets> {
-  await repository.fetch(project, AbortSignal.timeout(FETCH_MS)).catch(() => undefined);
+  await fetches.fetch(project, FETCH_PATIENCE_MS).catch(() => undefined);
   const base = await repository.remoteHead(project, project.baseBranch);
   if (base === null)
     throw new Unavailable(

@@ -18,6 +18,7 @@ import type { EventStore } from '../event-store/event-store.ts';
 import type { Forge } from '../forges/forge.ts';
 import type { Models, Prices } from '../models/model.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { SharedFetches } from '../repository/shared-fetches.ts';
 import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
 import { type CompileDocument, CompiledDocuments } from './compiled-documents.ts';
@@ -49,6 +50,7 @@ export interface ServiceOptions {
   readonly engine: Engine;
   readonly store: EventStore;
   readonly repository: Repository;
+  readonly fetches: SharedFetches;
   /** `null` where the server has no credentials for one. */
   readonly forge: Forge | null;
   readonly workflows: WorkflowRegistry;

@@ -28,16 +28,12 @@ interface Around {
 
 /** Boards of a repository and a store that answer from samples. */
 function boards({ file = '{}', head = COMMIT, fetch = async () => {}, starts = {}, views = {} }: Around = {}) {
-  let fetches = 0;
   const asked: object[] = [];
   const options: RoadmapBoardsOptions = {
     reader,
     projects: { of: async () => PROJECT },
+    fetches: { fetch },
     repository: {
-      fetch: async () => {
-        fetches += 1;
-        await fetch();
-      },
       inspectRemote: async () => ({ baseBranch: 'main', notices: [] }),
       remoteHead: async () => head,
       branchHead: async (_project, branch) => `head of ${branch}`,
@@ -62,7 +58,7 @@ function boards({ file = '{}', head = COMMIT, fetch = async () => {}, starts = {
     },
   };
   const made = new RoadmapBoards(options);
-  return { read: () => made.read('p-1'), asked, fetches: () => fetches };
+  return { read: () => made.read('p-1'), asked };
 }
 
 it('reads the file at the head of the base branch', async () => {
@@ -123,20 +119,6 @@ it('names the newest live run of an item, with the roadmap on its branch where i
 it('shows the last fetch and the reason when the remote cannot be asked', async () => {
   const { read } = boards({ fetch: async () => Promise.reject(new Error('The remote is away.')) });
   expect(await read()).toMatchObject({ notFetched: 'The remote is away.', content: READ });
-});
-
-it('says how long it waited for a remote that does not answer', async () => {
-  const late = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
-  const { read } = boards({ fetch: async () => Promise.reject(late) });
-  expect((await read()).notFetched).toBe('It did not answer within 5 seconds.');
-});
-
-it('asks the remote once for requests that come at the same time', async () => {
-  const { read, fetches } = boards();
-  await Promise.all([read(), read()]);
-  expect(fetches()).toBe(1);
-  await read();
-  expect(fetches()).toBe(2);
 });
 
 it('refuses a base branch that was never fetched', async () => {

@@ -12,6 +12,7 @@ import {
 } from '@autonomous/shared';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Repository } from '../repository/repository.ts';
+import type { SharedFetches } from '../repository/shared-fetches.ts';
 import type { Projects } from './projects.ts';
 
 /** Reads the text of a roadmap. The server knows neither its form nor the workflow that works on it. */
@@ -36,7 +37,8 @@ export interface ItemAtWork {
 export interface RoadmapBoardsOptions {
   readonly projects: Pick<Projects, 'of'>;
   readonly store: Pick<EventStore, 'listRuns' | 'readHistory'>;
-  readonly repository: Pick<Repository, 'branchHead' | 'fetch' | 'inspectRemote' | 'readFile' | 'remoteHead'>;
+  readonly fetches: Pick<SharedFetches, 'fetch'>;
+  readonly repository: Pick<Repository, 'branchHead' | 'inspectRemote' | 'readFile' | 'remoteHead'>;
   readonly reader: RoadmapReader;
 }
 
@@ -50,8 +52,6 @@ const RUNS_READ = 200;
 
 export class RoadmapBoards {
   readonly #options: RoadmapBoardsOptions;
-  /** Fetches that are under way, by project. Each gives the reason why the remote could not be asked; `null`: it was. */
-  readonly #fetches = new Map<string, Promise<string | null>>();
 
   constructor(options: RoadmapBoardsOptions) {
     this.#options = options;
@@ -76,19 +76,14 @@ export class RoadmapBoards {
     };
   }
 
-  /** Requests that come at the same time share one fetch. */
-  #fetch(project: Project): Promise<string | null> {
-    const underWay = this.#fetches.get(project.id);
-    if (underWay !== undefined) return underWay;
-    const fetched = this.#options.repository
-      .fetch(project, AbortSignal.timeout(FETCH_PATIENCE_MS))
-      .then(
-        () => null,
-        (error: unknown) => fetchFault(error),
-      )
-      .finally(() => this.#fetches.delete(project.id));
-    this.#fetches.set(project.id, fetched);
-    return fetched;
+  /** @returns why the remote could not be asked; `null`: it was */
+  async #fetch(project: Project): Promise<string | null> {
+    try {
+      await this.#options.fetches.fetch(project, FETCH_PATIENCE_MS);
+      return null;
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error);
+    }
   }
 
   async #headOf(project: Project): Promise<string> {
@@ -140,11 +135,4 @@ export class RoadmapBoards {
 function inputOf(first: WorkflowEvent): JsonObject | undefined {
   if (isEvent(first, 'RUN_STARTED')) return first.payload.input;
   return isEvent(first, 'RUN_QUEUED') ? first.payload.start?.input : undefined;
-}
-
-function fetchFault(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.name === 'TimeoutError'
-    ? `It did not answer within ${FETCH_PATIENCE_MS / 1_000} seconds.`
-    : error.message;
 }

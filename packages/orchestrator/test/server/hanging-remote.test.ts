@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { aServer } from '../fixtures/orchestrator.fixture.ts';
 
@@ -30,27 +31,44 @@ it('a remote that never answers holds up neither a launch nor the making of a pr
   expect(made.ms).toBeLessThan(25_000);
 });
 
+it('is launched at also where its first fetch takes longer than a launch waits for later ones', async () => {
+  const server = await aServer();
+  const remote = await startPlainHttp(server.remote);
+  remote.objectsAfter = setTimeout(7_000);
+  const { branch, projectId } = await server.client.launchRun({
+    project: { name: 'large', repository: remote.url },
+    request: 'First',
+  });
+  expect(branch).toContain('first');
+  expect(await server.client.getProject(projectId)).toMatchObject({ name: 'large' });
+});
+
 async function timed<Result>(work: Promise<Result>): Promise<{ readonly result: Result; readonly ms: number }> {
   const before = performance.now();
   return { result: await work, ms: performance.now() - before };
 }
 
 /** A bare repository over HTTP as plain files, until it falls silent. */
-async function startPlainHttp(gitDir: string): Promise<{ readonly url: string; isSilent: boolean }> {
+async function startPlainHttp(gitDir: string) {
   execFileSync('git', ['update-server-info'], { cwd: gitDir });
   const server = createServer((request, response) => {
     if (remote.isSilent) return;
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
-    readFile(path.join(gitDir, path.normalize(pathname.replace(/^\/shop\.git/, '')))).then(
-      (content) => response.end(content),
-      () => response.writeHead(404).end(),
-    );
+    const file = path.join(gitDir, path.normalize(pathname.replace(/^\/shop\.git/, '')));
+    const whenReady = pathname.includes('/objects/') ? remote.objectsAfter : Promise.resolve();
+    whenReady
+      .then(() => readFile(file))
+      .then(
+        (content) => response.end(content),
+        () => response.writeHead(404).end(),
+      );
   });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
-  const remote = { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`, isSilent: false };
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`;
+  const remote = { url, isSilent: false, objectsAfter: Promise.resolve<unknown>(undefined) };
   return remote;
 }

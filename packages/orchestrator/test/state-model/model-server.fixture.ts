@@ -12,6 +12,7 @@ import type { Transcripts } from '../../src/engine/transcripts.ts';
 import type { EventStore } from '../../src/event-store/event-store.ts';
 import type { Models } from '../../src/models/model.ts';
 import type { Repository } from '../../src/repository/repository.ts';
+import { SharedFetches } from '../../src/repository/shared-fetches.ts';
 import type { SandboxProvider } from '../../src/sandboxes/sandbox.ts';
 import { type RunningServer, startServer } from '../../src/server/http-server.ts';
 import { createOrchestrator, type ServiceOptions } from '../../src/server/orchestrator-service.ts';
@@ -193,9 +194,9 @@ export class ModelServer {
         }),
         check: () => [],
       },
+      fetches: new SharedFetches({ fetch: async () => undefined, remoteHead: async () => 'base' }),
       // Of the outside a launch asks only for these.
       repository: {
-        fetch: async () => undefined,
         remoteHead: async () => 'base',
         readFile: async () => null,
       } as unknown as Repository,

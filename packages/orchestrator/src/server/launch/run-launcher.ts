@@ -14,6 +14,7 @@ import {
   type RunStart,
   type RunView,
   TREE_BUDGET_NAMES,
+  Unavailable,
   Unprocessable,
   type WorkflowSummary,
 } from '@autonomous/shared';
@@ -26,6 +27,7 @@ import type { Engine } from '../../engine/engine.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import type { Models, Prices } from '../../models/model.ts';
 import { RECORD_BRANCH, type Repository } from '../../repository/repository.ts';
+import { type SharedFetches, StillFetching } from '../../repository/shared-fetches.ts';
 import { Turns } from '../../repository/turns.ts';
 import { readProjectConfig } from '../../run-config/project-config.ts';
 import type { RunConfigPolicy } from '../../run-config/run-config-policy.ts';
@@ -46,7 +48,8 @@ import { checkRunInput } from './run-input.ts';
 export interface RunLauncherOptions {
   readonly engine: Pick<Engine, 'launch' | 'withPosition'>;
   readonly store: Pick<EventStore, 'listRuns' | 'loadView' | 'readHistory'>;
-  readonly repository: Pick<Repository, 'fetch' | 'inspectRemote' | 'readFile' | 'remoteHead' | 'removeMirror'>;
+  readonly repository: Pick<Repository, 'inspectRemote' | 'readFile' | 'remoteHead' | 'removeMirror'>;
+  readonly fetches: Pick<SharedFetches, 'fetch' | 'end'>;
   readonly workflows: WorkflowRegistry;
   readonly describeWorkflow: (name: string) => Pick<WorkflowSummary, 'isChildOnly'>;
   /** Workflow of a request that names none. Absent: each request has to name one. */
@@ -61,6 +64,8 @@ export interface RunLauncherOptions {
 
 /** A launch waits this long for its remote; then the run starts from what is known of it, and fetches by itself. */
 const LAUNCH_PATIENCE_MS = 5_000;
+/** Without its first fetch nothing is known of a project; programs that ask wait for an answer for minutes. */
+const FIRST_FETCH_PATIENCE_MS = 60_000;
 
 const NO_MODEL = `No model can be used yet: no provider has a key, and no agent is ready. Give a key on the page Setup of the dashboard or with "${startCommand().program} keys set anthropic", or choose an agent there.`;
 
@@ -225,19 +230,37 @@ export class RunLauncher {
     requested: RunConfigRequest,
     definition: WorkflowDefinition,
   ): Promise<{ readonly config: RunConfig; readonly projectConfig: ProjectConfig | null }> {
-    // A remote that is away now may be back when the run begins.
-    await this.#options.repository.fetch(project, AbortSignal.timeout(LAUNCH_PATIENCE_MS)).catch(() => undefined);
     const branch = requested.git?.baseBranch ?? project.baseBranch;
-    const base = await this.#options.repository.remoteHead(project, branch);
-    if (base === null) {
-      // Asks the remote itself, whose message names the branches that there are.
-      await this.#options.repository.inspectRemote(project.repository, branch);
-      throw new Unprocessable(`The repository ${project.repository} has no branch '${branch}'.`);
-    }
+    const base = await this.#baseOf(project, branch);
     const { config: projectConfig } = await readProjectConfig(this.#options.repository, project, base);
     const { config } = this.#options.runConfig.resolve(definition.name, projectConfig, requested);
     if (definition.needsProject) this.refuseUnusableModels(definition.name, config);
     return { config: { ...config, git: { ...config.git, baseBranch: branch } }, projectConfig };
+  }
+
+  /**
+   * Newest known commit of a branch.
+   * @throws {Unprocessable} when the remote has no such branch
+   * @throws {Unavailable} when nothing of it is known yet
+   */
+  async #baseOf(project: Project, branch: string): Promise<string> {
+    const { fetches, repository } = this.#options;
+    // A remote that is away now may be back when the run begins.
+    await fetches.fetch(project, LAUNCH_PATIENCE_MS).catch(() => undefined);
+    const known = await repository.remoteHead(project, branch);
+    if (known !== null) return known;
+    // Asks the remote itself, whose message names the branches that there are.
+    await repository.inspectRemote(project.repository, branch);
+    await fetches.fetch(project, FIRST_FETCH_PATIENCE_MS).catch((cause: unknown) => {
+      if (!(cause instanceof StillFetching)) throw cause;
+      throw new Unavailable(
+        `The first fetch of ${project.repository} takes more than ${FIRST_FETCH_PATIENCE_MS / 1_000} seconds and goes on. Launch again in a while.`,
+        { cause },
+      );
+    });
+    const fetched = await repository.remoteHead(project, branch);
+    if (fetched === null) throw new Unprocessable(`The repository ${project.repository} has no branch '${branch}'.`);
+    return fetched;
   }
 
   /**
@@ -268,7 +291,7 @@ export class RunLauncher {
     runId: string,
     { project, isKnown }: NamedProject,
   ): Promise<RunView | null> {
-    const { projects, repository } = this.#options;
+    const { projects, repository, fetches } = this.#options;
     try {
       const start = await this.#startOf(caller, wanted, runId, { added: project });
       // A launch that has found a project begins its run before or after the project is removed again, and not meanwhile.
@@ -281,8 +304,15 @@ export class RunLauncher {
           if (!isKnown) await projects.remove(project.id);
         }
       });
+    } catch (error) {
+      // The next launch finds what its first fetch has brought by then.
+      if (!isKnown && error instanceof Unavailable && error.cause instanceof StillFetching) await projects.add(project);
+      throw error;
     } finally {
-      if (!isKnown && !(await projects.isStored(project.id))) await repository.removeMirror(project);
+      if (!isKnown && !(await projects.isStored(project.id))) {
+        await fetches.end(project);
+        await repository.removeMirror(project);
+      }
     }
   }
 
