@@ -167,6 +167,12 @@ export function toProblem(error: unknown): ProblemDetails {
       ...error.extra,
     };
   }
+  // What an activity would wait for, or would ask a person for, is told in the same words to who asked for it now.
+  if (error instanceof NeedsHuman || error instanceof RetryableFailure) {
+    const waitMs = error instanceof RetryableFailure ? error.retryAfterMs : undefined;
+    const extra = waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1_000) };
+    return toProblem(new Unavailable(error.message, { cause: error, extra }));
+  }
   return {
     type: 'urn:autonomous:problem:internal',
     title: 'InternalError',

@@ -3,11 +3,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import {
   type Caller,
   InvalidRequest,
-  NeedsHuman,
   NotFound,
   type PullRequestRemark,
   type ResolvedThread,
-  RetryableFailure,
   type RunPullRequest,
   type ThreadReply,
   Unavailable,
@@ -180,12 +178,6 @@ function refusalOf(error: unknown, host: string, timeoutMs: number): unknown {
     if (error.refusal === 'gone') return new NotFound(error.message, options);
     if (error.refusal === 'too_long') return new InvalidRequest(error.message, options);
     return new Unprocessable(error.message, options);
-  }
-  if (error instanceof NeedsHuman) return new Unavailable(error.message, options);
-  if (error instanceof RetryableFailure) {
-    const { message, retryAfterMs } = error;
-    const extra = retryAfterMs === undefined ? {} : { retryAfterSeconds: Math.ceil(retryAfterMs / 1_000) };
-    return new Unavailable(message, { ...options, extra });
   }
   if (error instanceof DOMException && error.name === 'TimeoutError')
     return new Unavailable(

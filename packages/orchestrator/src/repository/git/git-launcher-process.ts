@@ -4,6 +4,7 @@
  * and everything that it started ends with it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { type GitObjects, ObjectReader, type ObjectRequest } from './object-reader.ts';
@@ -49,8 +50,8 @@ export type GitReport = { readonly id: number } & (
       readonly ended?: 'late' | 'silent' | 'cancelled';
     }
   | { readonly objects: GitObjects }
-  /** The process could not be started, or ended without an answer. */
-  | { readonly fault: string }
+  /** The process could not be started, for a reason that has a code of the system, or ended without an answer. */
+  | { readonly fault: string; readonly code?: string }
 );
 
 /** Time that local commands have left when the server ends: they are short and write to the mirror. */
@@ -77,7 +78,7 @@ process.on('message', (message: GitOrder | GitQuestion | GitCancellation) => {
     running.get(message.cancel)?.end('cancelled');
     return;
   }
-  void ('requests' in message ? answer(message) : perform(message)).then((report) => {
+  void reportOn(message).then((report) => {
     running.delete(message.id);
     // The server may end at this very moment, and nothing takes the report then.
     if (process.connected) process.send?.(report, undefined, undefined, () => {});
@@ -98,7 +99,18 @@ function endWhenIdle(): void {
   if (running.size === 0) process.exit(0);
 }
 
-function perform(order: GitOrder): Promise<GitReport> {
+async function reportOn(message: GitOrder | GitQuestion): Promise<GitReport> {
+  const { id } = message;
+  try {
+    return await ('requests' in message ? answer(message) : perform(message));
+  } catch (error) {
+    if (!(error instanceof Error)) return { id, fault: String(error) };
+    return { id, fault: error.message, ...('code' in error ? { code: String(error.code) } : {}) };
+  }
+}
+
+/** @throws {Error} when git cannot be started */
+async function perform(order: GitOrder): Promise<GitReport> {
   const { promise, resolve } = Promise.withResolvers<GitReport>();
   const { id, maxOutputBytes, timeoutMs, silenceMs } = order;
   // In a group of its own, so that processes that git starts for a transport end with it.
@@ -108,6 +120,8 @@ function perform(order: GitOrder): Promise<GitReport> {
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
   });
+  // Of one that has no room on this system, not even the streams are there.
+  await once(child, 'spawn');
   let ended: Parameters<Running['end']>[0] | undefined;
   let forcing: NodeJS.Timeout | null = null;
   const end: Running['end'] = (why) => {
@@ -152,7 +166,6 @@ function perform(order: GitOrder): Promise<GitReport> {
     if (forcing !== null) clearTimeout(forcing);
     resolve(report);
   };
-  child.on('error', ({ message }) => settle({ id, fault: message }));
   child.on('close', (code) => {
     const output = Buffer.concat(stdout);
     settle({
@@ -178,8 +191,6 @@ async function answer({ id, gitDir, env, requests, timeoutMs }: GitQuestion): Pr
     running.set(id, { isRemote: false, end: () => reader.kill() });
     limit = setTimeout(() => reader.kill(), timeoutMs);
     return { id, objects: await reader.ask(requests) };
-  } catch (error) {
-    return { id, fault: error instanceof Error ? error.message : String(error) };
   } finally {
     clearTimeout(limit);
   }

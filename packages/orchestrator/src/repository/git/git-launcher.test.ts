@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -34,6 +35,50 @@ describe('The process that starts git is another one, as each start costs in pro
     writeFileSync(goOn, '');
     expect(await long).toBe('heard');
     await expect.poll(() => isAlive(first)).toBe(false);
+  });
+});
+
+describe('Where the system has no room for another open file,', () => {
+  /** Prints, line by line, what a program tells that has few files left. */
+  function withFewFiles(script: string): readonly string[] {
+    const source = `
+      import { openSync } from 'node:fs';
+      import { askLaunched, launchGit } from ${JSON.stringify(new URL('./git-launcher.ts', import.meta.url).href)};
+      const git = (args, input = '') => launchGit({ args, cwd: ${JSON.stringify(gitDir)}, env: ${JSON.stringify(env)}, input });
+      const ask = () => askLaunched({ gitDir: ${JSON.stringify(gitDir)}, env: ${JSON.stringify({ ...env, GIT_DIR: gitDir })}, requests: [], timeoutMs: 10_000 });
+      const told = (outcome) => outcome.reason?.constructor.name ?? outcome.value.exitCode;
+      const tell = async (asked) => console.log((await Promise.allSettled(asked)).map(told).join(' '));
+      const useUp = () => { try { for (;;) openSync('/dev/null'); } catch (error) { return error.code; } };
+      ${script}`;
+    const limited = ['-c', 'ulimit -n 96; exec "$0" --input-type=module --eval "$1"', process.execPath, source];
+    const { stdout, stderr, status } = spawnSync('sh', limited, { timeout: 60_000, encoding: 'utf8' });
+    expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
+    return stdout.trim().split('\n');
+  }
+
+  it('the former process goes on when another one cannot be started', () => {
+    const script = `
+      await tell([git(['hash-object', '--stdin'], Buffer.alloc(${MUCH_BYTES}))]);
+      console.log(useUp());
+      await tell([git(['version'])]);`;
+    expect(withFewFiles(script)).toEqual(['0', 'EMFILE', '0']);
+  });
+
+  it('a command without any fails as one that can be tried again', () => {
+    const script = `
+      console.log(useUp());
+      await tell([git(['version']), git(['version'])]);`;
+    expect(withFewFiles(script)).toEqual(['EMFILE', 'GitUnavailable GitUnavailable']);
+  });
+
+  it('commands that find none in it fail, and it goes on', () => {
+    const script = `
+      await tell([git(['version'])]);
+      const many = Array.from({ length: 60 }, () => git(['-c', 'alias.long=!sleep 1', 'long']));
+      const outcomes = await Promise.allSettled([...many, ask()]);
+      console.log([...new Set(outcomes.map(told))].sort().join(' '));
+      await tell([git(['version'])]);`;
+    expect(withFewFiles(script)).toEqual(['0', '0 Error GitUnavailable', '0']);
   });
 });
 

@@ -28,7 +28,7 @@ const PROGRAM = fileURLToPath(new URL(`./git-launcher-process${import.meta.url.s
 export async function launchGit(order: Omit<GitOrder, 'id'>, signal?: AbortSignal): Promise<GitRun> {
   const report = await runningLauncher().send(order, signal);
   if ('exitCode' in report) return report;
-  throw new Error('fault' in report ? report.fault : 'git was not asked for objects');
+  throw 'fault' in report ? notStarted('Git', report) : new Error('git was not asked for objects');
 }
 
 /**
@@ -45,19 +45,20 @@ export async function askLaunched(question: Omit<GitQuestion, 'id'>, signal?: Ab
 let launcher: Launcher | null = null;
 
 function runningLauncher(): Launcher {
-  if (launcher !== null && launcher.carriedBytes <= CARRIED_BYTES) return launcher;
   const former = launcher;
-  try {
-    launcher = new Launcher((ended) => {
-      if (launcher === ended) launcher = null;
-    });
-  } catch (error) {
-    // Where there is no memory for another one, the former one goes on.
-    if (former === null) throw error;
-    return former;
-  }
+  if (former !== null && former.carriedBytes <= CARRIED_BYTES) return former;
+  const next = startLauncher();
+  // Where there is no room for another one, the former one goes on.
+  if (former !== null && !next.isStarted) return former;
   former?.retire();
-  return launcher;
+  launcher = next;
+  return next;
+}
+
+function startLauncher(): Launcher {
+  return new Launcher((ended) => {
+    if (launcher === ended) launcher = null;
+  });
 }
 
 /** Bytes of a message's input, output or objects; the rest of it is small. */
@@ -74,10 +75,23 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** It was killed; whether what it was asked for has happened is not known. */
-export class LauncherEnded extends Error {}
+/**
+ * Git did not start for want of something that comes back, such as memory or room for one more process; or what starts it was
+ * killed, and whether git has done what it was asked for is not known.
+ */
+export class GitUnavailable extends Error {}
+
+/** What a system says that finds no such program, or none that it may start. */
+const NO_PROGRAM: ReadonlySet<string | undefined> = new Set(['ENOENT', 'EACCES']);
+
+function notStarted(what: string, { fault, code }: { readonly fault: string; readonly code?: string }): Error {
+  const isThere = code !== undefined && !NO_PROGRAM.has(code);
+  return isThere ? new GitUnavailable(`${what} cannot be started (${fault})`) : new Error(fault);
+}
 
 class Launcher {
+  /** Whether the system had room for its process; why not is told to who waits for an answer. */
+  readonly isStarted: boolean;
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
@@ -100,11 +114,12 @@ class Launcher {
       this.#waiting.clear();
       for (const { reject } of waiting) reject(why);
     };
-    this.#process.once('error', ({ message }) =>
-      end(new Error(`the process that starts git cannot be started: ${message}`)),
+    this.isStarted = this.#process.pid !== undefined;
+    this.#process.once('error', ({ message: fault, code }: NodeJS.ErrnoException) =>
+      end(notStarted('The process that starts git', { fault, ...(code === undefined ? {} : { code }) })),
     );
     this.#process.once('exit', (code, signal) =>
-      end(new LauncherEnded(`The process that starts git ended (${signal ?? code}) while git worked`)),
+      end(new GitUnavailable(`The process that starts git ended (${signal ?? code}) while git worked`)),
     );
     this.#hold();
   }
@@ -124,13 +139,15 @@ class Launcher {
     const id = (this.#lastId += 1);
     const cancel = (): void => void this.#process.send({ cancel: id } satisfies GitCancellation, () => {});
     this.#waiting.set(id, { resolve, reject });
+    // It may have no channel then.
+    if (!this.isStarted) return promise;
     this.carriedBytes += bytesOf(order);
     this.#hold();
     this.#process.send({ ...order, id } satisfies GitOrder | GitQuestion, (error) => {
       if (error === null) return;
       this.#waiting.delete(id);
       this.#hold();
-      reject(error);
+      reject(new GitUnavailable('The process that starts git ended before it took a command', { cause: error }));
     });
     if (signal === undefined) return promise;
     signal.addEventListener('abort', cancel, { once: true });

@@ -10,7 +10,7 @@ import { NeedsHuman, RetryableFailure, showHiddenInLine } from '@autonomous/shar
 import { RecentAnswers } from '../recent-answers.ts';
 import { isObjectId } from '../repository-paths.ts';
 import { gitBounds } from './git-bounds.ts';
-import { askLaunched, LauncherEnded, launchGit } from './git-launcher.ts';
+import { askLaunched, GitUnavailable, launchGit } from './git-launcher.ts';
 import { type GitObjects, inputOf, ObjectParser, type ObjectRequest, READ_OBJECTS } from './object-reader.ts';
 
 /** A repository that the server owns. */
@@ -100,8 +100,9 @@ const MAX_REMOTE_BYTES = 64 * 1024 * 1024;
 const STALE_LOCK_MS = 10_000;
 const LOCK_LOOK_MS = 250;
 const OTHERS_LOCK_MS = 500;
-/** Tries of one command that finds locks in its way: a killed one may have left several. */
+/** Tries of one command that finds locks in its way, of which a killed one may have left several, or that did not start. */
 const MAX_TRIES = 5;
+const AGAIN_MS = 100;
 const LOCK_IN_THE_WAY =
   /^(?:Unable to create '(?<lock>.+\.lock)'|could not lock config file (?<config>.+)): File exists/;
 /** The words before may name a ref, and so be of any length. */
@@ -134,13 +135,13 @@ export async function runGit(place: GitPlace, call: GitCall): Promise<GitAnswer>
   const key = call.dependsOn?.every(isObjectId) === true ? JSON.stringify([place.gitDir, call.args, call.env]) : null;
   const known = key === null ? undefined : kept.get(key);
   if (known !== undefined) return known;
-  let answer = await spawnGit(place, call);
+  let answer = await spawnAgain(place, call);
   for (
     let tries = 1;
     answer.exitCode !== 0 && (await mayTryAgain(tries, answer.stderr, place, call.indexFile));
     tries++
   ) {
-    answer = await spawnGit(place, call);
+    answer = await spawnAgain(place, call);
   }
   if (key !== null && answer.exitCode === 0 && !answer.truncated) kept.keep(key, answer);
   if (answer.truncated || (call.accept ?? [0]).includes(answer.exitCode)) return answer;
@@ -280,6 +281,21 @@ function environment(place: GitPlace, config: readonly Setting[] = []): Record<s
   };
 }
 
+/**
+ * Repeats a command that found no room on the system, or whose starter was killed: it cannot be known whether the command was
+ * carried out, and only a change of a ref, which names the value that it expects, is another thing when it is repeated.
+ */
+async function spawnAgain(place: GitPlace, call: GitCall): Promise<GitAnswer> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await spawnGit(place, call);
+    } catch (error) {
+      if (!(error instanceof RetryableFailure) || tries === MAX_TRIES || call.args[0] === 'update-ref') throw error;
+      await sleep(tries * AGAIN_MS);
+    }
+  }
+}
+
 async function spawnGit(place: GitPlace, call: GitCall): Promise<GitAnswer> {
   const { signal = gitBounds() } = call;
   signal?.throwIfAborted();
@@ -311,10 +327,11 @@ function explainLaunch(folder: string): (cause: unknown) => never {
         { cause },
       );
     const why = cause instanceof Error ? cause.message : String(cause);
-    if (cause instanceof LauncherEnded)
-      throw new RetryableFailure(`${why}, most likely for want of memory. The next command starts it again: retry`, {
-        cause,
-      });
+    if (cause instanceof GitUnavailable)
+      throw new RetryableFailure(
+        `${why}, most likely for want of memory, or of room for one more process or open file. The next command starts it again: retry`,
+        { cause },
+      );
     throw new Error(`git cannot be started; is it installed and in PATH? (${why})`, { cause });
   };
 }

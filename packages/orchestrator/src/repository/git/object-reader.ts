@@ -95,7 +95,10 @@ export class ObjectReader {
   readonly #questions: Question[] = [];
   #lastAsked = performance.now();
 
-  /** @param onEnd is called when it answers no more questions */
+  /**
+   * @param onEnd is called when it answers no more questions
+   * @throws {Error} when git cannot be started
+   */
   constructor(cwd: string, env: Readonly<Record<string, string>>, onEnd: () => void) {
     // In a group of its own: a signal to the group of the server does not end it.
     this.#process = spawn('git', [...READ_OBJECTS], {
@@ -104,6 +107,11 @@ export class ObjectReader {
       stdio: ['pipe', 'pipe', 'ignore'],
       detached: true,
     });
+    // Of one that has no room on this system, not even the streams are there; why is told later, to nobody.
+    if (this.#process.pid === undefined) {
+      this.#process.on('error', () => {});
+      throw new Error('git cannot be started');
+    }
     this.#process.stdout.on('data', (chunk: Buffer) => {
       this.#parser.add(chunk);
       try {
