@@ -232,6 +232,9 @@ setInterval(() => {
   }
 }, IDLE_MS).unref();
 
+// Its first message: it has all that it needs.
+process.send?.('ready', undefined, undefined, () => {});
+
 /** Nothing happens to a group that has ended. */
 function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined) return;

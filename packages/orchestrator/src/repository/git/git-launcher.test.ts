@@ -30,7 +30,7 @@ describe('The process that starts git is another one, as each start costs in pro
     const goOn = path.join(gitDir, `go-on-${first}`);
     const long = git(['-c', `alias.long=!until [ -e '${goOn}' ]; do sleep 0.1; done; echo heard`, 'long']);
     await carryMuch();
-    expect(await launcherOfGit()).not.toBe(first);
+    await expect.poll(launcherOfGit).not.toBe(first);
     expect(isAlive(first)).toBe(true);
     writeFileSync(goOn, '');
     expect(await long).toBe('heard');
@@ -38,12 +38,24 @@ describe('The process that starts git is another one, as each start costs in pro
   });
 });
 
-describe('Where the system has no room for another open file,', () => {
-  /** Prints, line by line, what a program tells that has few files left. */
+describe('Where the system has no room for another open file or thread,', () => {
+  /** What a program prints, line by line, that may open few files. */
   function withFewFiles(script: string): readonly string[] {
     const source = `
+      import processes from 'node:child_process';
       import { openSync } from 'node:fs';
-      import { askLaunched, launchGit } from ${JSON.stringify(new URL('./git-launcher.ts', import.meta.url).href)};
+      import { syncBuiltinESMExports } from 'node:module';
+      const { fork } = processes;
+      const started = [];
+      let isHung = false;
+      processes.fork = (...given) => {
+        const child = fork(...given);
+        started.push(child.pid);
+        if (isHung) child.kill('SIGSTOP');
+        return child;
+      };
+      syncBuiltinESMExports();
+      const { askLaunched, launchGit } = await import(${JSON.stringify(new URL('./git-launcher.ts', import.meta.url).href)});
       const git = (args, input = '') => launchGit({ args, cwd: ${JSON.stringify(gitDir)}, env: ${JSON.stringify(env)}, input });
       const ask = () => askLaunched({ gitDir: ${JSON.stringify(gitDir)}, env: ${JSON.stringify({ ...env, GIT_DIR: gitDir })}, requests: [], timeoutMs: 10_000 });
       const told = (outcome) => outcome.reason?.constructor.name ?? outcome.value.exitCode;
@@ -62,6 +74,18 @@ describe('Where the system has no room for another open file,', () => {
       console.log(useUp());
       await tell([git(['version'])]);`;
     expect(withFewFiles(script)).toEqual(['0', 'EMFILE', '0']);
+  });
+
+  it('the former process goes on beside one that hangs at its start, which ends with the program', async () => {
+    const script = `
+      await tell([git(['hash-object', '--stdin'], Buffer.alloc(${MUCH_BYTES}))]);
+      isHung = true;
+      await tell([git(['version'])]);
+      await tell([git(['version'])]);
+      console.log(started.slice(1).join(' '));`;
+    const [first, second, third, hung] = withFewFiles(script);
+    expect([first, second, third, hung]).toEqual(['0', '0', '0', expect.stringMatching(/^\d+$/)]);
+    await expect.poll(() => isAlive(Number(hung))).toBe(false);
   });
 
   it('a command without any fails as one that can be tried again', () => {

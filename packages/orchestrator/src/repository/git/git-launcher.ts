@@ -43,21 +43,37 @@ export async function askLaunched(question: Omit<GitQuestion, 'id'>, signal?: Ab
 }
 
 let launcher: Launcher | null = null;
+/** Takes the place of the launcher once it has said that it is ready. */
+let follower: Launcher | null = null;
 
 function runningLauncher(): Launcher {
-  const former = launcher;
-  if (former !== null && former.carriedBytes <= CARRIED_BYTES) return former;
-  const next = startLauncher();
-  // Where there is no room for another one, the former one goes on.
-  if (former !== null && !next.isStarted) return former;
-  former?.retire();
-  launcher = next;
-  return next;
+  if (launcher === null) {
+    launcher = follower ?? startLauncher();
+    follower = null;
+  }
+  if (launcher.carriedBytes > CARRIED_BYTES && follower === null) {
+    try {
+      follower = startLauncher();
+    } catch {
+      // Where there is no room for another one this one goes on, as it does beside one that hangs at its start.
+    }
+  }
+  return launcher;
 }
 
+/** @throws {Error} where Node says at once that there is no room for it */
 function startLauncher(): Launcher {
-  return new Launcher((ended) => {
-    if (launcher === ended) launcher = null;
+  return new Launcher({
+    onReady(ready) {
+      if (follower !== ready) return;
+      launcher?.retire();
+      launcher = ready;
+      follower = null;
+    },
+    onEnd(ended) {
+      if (launcher === ended) launcher = null;
+      if (follower === ended) follower = null;
+    },
   });
 }
 
@@ -89,16 +105,17 @@ function notStarted(what: string, { fault, code }: { readonly fault: string; rea
   return isThere ? new GitUnavailable(`${what} cannot be started (${fault})`) : new Error(fault);
 }
 
+/** Longest start. A process that finds no room for its threads may hang at it for ever. */
+const START_LIMIT_MS = 60_000;
+
 class Launcher {
-  /** Whether the system had room for its process; why not is told to who waits for an answer. */
-  readonly isStarted: boolean;
   readonly #process: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   #lastId = 0;
   carriedBytes = 0;
   #isRetired = false;
 
-  constructor(onEnd: (ended: Launcher) => void) {
+  constructor({ onReady, onEnd }: Record<'onReady' | 'onEnd', (self: Launcher) => void>) {
     this.#process = fork(PROGRAM, [], {
       serialization: 'advanced',
       // Nothing of the server's own environment: what git needs comes with each command.
@@ -106,15 +123,30 @@ class Launcher {
       execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1'],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    this.#process.on('message', (report) => this.#take(report as GitReport));
+    const kill = (): void => void this.#process.kill('SIGKILL');
+    const limit = setTimeout(() => {
+      end(new GitUnavailable(`The process that starts git was not ready within ${START_LIMIT_MS / 1_000} seconds`));
+      kill();
+    }, START_LIMIT_MS).unref();
+    // One that hangs does not hear that this program ends.
+    process.once('exit', kill);
+    const hasStarted = (): void => {
+      clearTimeout(limit);
+      process.off('exit', kill);
+    };
+    this.#process.once('message', () => {
+      hasStarted();
+      onReady(this);
+      this.#process.on('message', (report) => this.#take(report as GitReport));
+    });
     // It has ended, or could not be started; the next command starts another one.
     const end = (why: Error): void => {
+      hasStarted();
       onEnd(this);
       const waiting = [...this.#waiting.values()];
       this.#waiting.clear();
       for (const { reject } of waiting) reject(why);
     };
-    this.isStarted = this.#process.pid !== undefined;
     this.#process.once('error', ({ message: fault, code }: NodeJS.ErrnoException) =>
       end(notStarted('The process that starts git', { fault, ...(code === undefined ? {} : { code }) })),
     );
@@ -139,8 +171,8 @@ class Launcher {
     const id = (this.#lastId += 1);
     const cancel = (): void => void this.#process.send({ cancel: id } satisfies GitCancellation, () => {});
     this.#waiting.set(id, { resolve, reject });
-    // It may have no channel then.
-    if (!this.isStarted) return promise;
+    // One that could not be started may have no channel; why is told to all who wait.
+    if (this.#process.pid === undefined) return promise;
     this.carriedBytes += bytesOf(order);
     this.#hold();
     this.#process.send({ ...order, id } satisfies GitOrder | GitQuestion, (error) => {
