@@ -12,7 +12,7 @@ import { advance } from '../../src/core/advance.ts';
 import type { WorkflowDefinition } from '../../src/core/definition.ts';
 import { createRegistry } from '../../src/core/registry.ts';
 import { systemClock } from '../../src/engine/clock.ts';
-import { unbegunRun } from '../../src/engine/live-run.ts';
+import { unbegunRun } from '../../src/engine/live/live-run.ts';
 import { commitOf } from '../../src/engine/run-commit.ts';
 import { RunRecordWriter } from '../../src/record/run-record-writer.ts';
 import { Transcripts } from '../../src/engine/transcripts.ts';

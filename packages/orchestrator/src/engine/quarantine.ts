@@ -15,7 +15,7 @@ import { isFinal } from '../core/advance.ts';
 import type { EventStore, IntegrityFault, NewEvent, RunCommit } from '../event-store/event-store.ts';
 import type { ActivityRunner } from './runner/activity-runner.ts';
 import type { Clock } from './clock.ts';
-import type { LiveRuns } from './live-runs.ts';
+import type { LiveRuns } from './live/live-runs.ts';
 import { foldAll, newEvent, requestOf } from './run-commit.ts';
 import { resumesByItself } from './self-resume.ts';
 import type { RunSlots } from './admission/run-slots.ts';

@@ -5,7 +5,7 @@ import { contextChanges } from '../core/context-hash.ts';
 import type { ForkedRun } from '../core/fork.ts';
 import type { RunInput, RunState, StepResult } from '../core/run-state.ts';
 import type { NewActivity, NewEvent, RunCommit, StepRequest } from '../event-store/event-store.ts';
-import type { LiveRun } from './live-run.ts';
+import type { LiveRun } from './live/live-run.ts';
 
 /** An input without the time at which the engine takes it. */
 export type NewInput = Omit<RunInput, 'timestamp'> & {

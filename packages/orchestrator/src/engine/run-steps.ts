@@ -26,8 +26,8 @@ import type { ActivityOwner, ActivityRunner, Outcome } from './runner/activity-r
 import type { Clock } from './clock.ts';
 import type { CrashLedger } from './crashes/crash-ledger.ts';
 import type { FamilySpending } from './families/family-spending.ts';
-import type { LiveRun } from './live-run.ts';
-import type { LiveRuns } from './live-runs.ts';
+import type { LiveRun } from './live/live-run.ts';
+import type { LiveRuns } from './live/live-runs.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { RunAdmission } from './admission/run-admission.ts';
 import { commitOf, foldAll, forkCommitOf, type NewInput, requestOf, type TakenStep } from './run-commit.ts';

@@ -5,8 +5,8 @@ import { holdsRunSlot } from '../../core/advance.ts';
 import type { RunState } from '../../core/run-state.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import type { Clock } from '../clock.ts';
-import type { LiveRun } from '../live-run.ts';
-import type { LiveRuns } from '../live-runs.ts';
+import type { LiveRun } from '../live/live-run.ts';
+import type { LiveRuns } from '../live/live-runs.ts';
 import type { NewInput } from '../run-commit.ts';
 import type { RunSlots } from './run-slots.ts';
 

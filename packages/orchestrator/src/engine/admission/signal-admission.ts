@@ -5,7 +5,7 @@ import { canTake, isFinal } from '../../core/advance.ts';
 import type { WorkflowDefinition } from '../../core/definition.ts';
 import { findNonJson } from '../../core/plain-json.ts';
 import { jsonCopy } from '../json-copy.ts';
-import type { LiveRun } from '../live-run.ts';
+import type { LiveRun } from '../live/live-run.ts';
 import { otherGate, unseen } from './shown-gate.ts';
 
 /** Payload of a retry of a quarantined run whose workflow declares no retry. */

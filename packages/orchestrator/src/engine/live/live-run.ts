@@ -1,12 +1,12 @@
 /** A run in memory, and how it is read from the store. */
 import { type PauseReason, NotFound, type RunView, Unprocessable } from '@autonomous/shared';
-import { isFinal, newRun, rehydrate } from '../core/advance.ts';
-import type { WorkflowDefinition } from '../core/definition.ts';
-import type { WorkflowRegistry } from '../core/registry.ts';
-import { replay, versionBefore } from '../core/replay.ts';
-import type { RunState } from '../core/run-state.ts';
-import type { EventStore, StoredRun } from '../event-store/event-store.ts';
-import { findPendingWorkMismatch } from './pending-work.ts';
+import { isFinal, newRun, rehydrate } from '../../core/advance.ts';
+import type { WorkflowDefinition } from '../../core/definition.ts';
+import type { WorkflowRegistry } from '../../core/registry.ts';
+import { replay, versionBefore } from '../../core/replay.ts';
+import type { RunState } from '../../core/run-state.ts';
+import type { EventStore, StoredRun } from '../../event-store/event-store.ts';
+import { findPendingWorkMismatch } from '../pending-work.ts';
 
 /** A run in memory: its state after all that was handed to the store, committed or not. */
 export interface LiveRun {

@@ -3,7 +3,7 @@
  * while something other than its machine writes to it.
  */
 import type { Conflict, PauseReason, RunView } from '@autonomous/shared';
-import { holdsRunSlot, isFinal } from '../core/advance.ts';
+import { holdsRunSlot, isFinal } from '../../core/advance.ts';
 import { type LiveRun, type ReadRun, sizeOf } from './live-run.ts';
 
 export interface LiveRunsOptions {
