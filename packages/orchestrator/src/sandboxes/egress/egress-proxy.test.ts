@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { stat } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EgressProxy, type EgressProxyOptions, startEgressProxy } from './egress-proxy.ts';
@@ -52,14 +53,16 @@ async function aProxy(allow: readonly string[], options: Partial<EgressProxyOpti
 }
 
 /** Sends lines as they are and gives all that comes back until the connection is closed. */
-function say(proxy: EgressProxy, ...parts: readonly (string | Buffer)[]): Promise<string> {
+function say(proxy: EgressProxy, ...parts: readonly (string | Buffer | Promise<string>)[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(proxy.socketPath);
     const chunks: Buffer[] = [];
     socket.on('data', (chunk: Buffer) => chunks.push(chunk));
     socket.on('close', () => resolve(Buffer.concat(chunks).toString('latin1')));
     socket.on('error', (error: NodeJS.ErrnoException) => (error.code === 'ECONNRESET' ? undefined : reject(error)));
-    for (const part of parts) socket.write(part);
+    for (const part of parts)
+      if (part instanceof Promise) void part.then((late) => socket.write(late));
+      else socket.write(part);
   });
 }
 
@@ -467,7 +470,10 @@ describe('limits', () => {
     const proxy = await aProxy([`internal:allowed.test:${port}`], { limits: { bytes: 1_000_000 } });
     const request = get(`http://allowed.test:${port}/`, `allowed.test:${port}`);
     expect((await say(proxy, request)).length).toBeGreaterThan(100_000);
+    // Also one that takes its time.
+    const slow = say(proxy, request.slice(0, 20), sleep(1_000, request.slice(20)));
     expect(await say(proxy, request)).toContain('more than 1000000 bytes');
+    expect(await slow).toContain('more than 1000000 bytes');
     expect(refusals).toMatchObject([{ reason: 'limit' }]);
   });
 

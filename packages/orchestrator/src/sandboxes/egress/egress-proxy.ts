@@ -191,7 +191,7 @@ class ProxyServer {
   close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#counting);
-    this.#endAll();
+    for (const socket of [...this.#clients, ...this.#upstreams]) socket.destroy();
     return new Promise((resolve) => this.#server.close(() => resolve()));
   }
 
@@ -399,7 +399,8 @@ class ProxyServer {
       if (side === this.#upstreams) this.#bytes += socket.bytesRead + socket.bytesWritten;
     });
     this.#counting ??= setInterval(() => {
-      if (this.#bytesSoFar() > this.#limits.bytes) this.#endAll();
+      // Their clients end with them, and new clients are told why they get nothing.
+      if (this.#bytesSoFar() > this.#limits.bytes) for (const upstream of this.#upstreams) upstream.destroy();
     }, COUNTING_MS).unref();
   }
 
@@ -409,10 +410,6 @@ class ProxyServer {
       (sum, { bytesRead, bytesWritten }) => sum + bytesRead + bytesWritten,
       this.#bytes,
     );
-  }
-
-  #endAll(): void {
-    for (const socket of [...this.#clients, ...this.#upstreams]) socket.destroy();
   }
 
   /** A program that asks for ever what it does not get must not keep the server busy. */
