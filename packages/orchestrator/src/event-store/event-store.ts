@@ -163,6 +163,8 @@ export interface IntegrityFault {
   /** Sequence of the first event that is wrong or missing. */
   readonly sequence: number;
   readonly message: string;
+  /** The message says what to do. Default: a newer copy of the data folder helps. */
+  readonly namesWay?: true;
 }
 
 /** All writes of one step of a run, in one transaction. */

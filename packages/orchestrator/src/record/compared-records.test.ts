@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createRegistry } from '../core/registry.ts';
 import { RECORD_FORMAT } from '../documents/record-schemas.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
@@ -14,7 +14,7 @@ import type { Repository } from '../repository/repository.ts';
 import { systemClock } from '../engine/clock.ts';
 import { RecordComparison, type RunsToRecord } from './record-comparison.ts';
 import { importNewerRuns } from './record-import.ts';
-import { listRecordedRuns, readRecordedTips } from './record-check.ts';
+import { findDivergedRuns, listRecordedRuns, readRecordedTips } from './record-check.ts';
 import { isOwnLog, isOwnTip, isSealed, requireSeals, sealsOf } from './record-seal.ts';
 import { listRecord } from './recorded-projects.ts';
 import { RunRecordWriter } from './run-record-writer.ts';
@@ -49,6 +49,7 @@ describe('a record in git', () => {
     };
   });
   afterEach(async () => {
+    comparison.stop();
     await store.close();
     rmSync(root, { recursive: true, force: true });
   });
@@ -66,15 +67,15 @@ describe('a record in git', () => {
       clock: systemClock,
       log,
       serverId: 's-1',
-      quarantine: () => Promise.resolve(),
+      quarantine: async (runId, message) => void quarantined.push([runId, message]),
       onKnown: (_project, again) => resolve(again),
     });
+    quarantined.length = 0;
     await comparison.start();
-    const again = await promise;
-    comparison.stop();
-    return again;
+    return promise;
   }
   let comparison: RecordComparison;
+  const quarantined: [runId: string, message: string][] = [];
 
   async function record(runIds: readonly string[]): Promise<void> {
     await recordNotices(runIds);
@@ -82,7 +83,16 @@ describe('a record in git', () => {
 
   /** @returns what the project's notices say of its record then */
   async function recordNotices(runIds: readonly string[]): Promise<readonly string[]> {
-    const recorder = new RunRecordWriter({
+    const recorder = aRecorder();
+    await recorder.start();
+    recorder.tryAgain(runIds);
+    await recorder.settled();
+    await recorder.stop();
+    return recorder.noticesOf('p-1');
+  }
+
+  const aRecorder = (compared?: RecordComparison): RunRecordWriter =>
+    new RunRecordWriter({
       store,
       repository: fixture.repository,
       transcripts: new Transcripts(path.join(root, 'transcripts')),
@@ -90,13 +100,8 @@ describe('a record in git', () => {
       log,
       scrub: (text) => text,
       serverId: 's-1',
+      ...(compared === undefined ? {} : { comparison: compared }),
     });
-    await recorder.start();
-    recorder.tryAgain(runIds);
-    await recorder.settled();
-    await recorder.stop();
-    return recorder.noticesOf('p-1');
-  }
 
   /** Changes the contexts of runs as another writer of the branch would. */
   async function rewrite(runIds: readonly string[], change: (tip: Record<string, unknown>) => object): Promise<void> {
@@ -188,9 +193,81 @@ describe('a record in git', () => {
       const [notice] = comparison.noticesOf('p-1');
       expect(notice).toContain(`The record of project 'shop' in git has 1 run of another format (r-own)`);
       expect(notice).toContain(`its record ${fault}`);
-      expect(warned.join()).toContain(`run r-own: its record ${fault}`);
+      expect(warned.join()).toContain(`(r-own), not read here`);
+      expect(warned.join()).toContain(`its record ${fault}`);
     },
   );
+
+  describe('that another version wrote', () => {
+    const inRemote = (file: string): string => remoteGit(['show', `autonomous/record:.autonomous/${file}`]);
+    /** Gives files another format, as a server with another version would that pushes to the same remote. */
+    function pushFormat(format: number | undefined, files: readonly string[]): void {
+      for (const file of files) {
+        const content = JSON.stringify({ ...(JSON.parse(inRemote(file)) as object), format });
+        push([`100644 blob ${aBlob(content)}\t${path.basename(file)}`], `.autonomous/${path.dirname(file)}/`);
+      }
+    }
+    const FILES = ['runs/r-1/context.json', 'runs/r-2/context.json', 'projects/p-1.json'] as const;
+
+    it.each([RECORD_FORMAT + 1, RECORD_FORMAT - 1, undefined])(
+      'in format %j is written over for no run and no project, and named with all that have it',
+      async (format) => {
+        await pausedRun('r-1');
+        await store.append(
+          aStep('r-2', {
+            events: [anEvent('RUN_STARTED'), anEvent('RUN_COMPLETED')],
+            view: { projectId: 'p-1', status: 'completed' },
+          }),
+        );
+        await record([]);
+        pushFormat(format, FILES);
+        const theirs = FILES.map(inRemote);
+        await start();
+        await vi.waitFor(() => expect(comparison.noticesOf('p-1')).toHaveLength(2));
+        const why = format === undefined ? 'has no format number' : `has format ${format}`;
+        const [runs, project] = comparison.noticesOf('p-1');
+        expect(runs).toContain(`2 runs of another format (r-1, r-2), not read here and not written over`);
+        expect(runs).toContain(`its record ${why}, and this program reads format ${RECORD_FORMAT}`);
+        expect(project).toContain(`The file of project 'shop' in its record in git stays as it is: it ${why}`);
+        expect(warned.join()).toContain('r-1, r-2');
+        const [fault] = await findDivergedRuns({ store, repository, log });
+        expect(fault).toMatchObject({ runId: 'r-1', namesWay: true });
+        expect(fault?.message).toContain(`does not write over it: its record ${why}`);
+        expect(quarantined).toContainEqual(['r-1', fault?.message]);
+        expect(await comparison.faultOf('r-1', 'p-1')).toEqual(fault);
+        await expect(comparison.assertKnown(fixture.project, 'r-1', new AbortController().signal)).rejects.toThrow(why);
+        // A run of its own moves the record on, and the next one finds all of it in the mirror's own record.
+        for (const runId of ['r-3', 'r-4']) {
+          await pausedRun(runId);
+          await record(['r-1', 'r-2']);
+          expect(inRemote(`runs/${runId}/context.json`)).toContain(`"format": ${RECORD_FORMAT}`);
+          expect(FILES.map(inRemote)).toEqual(theirs);
+        }
+        // It is told again at each start.
+        await start();
+        await vi.waitFor(() => expect(comparison.noticesOf('p-1')).toHaveLength(2));
+      },
+    );
+
+    it('while this server runs is found by the next record, and written over by none', async () => {
+      await pausedRun('r-1');
+      await start();
+      const recorder = aRecorder(comparison);
+      await recorder.start();
+      await recorder.settled();
+      pushFormat(RECORD_FORMAT + 1, ['runs/r-1/context.json']);
+      const theirs = inRemote('runs/r-1/context.json');
+      for (let writes = 0; writes < 3; writes += 1) {
+        await pausedRun(`r-${writes + 5}`);
+        recorder.tryAgain(['r-1', `r-${writes + 5}`]);
+        await recorder.settled();
+        expect(inRemote('runs/r-1/context.json')).toBe(theirs);
+      }
+      await vi.waitFor(() => expect(quarantined.map(([runId]) => runId)).toContain('r-1'));
+      expect(comparison.noticesOf('p-1').join()).toContain('1 run of another format (r-1)');
+      await recorder.stop();
+    });
+  });
 
   it('of many runs is listed a few files at a time', async () => {
     const files = Object.fromEntries(
@@ -233,7 +310,7 @@ describe('a record in git', () => {
       },
     }).trim();
   /** Puts entries of `ls-tree` into a folder of the record, as another writer of the branch would. */
-  function push(entries: readonly string[], folder: '' | '.autonomous/' | '.autonomous/runs/' = ''): void {
+  function push(entries: readonly string[], folder = ''): void {
     const head = remoteGit(['rev-parse', 'autonomous/record']);
     const put = (under: string, added: readonly string[]): string => {
       const listed = remoteGit(['ls-tree', `${head}:${under}`]).split('\n');
@@ -305,7 +382,8 @@ describe('a record in git', () => {
     push([`040000 tree ${madeTree([`100644 blob ${aBlob('x')}`], 1)}\t..`]);
     await repository.fetchRecord(fixture.project);
     await pausedRun('r-2');
-    const contents = { files: { '.autonomous/runs/r-2/context.json': '{}' }, message: 'Record r-2' };
+    const context = JSON.stringify({ format: RECORD_FORMAT });
+    const contents = { files: { '.autonomous/runs/r-2/context.json': context }, message: 'Record r-2' };
     await expect(fixture.repository.record(fixture.project, contents)).rejects.toThrow(
       /^The branch 'autonomous\/record' of the remote cannot be continued: it contains the path '\.\.\/n+0'.*Push a commit/,
     );

@@ -4,10 +4,12 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { readContext, type RecordedTip } from '../documents/run-context.ts';
+import { type ReadContext, readContext, type RecordedTip } from '../documents/run-context.ts';
+import { RECORD_FORMAT } from '../documents/record-schemas.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
 import type { RecordKeeper, RemoteProject, Repository } from '../repository/repository.ts';
 import { isOwnLog, isSealed } from './record-seal.ts';
+import { faultOfProjectFile } from './recorded-projects.ts';
 
 export interface RecordCheck {
   readonly store: EventStore;
@@ -19,12 +21,14 @@ export interface RecordCheck {
 const FILES_AT_ONCE = 32;
 /** Larger than any `context.json` that a recorder writes. */
 const MAX_CONTEXT_BYTES = 4 * 1024 * 1024;
+/** Larger than any file of a project that a recorder writes. */
+const MAX_PROJECT_BYTES = 64 * 1024;
 const CONTEXT = 'context.json';
 /** Anyone with push access may have named a folder anything. */
 const RUN_ID = /^[\w-]{1,100}$/;
 
 /**
- * Open runs whose record has more events than the database, or other ones. Reads the mirrors' own copies of the record,
+ * Open runs whose record has more events than the database, other ones, or another format. Reads the mirrors' own copies of the record,
  * each once, and asks no remote. Skips a record that cannot be read.
  */
 export async function findDivergedRuns({ store, repository, log }: RecordCheck): Promise<readonly IntegrityFault[]> {
@@ -58,12 +62,33 @@ export async function findFaults(
 ): Promise<ReadonlyMap<string, IntegrityFault>> {
   const faults = new Map<string, IntegrityFault>();
   for (const commit of await unknownRecords(store, repository, project)) {
-    for (const [runId, tip] of (await readRecordedTips(repository, project, commit, runIds)).tips) {
+    const { tips, refused } = await readRecordedTips(repository, project, commit, runIds);
+    for (const [runId, tip] of tips) {
       const fault = await divergence(store, runId, tip, project.id);
+      if (fault && !faults.has(runId)) faults.set(runId, fault);
+    }
+    for (const [runId, message] of refused) {
+      const fault = await faultOfOtherFormat(store, runId, message);
       if (fault && !faults.has(runId)) faults.set(runId, fault);
     }
   }
   return faults;
+}
+
+/**
+ * Fault of a run whose record has another format: nobody can tell whether the run continues it.
+ * @param message of {@link RecordedTips.refused}
+ * @returns `null` for a run that the database does not have
+ */
+export async function faultOfOtherFormat(
+  store: EventStore,
+  runId: string,
+  message: string,
+): Promise<IntegrityFault | null> {
+  const tip = await store.tipOf(runId);
+  if (!tip) return null;
+  const why = `this program cannot read the run's record in git and does not write over it: ${message.replace(/\.$/, '')}`;
+  return { runId, sequence: tip.sequence + 1, message: why, namesWay: true };
 }
 
 /**
@@ -114,25 +139,78 @@ async function differenceOf(store: EventStore, runId: string, recorded: Recorded
 }
 
 /**
- * Lets a record be written over only by its own continuation. A run that the database does not have keeps what the remote
- * has of it, unless the mirror's own copy goes further.
+ * Lets a record be written over only by its own continuation, and nothing whose format this program does not read. A run that
+ * the database does not have keeps what is there of it, unless the mirror's own copy goes further.
  */
 export function recordKeeper(store: EventStore, repository: Repository, project: RemoteProject): RecordKeeper {
-  return async (remote, local, paths) => {
+  return async (base, local, paths) => {
     const runIds = [...new Set(paths.flatMap((path) => runIdOf(path) ?? []))];
-    const { tips: there } = await readRecordedTips(repository, project, remote, runIds);
-    const here =
-      local === null
-        ? new Map<string, RecordedTip>()
-        : (await readRecordedTips(repository, project, local, [...there.keys()])).tips;
+    const there = await readContexts(repository, project, base, runIds);
+    const here = local === null || local === base ? null : await readContexts(repository, project, local, runIds);
     const kept = new Set<string>();
-    for (const [runId, tip] of there) {
+    for (const [runId, context] of there) {
+      if (!context.ok) {
+        if (context.isOfOtherFormat) kept.add(runId);
+        continue;
+      }
+      const { tip } = context;
+      const own = here?.get(runId);
+      const isFurther = own?.ok === true && own.tip.sequence > tip.sequence;
       const isKnown = (await store.tipOf(runId)) !== null;
-      const isFurther = (here.get(runId)?.sequence ?? 0) > tip.sequence;
       if (isKnown ? (await divergence(store, runId, tip, project.id)) !== null : !isFurther) kept.add(runId);
     }
-    return new Set(paths.filter((path) => kept.has(runIdOf(path) ?? '')));
+    const projects = await readRecorded(repository, project, base, paths.filter(isProjectPath), MAX_PROJECT_BYTES);
+    const isKept = (path: string): boolean =>
+      kept.has(runIdOf(path) ?? '') || faultOfProjectFile(projects.get(path) ?? '') !== null;
+    return new Set(paths.filter(isKept));
   };
+}
+
+async function readContexts(
+  repository: RecordReader,
+  project: RemoteProject,
+  commit: string,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, ReadContext>> {
+  const contexts = new Map<string, ReadContext>();
+  for (let from = 0; from < runIds.length; from += FILES_AT_ONCE) {
+    const byPath = new Map(runIds.slice(from, from + FILES_AT_ONCE).map((id) => [`${recordFolder(id)}/${CONTEXT}`, id]));
+    const texts = await readRecorded(repository, project, commit, [...byPath.keys()], MAX_CONTEXT_BYTES);
+    for (const [path, text] of texts) contexts.set(byPath.get(path) ?? '', readContext(text));
+  }
+  return contexts;
+}
+
+/** Fault of the format of a project's file in a commit of its record, to be read after the file's name. */
+export async function faultOfRecordedProject(
+  repository: RecordReader,
+  project: RemoteProject,
+  commit: string,
+): Promise<string | null> {
+  const path = projectPath(project.id);
+  const files = await readRecorded(repository, project, commit, [path], MAX_PROJECT_BYTES);
+  return faultOfProjectFile(files.get(path) ?? '');
+}
+
+type RecordReader = Pick<Repository, 'readBlobs' | 'recordedAt'>;
+
+/** Texts of those of these paths that are there. Nothing is listed: a record may have any number of runs. */
+async function readRecorded(
+  repository: RecordReader,
+  project: RemoteProject,
+  commit: string,
+  paths: readonly string[],
+  maxBytes: number,
+): Promise<ReadonlyMap<string, string>> {
+  if (paths.length === 0) return new Map();
+  const files = await repository.recordedAt(project, commit, paths);
+  const contents = await repository.readBlobs(project, [...new Set([...files.values()].map(({ oid }) => oid))], maxBytes);
+  const texts = new Map<string, string>();
+  for (const [path, { oid }] of files) {
+    const content = contents.get(oid);
+    if (content !== undefined) texts.set(path, content.toString('utf8'));
+  }
+  return texts;
 }
 
 /** Commits of the record in the mirror: its own, the remote's as last fetched where that is another one, and those of years. */
@@ -140,8 +218,8 @@ export async function knownRecords(repository: Repository, project: RemoteProjec
   return repository.recordHeads(project);
 }
 
-/** Commits of a project's record of which the database is known to have everything. */
-const comparedMark = (projectId: string): string => `record.compared.${projectId}`;
+/** Commits of a project's record of which the database is known to have everything, as far as this format can be read. */
+const comparedMark = (projectId: string): string => `record.compared.${RECORD_FORMAT}.${projectId}`;
 /** Of the mirror, of the remote and of some years, and those before them. */
 const COMPARED_KEPT = 16;
 /** Set when this server wrote the records of all open runs of a project. */
@@ -275,6 +353,10 @@ export function recordFolder(runId: string): string {
 /** File of a project in its record. */
 export function projectPath(projectId: string): string {
   return `.autonomous/projects/${projectId}.json`;
+}
+
+function isProjectPath(path: string): boolean {
+  return /^\.autonomous\/projects\/[\w-]{1,100}\.json$/.test(path);
 }
 
 function runIdOf(path: string): string | undefined {

@@ -11,6 +11,8 @@ import { RECORD_BRANCH, type RemoteProject, type Repository } from '../repositor
 import type { Clock } from '../engine/clock.ts';
 import {
   compareTip,
+  faultOfOtherFormat,
+  faultOfRecordedProject,
   findFaults,
   findOutdatedRuns,
   knownRecords,
@@ -70,13 +72,19 @@ interface Watched {
   finding: RecordFinding | null;
   /** Runs whose record has a tip that no server with this database wrote. */
   changedByOthers: readonly string[];
-  /** Runs that the database does not have and whose record has another format, by run. */
+  /** Runs whose record has another format, by run. */
   refused: ReadonlyMap<string, string>;
+  /** Those of them that the database has. */
+  unreadFaults: readonly IntegrityFault[];
+  /** Fault of the format of the project's own file in its record. */
+  projectFault: string | null;
   /** Why the remote could not be reached; `null` when it could. */
   unreachable: string | null;
   /** Ends the wait for the next attempt; `null` while one is under way, and when the record is known. */
   tryNow: (() => void) | null;
 }
+
+type Found = Pick<Watched, 'finding' | 'changedByOthers' | 'refused' | 'unreadFaults' | 'projectFault'>;
 
 export class RecordComparison {
   readonly #options: RecordComparisonOptions;
@@ -128,7 +136,7 @@ export class RecordComparison {
    * To be called before a run does anything that others see. When the last comparison failed, compares again at once: the
    * caller has just reached the project's remote, or is about to.
    * @throws {NeedsHuman} `remote_unavailable` when the record could not be compared, or
-   *   has more of the run than the database
+   *   has more of the run than the database, or another format
    */
   async assertKnown(project: RemoteProject, runId: string, signal: AbortSignal): Promise<void> {
     const watched = this.#watch(project);
@@ -143,14 +151,23 @@ export class RecordComparison {
       if (!isKnown)
         throw new NeedsHuman('remote_unavailable', watched.unreachable ?? 'The record in git was not compared yet.');
     }
-    const fault = watched.finding?.faults.find((each) => each.runId === runId);
+    const faults = [...(watched.finding?.faults ?? []), ...watched.unreadFaults];
+    const fault = faults.find((each) => each.runId === runId);
     if (fault) throw new NeedsHuman('remote_unavailable', fault.message);
   }
 
   /** To be called after each commit of this server to a project's record. */
   async wrote(projectId: string, commit: string): Promise<void> {
     const watched = this.#watched.get(projectId);
-    if (watched?.isKnown === true && watched.finding === null) await this.#keepMark(projectId, [commit]);
+    if (watched?.isKnown === true && isWhole(watched)) await this.#keepMark(projectId, [commit]);
+  }
+
+  /** To be called when a record of this server left out what others had written of its runs meanwhile. */
+  compareAgain(project: RemoteProject): void {
+    const watched = this.#watch(project);
+    if (!watched.isKnown) return;
+    watched.isKnown = false;
+    this.#attempt(project, watched);
   }
 
   /** For each compared project: runs and events that its record in git has and the database does not. */
@@ -167,10 +184,13 @@ export class RecordComparison {
   noticesOf(projectId: string): readonly string[] {
     const watched = this.#watched.get(projectId);
     if (watched === undefined) return [];
-    const { changedByOthers, refused } = watched;
-    const changed = changedByOthers.length === 0 ? [] : [describeChange(watched.name, changedByOthers)];
-    const unread = refused.size === 0 ? [] : [describeRefused(watched.name, refused)];
-    return [...this.#troublesOf(watched), ...changed, ...unread];
+    const { name, changedByOthers, refused, projectFault } = watched;
+    const changed = changedByOthers.length === 0 ? [] : [describeChange(name, changedByOthers)];
+    const unread =
+      projectFault === null
+        ? []
+        : [`The file of project '${name}' in its record in git stays as it is: it ${projectFault}`];
+    return [...this.#troublesOf(watched), ...changed, ...describeRefused(name, refused), ...unread];
   }
 
   #troublesOf({ finding, unreachable }: Watched): readonly string[] {
@@ -197,6 +217,8 @@ export class RecordComparison {
       finding: null,
       changedByOthers: [],
       refused: new Map(),
+      unreadFaults: [],
+      projectFault: null,
       unreachable: null,
       tryNow: null,
     };
@@ -245,7 +267,7 @@ export class RecordComparison {
         log.warn({ projectId: project.id }, describeChange(nameOf(project), changedByOthers));
       watched.isKnown = true;
       watched.unreachable = null;
-      await this.#tell(project.id, watched.finding, commits);
+      await this.#tell(project.id, watched, commits);
       this.#options.onKnown(project.id, {
         behind: await this.#behind(project, remote),
         outdated: await findOutdatedRuns(this.#options.store, this.#options.repository, project),
@@ -261,18 +283,23 @@ export class RecordComparison {
     }
   }
 
-  async #find(project: RemoteProject): Promise<Pick<Watched, 'finding' | 'changedByOthers' | 'refused'>> {
+  async #find(project: RemoteProject): Promise<Found> {
     const { store, repository } = this.#options;
     const missing = new Set<string>();
     const faults = new Map<string, IntegrityFault>();
     const changed = new Set<string>();
     const unread = new Map<string, string>();
+    const unreadFaults = new Map<string, IntegrityFault>();
+    let projectFault: string | null = null;
     for (const commit of await unknownRecords(store, repository, project)) {
       const runIds = await listRecordedRuns(repository, project, commit);
       const { tips, refused } = await readRecordedTips(repository, project, commit, runIds);
-      for (const [runId, message] of refused)
-        if ((await store.tipOf(runId)) === null) unread.set(runId, message);
-        else changed.add(runId);
+      projectFault ??= await faultOfRecordedProject(repository, project, commit);
+      for (const [runId, message] of refused) {
+        unread.set(runId, message);
+        const fault = await faultOfOtherFormat(store, runId, message);
+        if (fault) unreadFaults.set(runId, fault);
+      }
       for (const [runId, tip] of tips) {
         const isUnknown = (await store.tipOf(runId)) === null;
         if (isUnknown && (await this.#isOwn(runId, tip))) missing.add(runId);
@@ -288,7 +315,13 @@ export class RecordComparison {
       faults: [...faults.values()],
     };
     const hasFound = missing.size > 0 || faults.size > 0;
-    return { finding: hasFound ? finding : null, changedByOthers: [...changed].sort(), refused: unread };
+    return {
+      finding: hasFound ? finding : null,
+      changedByOthers: [...changed].sort(),
+      refused: unread,
+      unreadFaults: [...unreadFaults.values()],
+      projectFault,
+    };
   }
 
   /** Whether this server wrote a run's record: by its seal, or as far as the record says so. Others on the same remote have runs of their own. */
@@ -315,15 +348,13 @@ export class RecordComparison {
   }
 
   /** @param commits all of the record that were compared */
-  async #tell(projectId: string, finding: RecordFinding | null, commits: readonly string[]): Promise<void> {
+  async #tell(projectId: string, found: Found, commits: readonly string[]): Promise<void> {
     const { store, log, quarantine } = this.#options;
-    if (finding === null) {
-      await requireSeals(store, projectId);
-      await this.#keepMark(projectId, commits);
-      return;
-    }
-    log.warn({ projectId, missingRuns: finding.missingRuns.length }, describeFinding(finding));
-    for (const { runId, message } of finding.faults) {
+    const { finding, unreadFaults } = found;
+    if (finding === null) await requireSeals(store, projectId);
+    else log.warn({ projectId, missingRuns: finding.missingRuns.length }, describeFinding(finding));
+    if (isWhole(found)) await this.#keepMark(projectId, commits);
+    for (const { runId, message } of [...(finding?.faults ?? []), ...unreadFaults]) {
       const head = await store.loadHead(runId);
       if (head === null) continue;
       await quarantine(runId, message).catch((error: unknown) =>
@@ -380,9 +411,21 @@ function describeChange(project: string, runIds: readonly string[]): string {
   return `The record of ${count(runIds.length, 'run')} of project '${project}' in git was changed by others (${named(runIds)}): this server did not write its content. The runs continue, and their next record replaces it on the branch autonomous/record.`;
 }
 
-function describeRefused(project: string, refused: ReadonlyMap<string, string>): string {
-  const [message = ''] = refused.values();
-  return `The record of project '${project}' in git has ${count(refused.size, 'run')} of another format (${named([...refused.keys()])}), which stay there and are not read: ${message}`;
+/**
+ * One sentence for each other format in which runs are recorded.
+ * @param refused of `readRecordedTips`
+ */
+export function describeRefused(project: string, refused: ReadonlyMap<string, string>): readonly string[] {
+  const byMessage = Map.groupBy(refused.keys(), (runId) => refused.get(runId) ?? '');
+  return [...byMessage].map(
+    ([message, runIds]) =>
+      `The record of project '${project}' in git has ${count(runIds.length, 'run')} of another format (${named(runIds)}), not read here and not written over; open ones are quarantined. Of each, ${message}`,
+  );
+}
+
+/** Nothing is left to be told again at the next start. */
+function isWhole({ finding, refused, projectFault }: Found): boolean {
+  return finding === null && refused.size === 0 && projectFault === null;
 }
 
 function count(figure: number, what: string): string {

@@ -12,6 +12,7 @@ import type { Repository } from '../repository/repository.ts';
 import type { Clock } from '../engine/clock.ts';
 import { importRun } from './import-run.ts';
 import { listRecordedRuns, readRecordedTips, type TipLimits, unknownRecords } from './record-check.ts';
+import { describeRefused } from './record-comparison.ts';
 import { isOwnLog } from './record-seal.ts';
 import { rebuiltPause } from './rebuilt-pause.ts';
 import { listRecordFolders, readRun, type RunFiles } from './recorded-projects.ts';
@@ -102,12 +103,8 @@ async function newerRuns(
   const newer: string[] = [];
   const runIds = await listRecordedRuns(repository, project, commit);
   const { tips, refused } = await readRecordedTips(repository, project, commit, runIds, limits);
-  const [first] = refused;
-  if (first !== undefined)
-    log.warn(
-      { projectId: project.id, runs: [...refused.keys()] },
-      `Nothing is imported of ${refused.size} runs in the record of project '${project.name}': run ${first[0]}: ${first[1]}`,
-    );
+  for (const notice of describeRefused(project.name, refused))
+    log.warn({ projectId: project.id, runs: [...refused.keys()] }, notice);
   for (const [runId, recorded] of tips) {
     const own = await store.tipOf(runId);
     const isNewer = recorded.sequence > (own?.sequence ?? 0);

@@ -150,7 +150,7 @@ async function readProjects(
   const projects: RecordedProject[] = [];
   const refusedProjects = new Map<string, string>();
   await readInBatches(repository, project, files, MAX_BYTES.project, (id, json) => {
-    const fault = json.ok ? faultOfFormat(fieldsOf(json)['format'], RECORD_FORMAT) : null;
+    const fault = faultOfProject(json);
     if (fault !== null) refusedProjects.set(id, `its record ${fault}`);
     const parsed = json.ok ? recordedProjectSchema.loose().safeParse(json.value) : null;
     if (parsed?.success !== true || parsed.data.id !== id || !isBranchName(parsed.data.baseBranch)) return;
@@ -158,6 +158,18 @@ async function readProjects(
     projects.push({ format, id, name, repository: address, baseBranch, createdAt });
   });
   return { projects, refusedProjects };
+}
+
+/**
+ * Fault of the format of a project's file, to be read after the file's name.
+ * @param text empty where there is no such file, which has no fault
+ */
+export function faultOfProjectFile(text: string): string | null {
+  return faultOfProject(parseForeignJson(text));
+}
+
+function faultOfProject(json: ForeignJson): string | null {
+  return json.ok ? faultOfFormat(fieldsOf(json)['format'], RECORD_FORMAT) : null;
 }
 
 async function createdAtOf(

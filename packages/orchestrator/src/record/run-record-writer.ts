@@ -10,7 +10,13 @@ import { type RecordedTip, renderRunContext, withBeside } from '../documents/run
 import { RECORD_FORMAT, type RecordedProject, type RecordedUpload } from '../documents/record-schemas.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { sha256 } from '../event-store/hash-chain.ts';
-import { RECORD_BRANCH, type RemoteProject, type Repository, UnreadableRecord } from '../repository/repository.ts';
+import {
+  RECORD_BRANCH,
+  type RecordKeeper,
+  type RemoteProject,
+  type Repository,
+  UnreadableRecord,
+} from '../repository/repository.ts';
 import { isFinal } from '../core/advance.ts';
 import type { Clock } from '../engine/clock.ts';
 import type { EngineMessage } from '../engine/step-feed.ts';
@@ -37,7 +43,7 @@ export interface RecorderOptions {
     signal: AbortSignal,
   ) => Promise<readonly string[]>;
   /** Nothing is written to a project's record before it was compared. Absent: it is written at once. */
-  readonly comparison?: Pick<RecordComparison, 'isKnown' | 'wrote'>;
+  readonly comparison?: Pick<RecordComparison, 'compareAgain' | 'isKnown' | 'wrote'>;
   /** Id of the data folder, which the record names. */
   readonly serverId: string;
   /** True for a project whose record is never pushed. Absent: the record of every project is. */
@@ -424,7 +430,14 @@ export class RunRecordWriter {
     }
     if (!isAny) return true;
     const message = `Record of ${runs.map((run) => run.id).join(', ')}`;
-    const keep = recordKeeper(store, repository, project);
+    const keeper = recordKeeper(store, repository, project);
+    let hasKept = false;
+    const keep: RecordKeeper = async (...question) => {
+      const kept = await keeper(...question);
+      // The file of the project is no run's, and the comparison knows of it.
+      hasKept ||= [...kept].some((path) => path !== projectPath(project.id));
+      return kept;
+    };
     const to = isInMirrorOnly?.(project) === true ? 'mirror' : 'remote';
     const { commit, pushed } = await repository.record(
       project,
@@ -433,7 +446,8 @@ export class RunRecordWriter {
     );
     for (const name of uploaded) this.#recordedUploads.add(name);
     const isWhereItBelongs = pushed || to === 'mirror';
-    if (isWhereItBelongs) await comparison?.wrote(projectId, commit);
+    if (isWhereItBelongs && hasKept) comparison?.compareAgain(project);
+    else if (isWhereItBelongs) await comparison?.wrote(projectId, commit);
     else log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
     if (!isWhereItBelongs || !isComplete) return false;
     for (const { id, status } of runs) if (isFinal(status)) this.#forget(id);

@@ -40,7 +40,7 @@ import { LfsObjects } from './checkout/lfs-objects.ts';
 import { lfsPointersOf } from './checkout/lfs-pointers.ts';
 import { packMirror } from './git/mirror-packing.ts';
 import { recordFiles } from './git/record-branch.ts';
-import { listRecordedFiles, listRunFiles } from './git/record-listing.ts';
+import { listFilesAt, listRecordedFiles, listRunFiles } from './git/record-listing.ts';
 import { listRecordHeads, moveRecord } from './git/record-years.ts';
 import type { LeftOut, RemoteProject, Repository } from './repository.ts';
 import { listRunBranches, removeRunBranch } from './git/run-branches.ts';
@@ -245,6 +245,7 @@ type TreeMethods = Pick<
   | 'diff'
   | 'changes'
   | 'changesOfTrees'
+  | 'recordedAt'
   | 'recordedRuns'
   | 'recordedFiles'
 >;
@@ -315,6 +316,11 @@ function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
       const place = await mirrors.of(project);
       const [before, after] = await Promise.all([trees.treeOf(place, from), trees.treeOf(place, to)]);
       return before === after ? [] : treeChanges(place, before, after);
+    },
+
+    async recordedAt(project, commit, paths) {
+      for (const path of paths) assertFilePath(path);
+      return listFilesAt(await mirrors.of(project), assertObjectId(commit), paths);
     },
 
     async recordedRuns(project, commit, name) {

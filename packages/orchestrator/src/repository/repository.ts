@@ -336,6 +336,12 @@ export interface Repository {
    * years, the newest year first. Of a run that several have, the first is the newest.
    */
   recordHeads(project: RemoteProject): Promise<readonly string[]>;
+  /** Finds those of these paths of a commit of the record that are files, by path. */
+  recordedAt(
+    project: RemoteProject,
+    commit: string,
+    paths: readonly string[],
+  ): Promise<ReadonlyMap<string, RecordedFile>>;
   /**
    * Finds a file of each run in a commit of the record, without listing what else the runs have. Leaves out runs without it.
    * @returns files by the name of the run's folder
@@ -414,7 +420,7 @@ export interface RecordContents {
 }
 
 export interface RecordOptions {
-  /** Called before files of a remote's record that this mirror did not know are overwritten. Absent: they are. */
+  /** Called before files of the record are overwritten, the mirror's own too. Absent: they are. */
   readonly keep?: RecordKeeper | undefined;
   readonly signal?: AbortSignal | undefined;
   /** `mirror`: nothing is pushed. Default: `remote`. */
@@ -430,14 +436,14 @@ export interface RecordMove {
 }
 
 /**
- * Decides which files of the remote's record are kept.
- * @param remote commit of the remote's record
+ * Decides which files of the record are kept.
+ * @param base commit that the new one continues: of the remote's record, or `local`
  * @param local commit of the mirror's own record; `null` if there is none
- * @param paths files that are about to overwrite those of `remote`
- * @returns those of `paths` that must stay as they are in `remote`
+ * @param paths files that are about to overwrite those of `base`
+ * @returns those of `paths` that must stay as they are in `base`
  */
 export type RecordKeeper = (
-  remote: string,
+  base: string,
   local: string | null,
   paths: readonly string[],
 ) => Promise<ReadonlySet<string>>;

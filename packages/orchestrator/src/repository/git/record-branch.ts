@@ -135,12 +135,8 @@ async function commitOnTop(
   const own = isRewritten ? await changesOf(place, refs, local, common) : [];
   const gathered = isRewritten ? await refs.gatheredSince(local, common) : [];
   const changes = [...own, ...edits];
-  // `keep` is asked only about a remote record that the mirror's own does not contain. The caller has already
-  // checked its edits against the mirror's own.
   const kept =
-    keep !== undefined && remote !== null && parent === remote && local !== remote
-      ? await keep(remote, local, changes.map(pathOf))
-      : new Set<string>();
+    keep !== undefined && parent !== null ? await keep(parent, local, changes.map(pathOf)) : new Set<string>();
   const tree = await editTree(
     place,
     baseTree,

@@ -30,14 +30,36 @@ export async function listRunFiles(
   const listed = await listBounded(place, ['--full-tree', '--end-of-options', tree, RUNS]);
   // No server writes other names.
   const folders = listed.filter(({ mode, path }) => mode === FOLDER_MODE && /^[\w-]+$/.test(path.slice(RUNS.length)));
+  return filesNamed(
+    place,
+    folders.map(({ oid, path }) => [path.slice(RUNS.length), `${oid}:${name}`]),
+  );
+}
+
+/** Those of these paths of a commit of the record that are files, by path. */
+export function listFilesAt(
+  place: GitPlace,
+  commit: string,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, RecordedFile>> {
+  return filesNamed(
+    place,
+    paths.map((path) => [path, `${commit}:${path}`]),
+  );
+}
+
+async function filesNamed(
+  place: GitPlace,
+  names: readonly (readonly [key: string, object: string])[],
+): Promise<ReadonlyMap<string, RecordedFile>> {
   const files = new Map<string, RecordedFile>();
   const objects = await objectFacts(
     place,
-    folders.map(({ oid }) => `${oid}:${name}`),
+    names.map(([, object]) => object),
   );
-  for (const [index, { path }] of folders.entries()) {
+  for (const [index, [key]] of names.entries()) {
     const object = objects[index];
-    if (object?.type === 'blob') files.set(path.slice(RUNS.length), { oid: object.oid, bytes: object.bytes });
+    if (object?.type === 'blob') files.set(key, { oid: object.oid, bytes: object.bytes });
   }
   return files;
 }

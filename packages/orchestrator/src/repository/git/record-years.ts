@@ -1,7 +1,7 @@
 /** Moves what ended long ago from the record to branches of its own, one a year, so that the record's tree stays small. */
 import { type GitPlace, gitText } from './git.ts';
 import { editTree, type TreeEdit, type TreeEntry } from './git-trees.ts';
-import { listRecordTree } from './record-listing.ts';
+import { listFilesAt, listRecordTree } from './record-listing.ts';
 import { isRecordBranch, type PushResult, RECORD_BRANCH, type RecordMove } from '../repository.ts';
 import { atOrUnderAny, EMPTY_TREE } from '../repository-paths.ts';
 
@@ -67,7 +67,7 @@ export async function moveRecord(
   for (const { year, folders } of moves) {
     const isMoved = atOrUnderAny([...folders, ...keep]);
     const moved = entries.filter(({ path }) => isMoved(path));
-    if (!(await addToYear(place, refs, record, year, moved))) return false;
+    if (!(await addToYear(place, refs, record, year, moved, keep))) return false;
   }
   const isGone = atOrUnderAny(moves.flatMap(({ folders }) => folders));
   const gone = entries.filter(({ path }) => isGone(path));
@@ -86,10 +86,14 @@ async function addToYear(
   record: string,
   year: string,
   entries: readonly TreeEntry[],
+  keep: readonly string[],
 ): Promise<boolean> {
   const head = await refs.remoteHead(year);
   const before = head === null ? EMPTY_TREE : await refs.treeOf(head);
-  const tree = await editTree(place, before, entries.map(additionOf));
+  // Another version may have written what the year has already, in a format of its own.
+  const there = head === null ? new Map<string, never>() : await listFilesAt(place, head, keep);
+  const added = entries.filter(({ path }) => !there.has(path));
+  const tree = await editTree(place, before, added.map(additionOf));
   // The record leads to the commits of the runs.
   const isReached = head !== null && (await refs.isAncestor(record, head));
   if (tree === before && isReached) return true;
