@@ -18,6 +18,8 @@ import { ONE_TRY, THREE_TRIES } from '../core/activity.ts';
 import { activity, defineWorkflow } from '../core/definition.ts';
 import { createEngine, type EngineSetup } from './create-engine.ts';
 import type { Engine } from './engine.ts';
+import { Quarantine } from './quarantine.ts';
+import { aView } from '../event-store/sqlite/steps.fixture.ts';
 
 const by = z.string();
 
@@ -283,4 +285,13 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
     }
     await store.close();
   });
+});
+
+it.each([
+  [{}, 'Run r-1 cannot resume: it is behind. Stop the server and restore the newest copy of its data folder, or cancel'],
+  [{ namesWay: true }, 'Run r-1 cannot resume: it is behind. Or cancel the run; its record stays in git.'],
+])('names one way out for a run of which others know more, as of %j', async (way, message) => {
+  const fault = { runId: 'r-1', sequence: 3, message: 'it is behind', ...way };
+  const quarantine = new Quarantine({ faultElsewhere: async () => fault } as never);
+  await expect(quarantine.refuseBehind(aView('r-1'))).rejects.toThrow(message);
 });

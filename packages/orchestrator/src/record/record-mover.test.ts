@@ -97,6 +97,17 @@ describe('records of old runs', () => {
     expect(runsOf(RECORD)).toEqual(['dd-4', 'ee-5']);
   });
 
+  it('leave the file of the project on the branch of their year as another version wrote it', async () => {
+    await recorded('aa-1', '2025-12-30T10:00:00.000Z');
+    await mover.move(project);
+    const file = `.autonomous/projects/${project.id}.json`;
+    commitOnRemote(fixture.remote, LAST_YEAR, { [file]: `{"format":${RECORD_FORMAT + 1}}` });
+    await recorded('bb-2', '2025-12-31T10:00:00.000Z');
+    expect(await mover.move(project)).toBe(1);
+    expect(runsOf(LAST_YEAR)).toEqual(['aa-1', 'bb-2']);
+    expect(git(fixture.remote, 'show', `${LAST_YEAR}:${file}`)).toBe(`{"format":${RECORD_FORMAT + 1}}`);
+  });
+
   it('stay with a run that goes on above them, without their last events, or of others', async () => {
     await recorded('aa-1', '2025-12-30T10:00:00.000Z', { parent: { runId: 'dd-4', key: 'dd-4/1/x', depth: 1 } });
     await recorded('bb-2', '2025-12-30T10:00:00.000Z');
