@@ -351,6 +351,19 @@ describe('A remote that refuses a push', () => {
     expect(existsSync(lock)).toBe(true);
   });
 
+  it('is named with the lock that stands there, also where its path has a quotation mark', async () => {
+    const quoted = join(root, "it's");
+    mkdirSync(quoted);
+    const fixture = await openFixture(quoted);
+    const { repository, project, remote } = fixture;
+    const commit = await commitFiles(fixture, BRANCH, { 'a.txt': 'a' });
+    const lock = join(remote, 'refs/heads', `${BRANCH}.lock`);
+    mkdirSync(dirname(lock), { recursive: true });
+    writeFileSync(lock, '');
+    const { message } = await pause(repository.push(project, BRANCH, commit, null));
+    expect(message).toContain(`has left ${lock}, or one still works`);
+  });
+
   it('is gone: fetch and push pause', async () => {
     const fixture = await openFixture(root);
     const { repository, project, remote } = fixture;
@@ -439,6 +452,21 @@ describe('A mirror', () => {
     await repository.checkout(project, await repository.treeOf(project, await mainHead(fixture)), folder, []);
     expect(readdirSync(folder)).toContain('README.md');
     expect(existsSync(lock)).toBe(false);
+  });
+
+  it('waits for a lock whose time lies ahead, and takes it when it has stood unchanged for ten seconds', async () => {
+    const fixture = await openFixture(root);
+    const { repository, project, gitDir } = fixture;
+    const before = await mainHead(fixture);
+    const lock = join(gitDir, 'refs/heads', `${BRANCH}.lock`);
+    mkdirSync(dirname(lock), { recursive: true });
+    writeFileSync(lock, '');
+    const inAnHour = Date.now() / 1000 + 3_600;
+    utimesSync(lock, inAnHour, inAnHour);
+    const started = performance.now();
+    await repository.createBranch(project, BRANCH, before);
+    expect(performance.now() - started).toBeGreaterThan(10_000);
+    expect(await repository.branchHead(project, BRANCH)).toBe(before);
   });
 
   it('waits for a lock that a kill left behind a moment ago, and for one that is still held', async () => {

@@ -2,7 +2,7 @@
  * Port to git: one bare mirror per project, changed by plumbing commands only. A run's folder contains plain files without
  * `.git`. Repeated writes are recognised: commits carry their effect key, refs move by compare-and-swap.
  */
-import type { AllowedFiles, FileChange, RunDiff } from '@autonomous/shared';
+import { type AllowedFiles, type FileChange, NeedsHuman, type RunDiff } from '@autonomous/shared';
 
 /** The branch of a project's mirror and remote on which its open runs are recorded. */
 export const RECORD_BRANCH = 'autonomous/record';
@@ -95,6 +95,13 @@ export class UnreadableRecord extends Error {
   constructor(message: string, options: ErrorOptions) {
     super(message, options);
     this.name = 'UnreadableRecord';
+  }
+}
+
+/** The remote takes no push from this server until somebody there, or who gave the server its rights, changes that. */
+export class PushForbidden extends NeedsHuman {
+  constructor(message: string) {
+    super('push_rejected', message);
   }
 }
 
@@ -387,14 +394,14 @@ export interface Repository {
   /**
    * Writes files to the orphan branch `autonomous/record` and pushes it: in one commit, by compare-and-swap, retried when the
    * branch moved. Other files stay. Commits nothing if nothing changes.
-   * @returns `pushed: false` while the remote is unavailable and for `mirror`; the next call to `remote` pushes the rest
+   * @returns `pushed: false` while the remote is unavailable, with why, and for `mirror`; the next call to `remote` pushes the rest
    * @throws {NeedsHuman} `auth_expired`, `push_rejected` or `storage_full`; the commit is in the mirror then too
    */
   record(
     project: RemoteProject,
     contents: RecordContents,
     options?: RecordOptions,
-  ): Promise<{ readonly commit: string; readonly pushed: boolean }>;
+  ): Promise<RecordedCommit>;
 
   /**
    * Moves folders of the record to the branches of their years: first these get them, then the record loses them. Both
@@ -417,6 +424,13 @@ export interface RecordContents {
   /** Commits that the branch leads to from then on. Default: none. */
   readonly commits?: readonly string[];
   readonly message: string;
+}
+
+export interface RecordedCommit {
+  readonly commit: string;
+  readonly pushed: boolean;
+  /** Why the remote could not be reached. Absent: it was, or was not to be. */
+  readonly why?: string;
 }
 
 export interface RecordOptions {

@@ -1,12 +1,13 @@
 /** Speaking with a project's remote: what it has, fetching, pushing by compare-and-swap, and what its refusals mean to a person. */
 import { existsSync } from 'node:fs';
 import { copyFile, lstat, mkdir, writeFile } from 'node:fs/promises';
-import { join, normalize } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NeedsHuman, Unprocessable } from '@autonomous/shared';
 import {
   type GitPlace,
   isStorageFull,
+  locksIn,
   type Patience,
   type RemoteAnswer,
   runGit,
@@ -14,6 +15,7 @@ import {
   type Setting,
 } from './git.ts';
 import { withScratch } from './git-trees.ts';
+import { PushForbidden } from '../repository.ts';
 import { type RemoteAddress, takesToken, withoutCredentials } from '../remote-url.ts';
 
 export interface RemoteAccess extends Patience {
@@ -290,24 +292,22 @@ function rejection(
 ): NeedsHuman {
   const { url } = access.address;
   if (/archived so it is read-only/i.test(stderr)) {
-    return new NeedsHuman(
-      'push_rejected',
+    return new PushForbidden(
       `The repository ${url} is archived and takes no push. Unarchive it there, then retry`,
     );
   }
   if (reason === null) {
-    return new NeedsHuman(
-      'push_rejected',
+    return new PushForbidden(
       `The token may read ${url} and not write to it: give ${access.tokenVariable} write access to its contents, then retry${byHand}`,
     );
   }
   // A hook can say anything.
   const said = reason.includes('hook declined') ? '' : stderr;
-  const lock = /Unable to create '(?<lock>[^'\n]+\.lock)': File exists/.exec(said)?.groups?.['lock'];
+  const [lock] = locksIn(said);
   if (lock !== undefined) {
     return new NeedsHuman(
       'push_rejected',
-      `${url} is locked, so that ${branch} was not pushed: a git that was killed there has left ${scrub(normalize(lock), access)}, or one still works. Remove that file if none does, then retry`,
+      `${url} is locked, so that ${branch} was not pushed: a git that was killed there has left ${scrub(lock, access)}, or one still works. Remove that file if none does, then retry`,
     );
   }
   if (isStorageFull(said)) {
@@ -317,19 +317,16 @@ function rejection(
     );
   }
   if (/unable to create temporary object directory/.test(stderr)) {
-    return new NeedsHuman(
-      'push_rejected',
+    return new PushForbidden(
       `${url} cannot be written, so that ${branch} was not pushed: its disk is read-only, or it belongs to another user. Make it writable there, then retry; or start a run on a copy of it (git clone --bare)`,
     );
   }
   if (reason.includes('currently checked out')) {
-    return new NeedsHuman(
-      'push_rejected',
+    return new PushForbidden(
       `The branch ${branch} is checked out in ${url}, and git pushes to no branch that is checked out. Make a bare repository the project's remote (git clone --bare), or turn autoMerge off and merge the run's branch there yourself`,
     );
   }
-  return new NeedsHuman(
-    'push_rejected',
+  return new PushForbidden(
     `${url} refuses a push to ${branch}: ${scrub(reason, access)} (${saidByGit(stderr, access)}). Allow it there, then retry${byHand}`,
   );
 }

@@ -358,9 +358,9 @@ function localFailure(args: readonly string[], answer: GitAnswer): Error {
   });
 }
 
-/** Whether git says that a disk of this machine has no room left. */
+/** Whether git says that a disk has no room left. Of a ref it says only that it cannot be written. */
 export function isStorageFull(stderr: string): boolean {
-  return /No space left on device|Disk quota exceeded/.test(stderr);
+  return /No space left on device|Disk quota exceeded|couldn't write '.+\.lock'/.test(stderr);
 }
 
 /**
@@ -371,17 +371,22 @@ export function isStorageFull(stderr: string): boolean {
  */
 async function mayTryAgain(tries: number, stderr: string, place: GitPlace, indexFile?: string): Promise<boolean> {
   if (tries >= MAX_TRIES) return false;
-  const locks = stderr
+  const isOurs = (lock: string): boolean =>
+    lock.startsWith(`${place.gitDir}${path.sep}`) || lock === `${path.resolve(indexFile ?? '')}.lock`;
+  const outcomes = await Promise.all(
+    locksIn(stderr).map((lock) => (isOurs(lock) ? clearLock(lock) : waitForOthers())),
+  );
+  return outcomes.includes(true);
+}
+
+/** Lock files that stood in the way of a git, by its words. A remote may write such words, too, and name any file. */
+export function locksIn(stderr: string): readonly string[] {
+  return stderr
     .split('\n')
     .flatMap((line) => LOCK_WORDS.map((words) => line.lastIndexOf(words)).map((at) => (at < 0 ? '' : line.slice(at))))
     .map((words) => LOCK_IN_THE_WAY.exec(words)?.groups)
     .filter((groups) => groups !== undefined)
-    // A remote may write such words, too, and name any file.
     .map((groups) => path.normalize(groups['lock'] ?? `${groups['config']}.lock`));
-  const isOurs = (lock: string): boolean =>
-    lock.startsWith(`${place.gitDir}${path.sep}`) || lock === `${path.resolve(indexFile ?? '')}.lock`;
-  const outcomes = await Promise.all(locks.map((lock) => (isOurs(lock) ? clearLock(lock) : waitForOthers())));
-  return outcomes.includes(true);
 }
 
 /** A lock at the remote is not the server's to take: who holds it lets it go within moments. */
@@ -392,15 +397,19 @@ async function waitForOthers(): Promise<true> {
 
 /** @returns whether the lock is gone: let go by a process that lives, or taken from one that does not */
 async function clearLock(lock: string): Promise<boolean> {
-  const started = Date.now();
+  const started = performance.now();
   try {
+    const first = await stat(lock);
     while (true) {
+      const watchedMs = performance.now() - started;
       // A lock that still stands belongs to a living process, or a remote has made it up.
-      if (Date.now() - started > 2 * STALE_LOCK_MS) return false;
-      const ageMs = Date.now() - (await stat(lock)).mtimeMs;
-      // The clock of the file system is compared with this machine's; a lock from the future is left alone.
-      if (ageMs < -LOCK_LOOK_MS) return false;
-      if (ageMs >= STALE_LOCK_MS) break;
+      if (watchedMs > 2 * STALE_LOCK_MS) return false;
+      const { ino, mtimeMs } = await stat(lock);
+      const ageMs = Date.now() - mtimeMs;
+      // The clock was set back, or the file system has another one: only the time for which it was seen counts.
+      const isFromFuture = ageMs < -LOCK_LOOK_MS;
+      const isSame = ino === first.ino && mtimeMs === first.mtimeMs;
+      if (isFromFuture ? isSame && watchedMs >= STALE_LOCK_MS : ageMs >= STALE_LOCK_MS) break;
       await sleep(LOCK_LOOK_MS);
     }
     await unlink(lock);
