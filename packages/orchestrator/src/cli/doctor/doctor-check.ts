@@ -4,6 +4,6 @@ export interface Check {
   /** `optional`: missing, and only some runs need it. */
   readonly status: 'ok' | 'missing' | 'optional';
   readonly detail: string;
-  /** The way out; absent when nothing is missing. */
+  /** The way out; absent when nothing is missing, or the detail says it. */
   readonly way?: string;
 }

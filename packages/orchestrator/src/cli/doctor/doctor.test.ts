@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -101,6 +102,21 @@ describe('doctor', () => {
       way: 'Set a valid GITHUB_TOKEN and restart the server.',
     });
     expect(refused.stdout).not.toContain(SERVER_TOKEN);
+  });
+
+  it('names the project of each notice, and gives no way out but that of the notice itself', async () => {
+    const notices = ["The record of project 'shop' in git is old.", 'The record of its runs lags behind.'];
+    const answers = createServer((_, response) =>
+      response.end(JSON.stringify({ items: [{ id: 'p-1', name: 'shop', notices }] })),
+    ).listen(0, '127.0.0.1');
+    onTestFinished(() => void answers.close());
+    await once(answers, 'listening');
+    const { port } = answers.address() as AddressInfo;
+    const { checks } = await examine({ AUTONOMOUS_SERVER: `http://127.0.0.1:${port}`, AUTONOMOUS_TOKEN: 'x'.repeat(32) });
+    expect(checks.filter(({ name }) => name === 'record')).toEqual([
+      { name: 'record', status: 'missing', detail: notices[0] },
+      { name: 'record', status: 'missing', detail: `project 'shop': ${notices[1]}` },
+    ]);
   });
 
   it('looks at the webhook of the repository, where the server takes webhooks and the account may list them', async () => {

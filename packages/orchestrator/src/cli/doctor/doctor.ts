@@ -201,10 +201,15 @@ async function checkRecord(config: ServerConfig, server: AskedServer): Promise<r
   } catch {
     // `checkDatabase` reports faults of the database itself.
   }
-  // Each says what to do itself.
-  for (const { notices = [] } of (await projectsOf(server)) ?? [])
-    checks.push(...notices.map((detail) => missing('record', detail, 'do what it says, then look again')));
+  for (const { name, notices = [] } of (await projectsOf(server)) ?? [])
+    for (const notice of notices) checks.push(checkOfNotice(name, notice));
   return checks;
+}
+
+/** A notice says itself what to do, if anything. */
+function checkOfNotice(project: string, notice: string): Check {
+  const isNamed = notice.includes(`project '${project}'`);
+  return { name: 'record', status: 'missing', detail: isNamed ? notice : `project '${project}': ${notice}` };
 }
 
 function addressOf(host: string, port: number): string {
