@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync }
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { Unavailable, type WorkflowEvent } from '@autonomous/shared';
+import { NeedsHuman, RetryableFailure, Unavailable, type WorkflowEvent } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -188,7 +188,7 @@ describe('the recorder', () => {
     expect(git(fixture.remote, 'branch', '--list', 'autonomous/record')).toBe('');
     expect(recorder.noticesOf('p-1')).toEqual([
       expect.stringMatching(
-        /^The record of its runs is not on the remote \(.* refuses a push to autonomous\/record: .*Allow it there, .*\); .* list the project in RECORD_IN_MIRROR_ONLY/,
+        /^The record of its runs is not on the remote \(.* refuses a push to autonomous\/record: .*Allow it there\. Or push it .*\); .* list the project in RECORD_IN_MIRROR_ONLY/,
       ),
     ]);
     expect(recorder.noticesOf('p-2')).toEqual([]);
@@ -196,6 +196,53 @@ describe('the recorder', () => {
     rmSync(path.join(fixture.remote, 'hooks'), { recursive: true });
     await recorder.settled();
     expect(recorded()).toEqual(['.autonomous/runs/r-1/events.jsonl']);
+    expect(recorder.noticesOf('p-1')).toEqual([]);
+    await recorder.stop();
+  });
+
+  it.each([
+    [
+      new RetryableFailure('The process that starts git ended (SIGKILL). The next command starts it again: retry'),
+      'The process that starts git ended (SIGKILL). The next command starts it again',
+    ],
+    [new NeedsHuman('storage_full', 'The disk is full. Free some space, then retry'), 'The disk is full. Free some space'],
+    [
+      new NeedsHuman('remote_unavailable', '/r did not answer for minutes; is the network up? Retry when it answers'),
+      '/r did not answer for minutes',
+    ],
+  ])('advises neither a retry nor a setting for %j, and says nothing once it is written', async (error, told) => {
+    let isBroken = true;
+    const repository = {
+      ...fixture.repository,
+      record: (...given: Parameters<typeof fixture.repository.record>) =>
+        isBroken ? Promise.reject(error) : fixture.repository.record(...given),
+    };
+    await complete('r-1');
+    const recorder = aRecorder({ repository });
+    await recorder.start();
+    await recorder.settled();
+    expect(recorder.noticesOf('p-1')).toEqual([
+      `The record of its runs is not on the remote: ${told}. Runs go on, and their record is written again every minute; until then only this server has it.`,
+    ]);
+    isBroken = false;
+    await recorder.settled();
+    expect(recorder.noticesOf('p-1')).toEqual([]);
+    await recorder.stop();
+  });
+
+  it('names a lock or a full disk of the remote without advising a setting', async () => {
+    await complete('r-1');
+    const lock = path.join(fixture.remote, 'refs/heads/autonomous/record.lock');
+    mkdirSync(path.dirname(lock), { recursive: true });
+    writeFileSync(lock, '');
+    const recorder = aRecorder();
+    await recorder.start();
+    await recorder.settled();
+    const [notice] = recorder.noticesOf('p-1');
+    expect(notice).toMatch(/ is locked, .* has left .*record\.lock, .*Remove that file if none does\. Runs go on/);
+    expect(notice).not.toContain('RECORD_IN_MIRROR_ONLY');
+    rmSync(lock);
+    await recorder.settled();
     expect(recorder.noticesOf('p-1')).toEqual([]);
     await recorder.stop();
   });
@@ -286,7 +333,9 @@ describe('the recorder', () => {
       const first = recorder.beforeWait('r-1', {});
       clock.advance(0);
       await first;
-      expect(recorder.noticesOf('p-1')).toEqual([expect.stringContaining('lags behind')]);
+      expect(recorder.noticesOf('p-1')).toEqual([
+        `The record of its runs is not on the remote: The folder ${fixture.remote} is not there: put it back. Runs go on, and their record is written again every minute; until then only this server has it.`,
+      ]);
       await recorder.beforeWait('r-1', {});
       renameSync(away, fixture.remote);
       clock.advance(60_000);

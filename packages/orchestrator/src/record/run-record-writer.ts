@@ -2,7 +2,7 @@
  * Writes the record of open runs to their projects' git, on the branch `autonomous/record`. The record is a projection of
  * the log. It is written in batches after each gate and stage, and continued after a crash.
  */
-import type { JsonObject, Project, RunView, WorkflowEvent } from '@autonomous/shared';
+import { type JsonObject, NeedsHuman, type Project, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { RecordRedactor, type RedactorOptions } from '../foreign-text/record-redactor.ts';
 import { renderEventLog, withChain } from '../documents/event-log.ts';
@@ -11,11 +11,11 @@ import { RECORD_FORMAT, type RecordedProject, type RecordedUpload } from '../doc
 import type { EventStore } from '../event-store/event-store.ts';
 import { sha256 } from '../event-store/hash-chain.ts';
 import {
+  PushForbidden,
   RECORD_BRANCH,
   type RecordKeeper,
   type RemoteProject,
   type Repository,
-  UnreadableRecord,
 } from '../repository/repository.ts';
 import { isFinal } from '../core/advance.ts';
 import type { Clock } from '../engine/clock.ts';
@@ -125,7 +125,7 @@ export class RunRecordWriter {
   /** Projects whose record could not be written, until it is tried again. */
   readonly #resting = new Map<string, () => void>();
   /** Why the last attempt failed, by project; empty where the record is written. */
-  readonly #refused = new Map<string, { readonly why: string; readonly isUnreadable: boolean }>();
+  readonly #refused = new Map<string, { readonly why: string; readonly isForbidden: boolean }>();
   /** Projects with a run that began to wait before its record was on the remote. */
   readonly #behind = new Set<string>();
   readonly #stopping = new AbortController();
@@ -348,10 +348,10 @@ export class RunRecordWriter {
             `The record of its runs on the remote lags behind: it could not be written in time. Runs go on, and the rest is pushed to ${RECORD_BRANCH} as soon as the remote takes it; until then only this server has it.`,
           ]
         : [];
-    const why = refused.why.trim();
-    if (refused.isUnreadable)
+    const why = withoutRetry(refused.why);
+    if (!refused.isForbidden)
       return [
-        `The record of its runs is not on the remote: ${why}. Runs go on, and until then their record is kept in the mirror of this server.`,
+        `The record of its runs is not on the remote: ${why}. Runs go on, and their record is written again every minute; until then only this server has it.`,
       ];
     return [
       `The record of its runs is not on the remote (${why}); runs go on, and until the remote takes it the record is kept in the mirror of this server. If it is to stay there, list the project in ${IN_MIRROR_VARIABLE} of the server's environment: lost runs can then not be found from the remote.`,
@@ -362,7 +362,7 @@ export class RunRecordWriter {
   #refuse(projectId: string, error: unknown): false {
     const why = error instanceof Error ? error.message : String(error);
     if (this.#refused.get(projectId)?.why === why) return false;
-    this.#refused.set(projectId, { why, isUnreadable: error instanceof UnreadableRecord });
+    this.#refused.set(projectId, { why, isForbidden: error instanceof PushForbidden });
     this.#options.log.warn(
       { err: error, projectId },
       'the record could not be written to git; it is tried again every minute, and told again when the reason changes',
@@ -439,7 +439,7 @@ export class RunRecordWriter {
       return kept;
     };
     const to = isInMirrorOnly?.(project) === true ? 'mirror' : 'remote';
-    const { commit, pushed } = await repository.record(
+    const { commit, pushed, why } = await repository.record(
       project,
       { files, commits, message },
       { keep, signal: this.#stopping.signal, to },
@@ -448,7 +448,9 @@ export class RunRecordWriter {
     const isWhereItBelongs = pushed || to === 'mirror';
     if (isWhereItBelongs && hasKept) comparison?.compareAgain(project);
     else if (isWhereItBelongs) await comparison?.wrote(projectId, commit);
-    else log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
+    else if (why === undefined)
+      log.warn({ projectId }, 'the record is written to the mirror but could not be pushed; it is tried again');
+    else this.#refuse(projectId, new NeedsHuman('remote_unavailable', why));
     if (!isWhereItBelongs || !isComplete) return false;
     for (const { id, status } of runs) if (isFinal(status)) this.#forget(id);
     return true;
@@ -573,6 +575,13 @@ interface WrittenRun {
   readonly commits: readonly string[];
   readonly uploaded: readonly string[];
   readonly isComplete: boolean;
+}
+
+/** A notice has nothing to retry, unlike a pause: the record is written again by itself. */
+function withoutRetry(why: string): string {
+  return why
+    .trim()
+    .replace(/; is the network up\? Retry when it answers$|(?:, then|[;:]) retry(?: when it answers)?(?=\.|$)/g, '');
 }
 
 function inputPayloads(events: readonly WorkflowEvent[]): readonly JsonObject[] {

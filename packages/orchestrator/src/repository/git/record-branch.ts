@@ -10,6 +10,7 @@ import {
   type PushResult,
   RECORD_BRANCH,
   type RecordContents,
+  type RecordedCommit,
   type RecordOptions,
   UnreadableRecord,
 } from '../repository.ts';
@@ -42,7 +43,7 @@ export async function recordFiles(
   refs: RecordRefs,
   { files, commits = [], message }: RecordContents,
   { keep, to = 'remote' }: Omit<RecordOptions, 'signal'>,
-): Promise<{ readonly commit: string; readonly pushed: boolean }> {
+): Promise<RecordedCommit> {
   const paths = Object.keys(files);
   const oids = await writeBlobs(place, Object.values(files));
   const edits: TreeEdit[] = paths.map((path, index) => ({ path, mode: FILE_MODE, oid: oids[index] ?? null }));
@@ -57,7 +58,7 @@ export async function recordFiles(
       if (result.ok) return { commit, pushed: true };
       await refs.refresh(result.remoteCommit);
     } catch (error) {
-      if (error instanceof NeedsHuman && error.reason === 'remote_unavailable') return { commit, pushed: false };
+      if (error instanceof NeedsHuman && error.reason === 'remote_unavailable') return { commit, pushed: false, why: error.message };
       throw error;
     }
     commit = await commitOrKeep(place, refs, wanted, to);
