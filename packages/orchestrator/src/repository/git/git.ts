@@ -360,7 +360,7 @@ function localFailure(args: readonly string[], answer: GitAnswer): Error {
 
 /** Whether git says that a disk has no room left. Of a ref it says only that it cannot be written. */
 export function isStorageFull(stderr: string): boolean {
-  return /No space left on device|Disk quota exceeded|couldn't write '.+\.lock'/.test(stderr);
+  return /No space left on device|Disk quota exceeded|couldn't write '/.test(stderr);
 }
 
 /**
