@@ -120,8 +120,7 @@ export class Quarantine {
   async refuseBehind(view: RunView): Promise<void> {
     const fault = await this.#options.faultElsewhere?.(view);
     if (!fault) return;
-    const way =
-      fault.namesWay === true ? 'Or' : 'Stop the server and restore the newest copy of its data folder, or';
+    const way = fault.namesWay === true ? 'Or' : 'Stop the server and restore the newest copy of its data folder, or';
     throw new Conflict(
       `Run ${view.id} cannot resume: ${fault.message}. ${way} cancel the run; its record stays in git.`,
       { extra: { sequence: fault.sequence } },

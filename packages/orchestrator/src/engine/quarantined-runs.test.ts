@@ -288,7 +288,10 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
 });
 
 it.each([
-  [{}, 'Run r-1 cannot resume: it is behind. Stop the server and restore the newest copy of its data folder, or cancel'],
+  [
+    {},
+    'Run r-1 cannot resume: it is behind. Stop the server and restore the newest copy of its data folder, or cancel',
+  ],
   [{ namesWay: true }, 'Run r-1 cannot resume: it is behind. Or cancel the run; its record stays in git.'],
 ])('names one way out for a run of which others know more, as of %j', async (way, message) => {
   const fault = { runId: 'r-1', sequence: 3, message: 'it is behind', ...way };

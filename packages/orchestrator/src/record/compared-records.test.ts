@@ -390,9 +390,7 @@ describe('a record in git', () => {
     expect(await fixture.repository.listFiles(fixture.project, 'autonomous/record')).toEqual(
       expect.arrayContaining(['.autonomous/runs/r-1/context.json', '.autonomous/runs/r-2/context.json']),
     );
-    expect(await recordNotices(['r-2'])).toEqual([
-      expect.stringMatching(/Push a commit.*only this server has it\.$/),
-    ]);
+    expect(await recordNotices(['r-2'])).toEqual([expect.stringMatching(/Push a commit.*only this server has it\.$/)]);
     remoteGit(['update-ref', 'refs/heads/autonomous/record', remoteGit(['rev-parse', 'autonomous/record~1'])]);
     await repository.fetchRecord(fixture.project);
     expect(await recordNotices(['r-2'])).toEqual([]);

@@ -174,7 +174,9 @@ async function readContexts(
 ): Promise<ReadonlyMap<string, ReadContext>> {
   const contexts = new Map<string, ReadContext>();
   for (let from = 0; from < runIds.length; from += FILES_AT_ONCE) {
-    const byPath = new Map(runIds.slice(from, from + FILES_AT_ONCE).map((id) => [`${recordFolder(id)}/${CONTEXT}`, id]));
+    const byPath = new Map(
+      runIds.slice(from, from + FILES_AT_ONCE).map((id) => [`${recordFolder(id)}/${CONTEXT}`, id]),
+    );
     const texts = await readRecorded(repository, project, commit, [...byPath.keys()], MAX_CONTEXT_BYTES);
     for (const [path, text] of texts) contexts.set(byPath.get(path) ?? '', readContext(text));
   }
@@ -204,7 +206,11 @@ async function readRecorded(
 ): Promise<ReadonlyMap<string, string>> {
   if (paths.length === 0) return new Map();
   const files = await repository.recordedAt(project, commit, paths);
-  const contents = await repository.readBlobs(project, [...new Set([...files.values()].map(({ oid }) => oid))], maxBytes);
+  const contents = await repository.readBlobs(
+    project,
+    [...new Set([...files.values()].map(({ oid }) => oid))],
+    maxBytes,
+  );
   const texts = new Map<string, string>();
   for (const [path, { oid }] of files) {
     const content = contents.get(oid);

@@ -205,7 +205,10 @@ describe('the recorder', () => {
       new RetryableFailure('The process that starts git ended (SIGKILL). The next command starts it again: retry'),
       'The process that starts git ended (SIGKILL). The next command starts it again',
     ],
-    [new NeedsHuman('storage_full', 'The disk is full. Free some space, then retry'), 'The disk is full. Free some space'],
+    [
+      new NeedsHuman('storage_full', 'The disk is full. Free some space, then retry'),
+      'The disk is full. Free some space',
+    ],
     [
       new NeedsHuman('remote_unavailable', '/r did not answer for minutes; is the network up? Retry when it answers'),
       '/r did not answer for minutes',

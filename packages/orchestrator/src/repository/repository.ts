@@ -397,11 +397,7 @@ export interface Repository {
    * @returns `pushed: false` while the remote is unavailable, with why, and for `mirror`; the next call to `remote` pushes the rest
    * @throws {NeedsHuman} `auth_expired`, `push_rejected` or `storage_full`; the commit is in the mirror then too
    */
-  record(
-    project: RemoteProject,
-    contents: RecordContents,
-    options?: RecordOptions,
-  ): Promise<RecordedCommit>;
+  record(project: RemoteProject, contents: RecordContents, options?: RecordOptions): Promise<RecordedCommit>;
 
   /**
    * Moves folders of the record to the branches of their years: first these get them, then the record loses them. Both

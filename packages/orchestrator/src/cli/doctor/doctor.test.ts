@@ -112,7 +112,10 @@ describe('doctor', () => {
     onTestFinished(() => void answers.close());
     await once(answers, 'listening');
     const { port } = answers.address() as AddressInfo;
-    const { checks } = await examine({ AUTONOMOUS_SERVER: `http://127.0.0.1:${port}`, AUTONOMOUS_TOKEN: 'x'.repeat(32) });
+    const { checks } = await examine({
+      AUTONOMOUS_SERVER: `http://127.0.0.1:${port}`,
+      AUTONOMOUS_TOKEN: 'x'.repeat(32),
+    });
     expect(checks.filter(({ name }) => name === 'record')).toEqual([
       { name: 'record', status: 'missing', detail: notices[0] },
       { name: 'record', status: 'missing', detail: `project 'shop': ${notices[1]}` },

@@ -292,9 +292,7 @@ function rejection(
 ): NeedsHuman {
   const { url } = access.address;
   if (/archived so it is read-only/i.test(stderr)) {
-    return new PushForbidden(
-      `The repository ${url} is archived and takes no push. Unarchive it there, then retry`,
-    );
+    return new PushForbidden(`The repository ${url} is archived and takes no push. Unarchive it there, then retry`);
   }
   if (reason === null) {
     return new PushForbidden(

@@ -373,9 +373,7 @@ async function mayTryAgain(tries: number, stderr: string, place: GitPlace, index
   if (tries >= MAX_TRIES) return false;
   const isOurs = (lock: string): boolean =>
     lock.startsWith(`${place.gitDir}${path.sep}`) || lock === `${path.resolve(indexFile ?? '')}.lock`;
-  const outcomes = await Promise.all(
-    locksIn(stderr).map((lock) => (isOurs(lock) ? clearLock(lock) : waitForOthers())),
-  );
+  const outcomes = await Promise.all(locksIn(stderr).map((lock) => (isOurs(lock) ? clearLock(lock) : waitForOthers())));
   return outcomes.includes(true);
 }
 

@@ -58,7 +58,8 @@ export async function recordFiles(
       if (result.ok) return { commit, pushed: true };
       await refs.refresh(result.remoteCommit);
     } catch (error) {
-      if (error instanceof NeedsHuman && error.reason === 'remote_unavailable') return { commit, pushed: false, why: error.message };
+      if (error instanceof NeedsHuman && error.reason === 'remote_unavailable')
+        return { commit, pushed: false, why: error.message };
       throw error;
     }
     commit = await commitOrKeep(place, refs, wanted, to);
