@@ -92,9 +92,14 @@ async function addressOf(folder: string, isDefault: boolean): Promise<string> {
   const top = await askGit(folder, 'rev-parse', '--show-toplevel');
   if (!top.ok) throw new UsageError(`${folder} is not a working tree of a git repository (${top.message}).`);
   if (isDefault) await refuseOwnClone(top.output);
-  const origin = await askGit(folder, 'remote', 'get-url', 'origin');
-  if (!origin.ok || origin.output === '') return top.output;
-  return isAddress(origin.output) ? withoutCredentials(origin.output) : resolve(top.output, origin.output);
+  return addressAround(top.output);
+}
+
+/** The address of the repository with this working tree: that of its `origin`, else the folder itself. */
+export async function addressAround(top: string): Promise<string> {
+  const origin = await askGit(top, 'remote', 'get-url', 'origin');
+  if (!origin.ok || origin.output === '') return top;
+  return isAddress(origin.output) ? withoutCredentials(origin.output) : resolve(top, origin.output);
 }
 
 /** A URL, or an address as ssh takes it. */

@@ -240,12 +240,14 @@ describe('plan run', () => {
     expect(shown.stdout).toMatch(
       new RegExp(`^child +${phase?.id} +phase blocked .*\n +waits for you: autonomous show ${phase?.id}$`, 'm'),
     );
-    const retry = `  autonomous retry ${phase?.id}  # I fixed it: verify\n`;
-    expect(blocked.stdout.split('\n').slice(-5)).toEqual([
+    const retry = `  autonomous retry ${phase?.id}\n`;
+    expect(blocked.stdout.split('\n').slice(-7)).toEqual([
       expect.stringContaining('Phase 1 blocked after 0 attempts: '),
       `  autonomous show ${phase?.id} --diff`,
+      'I fixed it: verify:',
       retry.trimEnd(),
-      `  autonomous reject ${phase?.id} --feedback "…"  # Give guidance`,
+      'Give guidance:',
+      `  autonomous reject ${phase?.id} --feedback "…"`,
       '',
     ]);
     expect((await command(server, clone, 'show', phase?.id ?? '')).stdout).toContain(retry);

@@ -21,10 +21,16 @@ it('a conflict is one of branches where its gate has a choice about the run’s 
   expect(branchConflictOf(conflict([`Take in what was pushed to ${branch}-beside`]))).toBeNull();
   expect(branchConflictOf(conflict([takeIn], 'push_rejected'))).toBeNull();
   expect(branchConflictOf(aRun({ branch }))).toBeNull();
-  expect(found === null ? [] : conflictCommands(found)).toEqual([
-    `git fetch origin ${branch} main`,
+});
+
+it('the commands of a conflict hold nothing but what a shell carries out', () => {
+  expect(conflictCommands({ branch, baseBranch: 'main' })).toEqual({
+    merge: [`git fetch origin ${branch} main`, `git switch ${branch}`, 'git merge origin/main'],
+    push: `git commit --all && git push origin ${branch}`,
+  });
+  expect(conflictCommands({ branch, baseBranch: 'a;b' }).merge).toEqual([
+    `git fetch origin ${branch} 'a;b'`,
     `git switch ${branch}`,
-    'git merge origin/main  # then resolve the conflicts in the files that it names',
-    `git commit --all && git push origin ${branch}`,
+    "git merge 'origin/a;b'",
   ]);
 });

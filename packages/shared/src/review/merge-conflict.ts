@@ -1,5 +1,6 @@
 /** Finds the conflicts that a person can resolve in a clone of the project. */
 import type { RunView } from '../run.ts';
+import { shellWord } from '../text/shell-word.ts';
 
 export interface BranchConflict {
   /** The run's branch, which the remote has. */
@@ -22,12 +23,19 @@ export function branchConflictOf({
   return isNamed ? { branch, baseBranch: config.git.baseBranch } : null;
 }
 
-/** Commands that check the branch out with the base merged in, in a clone of the project. */
-export function conflictCommands({ branch, baseBranch }: BranchConflict): readonly string[] {
-  return [
-    `git fetch origin ${branch} ${baseBranch}`,
-    `git switch ${branch}`,
-    `git merge origin/${baseBranch}  # then resolve the conflicts in the files that it names`,
-    `git commit --all && git push origin ${branch}`,
-  ];
+export interface ConflictCommands {
+  /** Check the branch out and merge the base in. */
+  readonly merge: readonly string[];
+  /** Gives the result to the run, once the conflicts are resolved. */
+  readonly push: string;
+}
+
+/** Commands that resolve the conflict in a clone of the project. */
+export function conflictCommands({ branch, baseBranch }: BranchConflict): ConflictCommands {
+  const own = shellWord(branch);
+  const base = shellWord(`origin/${baseBranch}`);
+  return {
+    merge: [`git fetch origin ${own} ${shellWord(baseBranch)}`, `git switch ${own}`, `git merge ${base}`],
+    push: `git commit --all && git push origin ${own}`,
+  };
 }

@@ -5,6 +5,7 @@ import { ApiError, type Client, workflowOf } from '@autonomous/shared/client';
 import { collect, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
+import { resultLines } from '../follow/result-lines.ts';
 import { waysOn } from '../gates/gate-lines.ts';
 import { type CliIo, say, sayJson } from '../io.ts';
 import { changesOf, DOCUMENT_OPTIONS, documentOf, runLine, runPage } from '../run-texts.ts';
@@ -65,6 +66,8 @@ async function show(
     if (found.gate !== null && at === undefined)
       for (const each of waysOn(io, found.gate, { run: found, workflow })) say(io, `${' '.repeat(9)}${each}`);
     if (at === undefined) for (const each of await conflictsOf(client, runId)) say(io, `notice     ${each}`);
+    // A run as it was may have another result by now.
+    if (at === undefined) for (const each of await resultLines(io, client, found)) say(io, each);
     if (found.parent !== undefined) say(io, `child of   ${lineOf(await client.getRun(found.parent.runId), 0)}`);
     for (const child of await childrenOf(client, runId)) {
       say(io, `child      ${lineOf(child, 1)}`);

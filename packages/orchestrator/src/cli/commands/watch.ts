@@ -9,6 +9,7 @@ import { endOf } from '../follow/follow-started.ts';
 import { followRun } from '../follow/follow.ts';
 import { waysOn } from '../gates/gate-lines.ts';
 import { type CliIo, hasPerson, note, say } from '../io.ts';
+import { resultLines } from '../follow/result-lines.ts';
 import { workflowOfRun } from '../run-workflow.ts';
 
 export function addWatch(line: CommandLine): void {
@@ -28,7 +29,7 @@ export async function watch(io: CliIo, given: string | undefined, options: JsonO
   if (await hasChildren(client, run)) return watchFamily(io, client, runId, json);
   const atGate = hasPerson(io) && !json ? 'wait' : 'end';
   const followed = await followRun({ client, io, runId, json, atGate, endsAtChildren: true });
-  if (followed.interrupted || followed.run.status !== 'awaiting_children') return endOf(io, followed, json);
+  if (followed.interrupted || followed.run.status !== 'awaiting_children') return endOf(io, client, followed, json);
   return watchFamily(io, client, runId, json, followed.position);
 }
 
@@ -43,11 +44,13 @@ async function watchFamily(
   const { run, gates, interrupted } = await followFamily({ client, io, runId, json, toldUpTo });
   if (json) return exitCodeOf(run, gates);
   if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${runId}`);
-  else
+  else {
     for (const gate of gates) {
       const of = await client.getRun(gate.runId);
       for (const line of waysOn(io, gate, { run: of, workflow: await workflowOfRun(client, of) })) say(io, line);
     }
+    for (const line of await resultLines(io, client, run)) say(io, line);
+  }
   return exitCodeOf(run, gates);
 }
 

@@ -7,6 +7,7 @@ import { followWatching } from './follow-watching.ts';
 import { type Followed, followRun } from './follow.ts';
 import { gateLines } from '../gates/gate-lines.ts';
 import { type CliIo, hasPerson, note, say, sayJson } from '../io.ts';
+import { resultLines } from './result-lines.ts';
 import { statusOf } from '../run-texts.ts';
 
 /**
@@ -31,29 +32,19 @@ export async function followStarted(
   const person = hasPerson(io) && !json ? personAtTerminal(client, io) : undefined;
   const runId = launched.id;
   const followed = await followRun({ client, io, runId, json, atGate: person ?? 'end', endsAtChildren: true });
-  if (followed.interrupted || followed.run.status !== 'awaiting_children') return endOf(io, followed, json);
+  if (followed.interrupted || followed.run.status !== 'awaiting_children') return endOf(io, client, followed, json);
   // The run has nothing to tell while its child runs are under way, and one of them may wait for a person.
   const { run, gates } = await followWatching({ client, io, runId, json, person, toldUpTo: followed.position });
   return exitCodeOf(run, gates);
 }
 
 /** Prints the commands that can follow. @returns the exit code */
-export function endOf(io: CliIo, followed: Followed, json: boolean): number {
+export async function endOf(io: CliIo, client: Client, followed: Followed, json: boolean): Promise<number> {
   const { run: last, interrupted } = followed;
   if (!json) {
     if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${last.id}`);
     else if (last.gate) for (const line of gateLines(io, last.gate, followed)) say(io, line);
-    else for (const line of commandsOfBranch(last)) say(io, line);
+    else for (const line of await resultLines(io, client, last)) say(io, line);
   }
   return exitCodeOf(last);
-}
-
-/** The commands that show and take in a result that is a branch, which nobody merges. */
-function commandsOfBranch({ status, published, merged, config }: RunView): readonly string[] {
-  if (status !== 'completed' || published?.pushed !== true || published.pullRequest || merged) return [];
-  const { branch } = published;
-  return [
-    `  git diff ${config.git.baseBranch}...${branch}`,
-    `  git merge ${branch}  # in a clone of the repository: git fetch, then git merge origin/${branch}`,
-  ];
 }

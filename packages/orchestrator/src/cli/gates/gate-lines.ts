@@ -1,5 +1,5 @@
 /** The commands that show and decide an open gate, as lines for a terminal. */
-import { type Gate, type GateDecision, gateInfoOf, vouches } from '@autonomous/shared';
+import { type Gate, type GateDecision, gateInfoOf, type RunView, vouches } from '@autonomous/shared';
 import { branchConflictOf, conflictCommands } from '@autonomous/shared/presentation';
 import { approvalOption } from './decide.ts';
 import { withConcerns } from './decided-gate.ts';
@@ -12,7 +12,10 @@ export function gateLines(io: CliIo, gate: Gate, followed: Pick<Followed, 'run' 
   return [...waysOn(io, gate, followed), ...concernsAt(gate)];
 }
 
-/** Commands that show what an open gate presents and decide it. A label of the workflow's own follows as a comment of the shell. */
+/**
+ * Commands that show what an open gate presents and decide it. Words stand on lines of their own, less far in: not every shell takes
+ * a comment behind a command that is pasted.
+ */
 export function waysOn(
   io: CliIo,
   gate: Gate,
@@ -32,14 +35,26 @@ export function waysOn(
     extend: ' MINUTES',
     close: ' --reason "…"',
   };
-  const conflict = branchConflictOf(run);
   return [
-    ...(conflict === null ? [] : conflictCommands(conflict).map((command) => `  ${command}`)),
+    ...conflictLines(run),
     ...optionsToShow(workflow, gate, run.artifacts).map((option) => `${start} show ${gate.runId} ${option}`),
-    ...gate.decisions.map((kind) => {
+    ...gate.decisions.flatMap((kind) => {
       const label = info.labels?.[kind]?.button;
-      return `${start} ${kind} ${gate.runId}${rest[kind]}${label === undefined ? '' : `  # ${label}`}`;
+      return [...(label === undefined ? [] : [`${label}:`]), `${start} ${kind} ${gate.runId}${rest[kind]}`];
     }),
+  ];
+}
+
+function conflictLines(run: RunView): readonly string[] {
+  const conflict = branchConflictOf(run);
+  if (conflict === null) return [];
+  const { merge, push } = conflictCommands(conflict);
+  return [
+    'In a clone of the project:',
+    ...merge.map((command) => `  ${command}`),
+    'Resolve the conflicts in the files that it names, then:',
+    `  ${push}`,
+    'Then decide:',
   ];
 }
 

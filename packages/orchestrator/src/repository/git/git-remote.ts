@@ -4,6 +4,7 @@ import { copyFile, lstat, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { NeedsHuman, Unprocessable } from '@autonomous/shared';
+import { shellWord } from '@autonomous/shared/presentation';
 import {
   type GitPlace,
   isStorageFull,
@@ -146,10 +147,6 @@ export async function pushCommit(
 /** The command that pushes a commit with the rights of the person who gives it. */
 function pushCommand({ gitDir }: GitPlace, { address }: RemoteAccess, commit: string, ref: string): string {
   return ['git', `--git-dir=${gitDir}`, 'push', address.url, `${commit}:${ref}`].map(shellWord).join(' ');
-}
-
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /**
