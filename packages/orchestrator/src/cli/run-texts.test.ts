@@ -1,7 +1,7 @@
 import { aGate, aRun, aWaitingRun } from '@autonomous/shared/a-run.fixture';
 import type { RunView, WorkflowInfo } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { concernText, gateLine, runLines, runPage } from './run-texts.ts';
+import { concernText, gateLine, runLines, runPage, statusLine } from './run-texts.ts';
 
 const LONG = 'x'.repeat(50_000);
 const concerns = [
@@ -151,4 +151,12 @@ it('shows the details of a gate that its workflow names, and lets none pass for 
   ]);
   expect(page).not.toContain('hidden');
   expect(runPage(waiting)).not.toContain('Last error');
+});
+
+it('names the command that follows a run which goes on after a decision, and none for one that has ended', () => {
+  const run = aRun({ status: 'running', currentStage: 'planning' });
+  expect(statusLine(run, 'npm run autonomous --')).toBe(
+    `the run is running in planning; follow it with: npm run autonomous -- watch ${run.id}`,
+  );
+  expect(statusLine(aRun({ status: 'cancelled', currentStage: null }), 'autonomous')).toBe('the run is cancelled');
 });

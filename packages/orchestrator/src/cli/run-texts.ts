@@ -5,6 +5,7 @@ import {
   documentInfoOf,
   documentWordOf,
   type Evidence,
+  FINAL_STATUSES,
   type Gate,
   gateInfoOf,
   hashWordOf,
@@ -54,6 +55,12 @@ export function statusOf(run: RunView, workflow?: WorkflowInfo): string {
   const stage = currentStage === null ? '' : ` in ${wordsOf(stageTitleOf(workflow, currentStage))}`;
   const failures = run.failures === undefined ? '' : ' with failures';
   return `${status.replaceAll('_', ' ')}${failures}${stage}${place}${done}`;
+}
+
+/** The status of a run that a command has changed, with the command that follows a run which goes on. */
+export function statusLine(run: RunView, program: string): string {
+  const way = FINAL_STATUSES.has(run.status) ? '' : `; follow it with: ${program} watch ${run.id}`;
+  return `the run is ${statusOf(run)}${way}`;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CommandLine, ServerOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { say } from '../io.ts';
-import { statusOf } from '../run-texts.ts';
+import { statusLine } from '../run-texts.ts';
 
 /** Budgets as options of the command line give them. */
 type BudgetOptions = { readonly [Name in BudgetName]?: string };
@@ -38,7 +38,7 @@ export function addExtend(line: CommandLine): void {
           ...extensionOf(minutes, budgets),
           ...(gate === undefined ? {} : { gateId: gate }),
         });
-        say(line.io, `extended; the run is ${statusOf(extended)}`);
+        say(line.io, `extended; ${statusLine(extended, line.io.program)}`);
         return EXIT.done;
       }),
     );

@@ -3,7 +3,7 @@ import type { CommandLine, ServerOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { say } from '../io.ts';
-import { statusOf } from '../run-texts.ts';
+import { statusLine } from '../run-texts.ts';
 
 export function addMessage(line: CommandLine): void {
   line
@@ -16,7 +16,7 @@ export function addMessage(line: CommandLine): void {
         const text = words.join(' ');
         if (text.trim() === '') throw new UsageError('There is no message; give it after the run.');
         const told = await (await connect(line.io, server)).sendMessage(runId, text);
-        say(line.io, `sent; the run is ${statusOf(told)}`);
+        say(line.io, `sent; ${statusLine(told, line.io.program)}`);
         return EXIT.done;
       }),
     );

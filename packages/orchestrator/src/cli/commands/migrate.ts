@@ -3,7 +3,7 @@ import { type CommandLine, numberFrom, type ServerOptions } from '../command-lin
 import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';
 import { type CliIo, say } from '../io.ts';
-import { statusOf } from '../run-texts.ts';
+import { statusLine } from '../run-texts.ts';
 
 interface MigrateOptions extends ServerOptions {
   readonly to: number;
@@ -18,6 +18,6 @@ export function addMigrate(line: CommandLine): void {
 
 async function migrate(io: CliIo, runId: string, { server, to }: MigrateOptions): Promise<number> {
   const run = await (await connect(io, server)).migrateRun(runId, to);
-  say(io, `${run.workflow.name} version ${run.workflow.version}; the run is ${statusOf(run)}`);
+  say(io, `${run.workflow.name} version ${run.workflow.version}; ${statusLine(run, io.program)}`);
   return EXIT.done;
 }

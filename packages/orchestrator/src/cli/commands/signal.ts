@@ -4,7 +4,7 @@ import { connect } from '../connection.ts';
 import { EXIT } from '../exit.ts';
 import { readJson } from '../launch/input-files.ts';
 import { say } from '../io.ts';
-import { statusOf } from '../run-texts.ts';
+import { statusLine } from '../run-texts.ts';
 
 export function addSignal(line: CommandLine): void {
   line
@@ -16,7 +16,7 @@ export function addSignal(line: CommandLine): void {
       line.ending(async (runId: string, type: string, payload: string | undefined, { server }: ServerOptions) => {
         const fields = payload === undefined ? {} : await readJson(line.io, payload, 'The payload');
         const after = await (await connect(line.io, server)).sendSignal(runId, { ...fields, type });
-        say(line.io, `${type}; the run is ${statusOf(after)}`);
+        say(line.io, `${type}; ${statusLine(after, line.io.program)}`);
         return EXIT.done;
       }),
     );

@@ -4,7 +4,7 @@ import { connect } from '../connection.ts';
 import { decidedGate } from './decided-gate.ts';
 import { EXIT } from '../exit.ts';
 import { type CliIo, say } from '../io.ts';
-import { statusOf } from '../run-texts.ts';
+import { statusLine } from '../run-texts.ts';
 
 /**
  * Decides the open gate of a run and prints the status that follows.
@@ -23,6 +23,6 @@ export async function sendDecision(
   const client = await connect(io, options.server);
   const { gate, shown } = await decidedGate(client, io, { runId, decision, rest }, options);
   const decided = await client.decideGate(gate.id, { ...wanted, ...shown });
-  say(io, `${decision}: ${gate.summary}\nthe run is ${statusOf(decided)}`);
+  say(io, `${decision}: ${gate.summary}\n${statusLine(decided, io.program)}`);
   return EXIT.done;
 }

@@ -5,7 +5,7 @@ import { answerOf } from '../../gates/decide.ts';
 import { decidedGate } from '../../gates/decided-gate.ts';
 import { EXIT, UsageError } from '../../exit.ts';
 import { type CliIo, say } from '../../io.ts';
-import { statusOf } from '../../run-texts.ts';
+import { statusLine } from '../../run-texts.ts';
 
 interface AnswerOptions extends DecidingOptions {
   readonly file?: readonly string[];
@@ -28,6 +28,6 @@ async function answer(io: CliIo, runId: string, words: readonly string[], option
   const { gate, shown } = await decidedGate(client, io, { runId, decision: 'answer' }, options);
   const decision = await answerOf(client, io, gate.question, { words, files });
   const answered = await client.decideGate(gate.id, { ...decision, ...shown });
-  say(io, `answer: ${gate.summary}\nthe run is ${statusOf(answered)}`);
+  say(io, `answer: ${gate.summary}\n${statusLine(answered, io.program)}`);
   return EXIT.done;
 }

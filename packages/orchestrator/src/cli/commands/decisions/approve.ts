@@ -6,7 +6,7 @@ import { decidedGate } from '../../gates/decided-gate.ts';
 import { EXIT } from '../../exit.ts';
 import { readTextFile } from '../../launch/input-files.ts';
 import { type CliIo, say } from '../../io.ts';
-import { statusOf } from '../../run-texts.ts';
+import { statusLine } from '../../run-texts.ts';
 
 interface ApproveOptions extends DecidingOptions {
   readonly notes?: string;
@@ -32,6 +32,6 @@ async function approve(io: CliIo, runId: string, options: ApproveOptions): Promi
     notes: options.notes,
     editedPlan: edited,
   });
-  say(io, `the run is ${statusOf(approved)}`);
+  say(io, statusLine(approved, io.program));
   return EXIT.done;
 }

@@ -5,7 +5,7 @@ import { connect } from '../../connection.ts';
 import { openGate } from '../../gates/decide.ts';
 import { CommandFailure, EXIT } from '../../exit.ts';
 import { type CliIo, say } from '../../io.ts';
-import { statusOf } from '../../run-texts.ts';
+import { statusLine } from '../../run-texts.ts';
 import { workflowOfRun } from '../../run-workflow.ts';
 
 interface TakeOptions extends ServerOptions {
@@ -43,6 +43,6 @@ async function take(io: CliIo, runId: string, paths: readonly string[], options:
     take: { runId: options.from, commit: to, paths },
     ...(feedback === undefined ? {} : { [decision === 'reject' ? 'feedback' : 'notes']: feedback }),
   });
-  say(io, `take: ${paths.join(', ')} from run ${options.from}\nthe run is ${statusOf(taken)}`);
+  say(io, `take: ${paths.join(', ')} from run ${options.from}\n${statusLine(taken, io.program)}`);
   return EXIT.done;
 }
