@@ -1,6 +1,7 @@
-import { InvalidRequest, type RunView, toProblem } from '@autonomous/shared';
+import { InvalidRequest, NotFound, type RunView, toProblem } from '@autonomous/shared';
 import { ApiError, ServerUnreachable } from '@autonomous/shared/client';
 import { describe, expect, it } from 'vitest';
+import { startCommand } from '../server/start-command.ts';
 import { exitCodeOf, explainError, UsageError } from './exit.ts';
 
 const aRun = (fields: object): RunView => ({ status: 'running', gate: null, ...fields }) as unknown as RunView;
@@ -29,6 +30,13 @@ describe('an error', () => {
     expect(explainError(refused)).toEqual({ message: "There is no workflow 'x'.", exitCode: 1 });
     const gone = explainError(new ServerUnreachable('http://127.0.0.1:1', null));
     expect(gone.message).toBe('No Autonomous server answers at http://127.0.0.1:1.\nStart it with: npm start');
+  });
+
+  it('about a run that is not there names the command that lists them', () => {
+    expect(explainError(new ApiError(toProblem(new NotFound("There is no run 'zzz'."))))).toEqual({
+      message: `There is no run 'zzz'.\nThe runs are listed by: ${startCommand().program} list`,
+      exitCode: 1,
+    });
   });
 
   it('that nobody foresaw is called a fault of the program', () => {

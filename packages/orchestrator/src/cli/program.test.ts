@@ -166,8 +166,11 @@ The variable AUTONOMOUS_SERVR is set, and Autonomous has none of this name: it i
   });
 
   it('refuses what the server does not know in its words', async () => {
-    expect(await command('watch', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
-    expect(await command('approve', 'r-404')).toMatchObject({ exitCode: 1, stderr: "There is no run 'r-404'.\n" });
+    for (const reading of ['watch', 'show', 'approve'])
+      expect(await command(reading, 'r-404')).toMatchObject({
+        exitCode: 1,
+        stderr: "There is no run 'r-404'.\nThe runs are listed by: autonomous list\n",
+      });
     const names = workflows.map(({ name }) => name).filter((name) => name !== 'build');
     const others = names
       .toSorted()
@@ -323,6 +326,9 @@ describe('a person at a terminal', () => {
     await client.decideOpenGate(id, { decision: 'answer', response: 'Google and GitHub' });
     expect(await ended).toBe(0);
     expect(terminal.all()).toMatch(/✓ answered by local: Google and GitHub[^]*✓ completed: Branch autonomous\//);
+    const [, result = 'none'] = /^(The result is a branch\.[^]*)$/m.exec(terminal.all()) ?? [];
+    expect(result).toContain(`in a clone of ${project.remote}:\n  git fetch origin\n`);
+    expect((await command('show', id)).stdout).toContain(result);
   });
 
   it('may leave the run to itself, with a word how to come back', async () => {
