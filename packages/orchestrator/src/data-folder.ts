@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { type FileLock, lockFile } from './event-store/sqlite/database-lock.ts';
-import { findHolder, noteHolder, removeHolder } from './folder-holder.ts';
+import { findHolder, lockIn, noteHolder, removeHolder } from './folder-holder.ts';
 import { RECORD_BRANCH, type Repository } from './repository/repository.ts';
 
 export interface DataFolder {
@@ -55,7 +55,7 @@ export async function openDataFolder(folder: string): Promise<DataFolder> {
 /** The refusal names the address of the server that has the folder: most often it is the one that was meant. */
 async function lockFolder(folder: string): Promise<FileLock> {
   try {
-    return lockFile(join(await realpath(folder), 'data-folder.lock'), {
+    return lockFile(lockIn(await realpath(folder)), {
       what: `the data folder ${folder}`,
       way: 'name another folder with AUTONOMOUS_DATA',
     });

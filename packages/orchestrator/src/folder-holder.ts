@@ -1,57 +1,67 @@
 /**
- * The process that holds a data folder, as it notes itself there: `server.json`, which only its owner can read. The lock decides who
- * may have the folder; the note tells commands where to ask.
+ * The process that holds a data folder. Its lock decides who that is; the note in the folder, `server.json`, which only its owner can
+ * read, tells commands where to ask.
  */
 import { rmSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 
-const holderSchema = z.object({
+const noteSchema = z.object({
   pid: z.int().positive(),
   /** Address of its API; `null`: it takes no requests, as a server that is still starting or a command. */
   url: z.url({ protocol: /^https?$/ }).nullable(),
 });
-export type FolderHolder = Readonly<z.infer<typeof holderSchema>>;
+type Note = Readonly<z.infer<typeof noteSchema>>;
+
+export interface FolderHolder extends Pick<Note, 'url'> {
+  /** `null`: on a full disk it could not note its id. */
+  readonly pid: number | null;
+}
 
 const noteIn = (folder: string): string => path.join(folder, 'server.json');
+/** The file whose lock the one process has that may use the folder. */
+export const lockIn = (folder: string): string => path.join(folder, 'data-folder.lock');
 
-/** The process that holds the folder; `null`: none does, or the one that noted itself has ended. */
+/**
+ * The process that holds the folder's lock; `null`: none does. The note of another process, which was killed, does not count: its id
+ * may be another program's by now, and its port as well.
+ */
 export async function findHolder(folder: string): Promise<FolderHolder | null> {
-  const text = await readFile(noteIn(folder), 'utf8').catch(() => '');
-  const holder = parseNote(text);
-  return holder !== null && isAlive(holder.pid) ? holder : null;
+  // Loaded here: what commands need at their start does not wait for SQLite.
+  const { findLockHolder } = await import('./event-store/sqlite/database-lock.ts');
+  const pid = findLockHolder(lockIn(folder));
+  if (pid === null) return null;
+  const note = parseNote(await readFile(noteIn(folder), 'utf8').catch(() => ''));
+  return note?.pid === pid ? note : { pid: pid === 0 ? null : pid, url: null };
 }
 
 /** Only the process with the folder's lock calls it. On a full disk there is no note, and commands need AUTONOMOUS_TOKEN to ask at the configured port. */
 export async function noteHolder(folder: string, url: string | null): Promise<void> {
   const draft = `${noteIn(folder)}.${process.pid}`;
   try {
-    await writeFile(draft, `${JSON.stringify({ pid: process.pid, url } satisfies FolderHolder)}\n`, { mode: 0o600 });
+    await writeFile(draft, `${JSON.stringify({ pid: process.pid, url } satisfies Note)}\n`, { mode: 0o600 });
     await rename(draft, noteIn(folder));
   } catch {
     rmSync(draft, { force: true });
+    removeHolder(folder);
   }
 }
 
 /** Only the process with the folder's lock calls it. */
 export function removeHolder(folder: string): void {
-  rmSync(noteIn(folder), { force: true });
+  rmSync(noteIn(folder), { force: true, recursive: true });
 }
 
-function parseNote(text: string): FolderHolder | null {
+/** For texts: `process 1234`. */
+export function processOf({ pid }: FolderHolder): string {
+  return pid === null ? 'another process' : `process ${pid}`;
+}
+
+function parseNote(text: string): Note | null {
   try {
-    return holderSchema.parse(JSON.parse(text));
+    return noteSchema.parse(JSON.parse(text));
   } catch {
     return null;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

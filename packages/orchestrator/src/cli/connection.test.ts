@@ -1,7 +1,10 @@
 /** How commands find the server of their data folder, at whatever port it listens. */
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { openDataFolder } from '../data-folder.ts';
 import { makePlace, type Place } from './program.fixture.ts';
 
@@ -77,9 +80,61 @@ it('tells nobody to start or stop a server that is still starting', async () => 
   writeFileSync(join(place.data, 'token'), `${'t'.repeat(43)}\n`);
   const folder = await openDataFolder(place.data);
   const away = { ORCHESTRATOR_PORT: '9' };
-  const reason = `Process ${process.pid} is using the data folder ${place.data} and takes no requests yet`;
+  const reason = `The data folder ${place.data} is in use by process ${process.pid}, which takes no requests yet`;
   for (const args of [['list'], ['keys', 'list']])
     expect(await place.command(args, away)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(reason) });
   expect(addressIn((await place.command(['doctor', '--json'], away)).stdout)).toContain('takes no requests yet');
   folder.release();
+});
+
+/** A listener that keeps what it is asked, as another program may have the port of a server that was killed. */
+async function strangersServer() {
+  const asked: IncomingHttpHeaders[] = [];
+  const server = createServer(({ headers, url }, response) => {
+    asked.push(headers);
+    response.end(url === '/healthz' ? '{"status":"ok"}' : '{"items":[]}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, port: String(port), tokens: () => asked.flatMap((one) => one.authorization ?? []) };
+}
+
+const COMMANDS = [['list'], ['gates'], ['sign-in'], ['keys', 'list'], ['doctor', '--json']];
+
+it('shows no token to a program that has the port of a killed server, whose process id is in use again', async () => {
+  const stranger = await strangersServer();
+  mkdirSync(place.data);
+  writeFileSync(join(place.data, 'token'), `${'t'.repeat(43)}\n`);
+  writeFileSync(note(), JSON.stringify({ pid: process.pid, url: stranger.url }));
+  for (const args of COMMANDS) {
+    const { stdout, stderr } = await place.command(args, { ORCHESTRATOR_PORT: '9' });
+    expect(stdout + stderr).not.toMatch(/fault of the program|[Pp]rocess \d|end (?:that process|it)/);
+  }
+  const named = await place.command(['list'], { AUTONOMOUS_SERVER: stranger.url });
+  expect(named.stderr).toBe(
+    `The server at ${stranger.url} is not that of the data folder ${place.data}, and is not shown its token. Set AUTONOMOUS_TOKEN to the token of the server there, or AUTONOMOUS_DATA to its data folder.\n`,
+  );
+  expect(stranger.tokens()).toEqual([]);
+});
+
+it('names the data folder whose server does not run, where another one answers at the configured port', async () => {
+  const other = await strangersServer();
+  const configured = { ORCHESTRATOR_PORT: other.port };
+  mkdirSync(place.data);
+  writeFileSync(join(place.data, 'token'), `${'t'.repeat(43)}\n`);
+  for (const args of [['list'], ['sign-in']])
+    expect(await place.command(args, configured)).toEqual({
+      exitCode: 1,
+      stdout: '',
+      stderr: `The server of the data folder ${place.data} does not run; another server answers at ${other.url}.\nStart it at a free port with: autonomous serve --port 0\n`,
+    });
+  expect(addressIn((await place.command(['doctor', '--json'], configured)).stdout)).toBe(
+    `another server answers at ${other.url}; that of the data folder ${place.data} does not run`,
+  );
+  expect(other.tokens()).toEqual([]);
+  expect(await place.command(['keys', 'list'], configured)).toMatchObject({
+    stderr: 'No server runs: this is what its next start finds.\n',
+  });
 });

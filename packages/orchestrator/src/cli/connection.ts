@@ -1,10 +1,11 @@
 /** Resolves the server's address and token for commands that are clients. */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { connect as connectTo } from 'node:net';
 import { join } from 'node:path';
 import { type Client, createClient, ServerUnreachable } from '@autonomous/shared/client';
 import { readServerConfig, type ServerConfig } from '../config.ts';
-import { findHolder, type FolderHolder } from '../folder-holder.ts';
+import { findHolder, type FolderHolder, processOf } from '../folder-holder.ts';
 import { databaseOf } from './database.ts';
 import { CommandFailure, UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
@@ -12,6 +13,9 @@ import { startCommand } from '../server/start-command.ts';
 
 /** The variables that say where a server of this machine is. Faults in the others are the server's own matter. */
 const VARIABLES = ['ORCHESTRATOR_PORT', 'AUTONOMOUS_DATA', 'AUTONOMOUS_TOKEN', 'XDG_DATA_HOME'] as const;
+
+/** Loopback refuses at once; a machine without it does not. */
+const LISTENING_MS = 1_000;
 
 /** Address that a command asks, with the source of that address. */
 export interface ServerPlace {
@@ -56,17 +60,29 @@ export async function localDataFolder(io: CliIo, server: string | undefined): Pr
 }
 
 /** Advice for a command that got no answer at an address. It never says to start a server that runs. */
-export async function wayToServer(io: CliIo, baseUrl: string): Promise<string> {
+export async function wayToServer(io: CliIo, error: ServerUnreachable): Promise<string> {
+  if (error instanceof OtherServerAnswers) return error.way;
   const { dataFolder } = localConfig(io);
   const holder = await findHolder(dataFolder);
   const start = startCommand().serve;
   if (holder === null) return (await faultOfDatabase(io)) ?? `Start it with: ${start}`;
-  const { pid, url } = holder;
+  const { url } = holder;
   if (url === null)
-    return `Process ${pid} is using the data folder ${dataFolder} and takes no requests yet: a server that is starting, or a command. Try again when it is ready.`;
-  if (URL.parse(baseUrl)?.host !== new URL(url).host)
+    return `The data folder ${dataFolder} is in use by ${processOf(holder)}, which takes no requests yet: a server that is starting, or a command. Try again when it is ready.`;
+  if (!isSameAddress(error.baseUrl, url))
     return `The server of the data folder ${dataFolder} is at ${url}: name that address, or leave --server and AUTONOMOUS_SERVER out.`;
-  return `Process ${pid} noted in the data folder ${dataFolder} that it serves there. If it is no server any more, start one with: ${start}`;
+  return `The data folder ${dataFolder} is in use by ${processOf(holder)}, a server that is stopping or hangs. Try again; if it hangs, end it and start another one with: ${start}`;
+}
+
+/** Another server answers where that of the data folder would listen, which does not run. */
+export class OtherServerAnswers extends ServerUnreachable {
+  /** How to start the server of the data folder. */
+  readonly way = `Start it at a free port with: ${startCommand().program} serve --port 0`;
+
+  constructor(baseUrl: string, dataFolder: string) {
+    super(baseUrl, null);
+    this.message = `The server of the data folder ${dataFolder} does not run; another server answers at ${baseUrl}.`;
+  }
 }
 
 /** Why no server can start on the database of this machine; `null`: nothing keeps one from it. */
@@ -81,9 +97,9 @@ async function faultOfDatabase(io: CliIo): Promise<string | null> {
 }
 
 /**
- * The token file opens the server of this machine, and is shown to no other one.
+ * The token file opens the server of this machine that holds the data folder, and is shown to no other one.
  * @throws {CommandFailure} when there is none
- * @throws {ServerUnreachable} when that server does not run
+ * @throws {ServerUnreachable} when that server does not run, or takes no requests yet
  */
 export async function tokenFor(io: CliIo, place: ServerPlace): Promise<string> {
   const { token } = localConfig(io);
@@ -92,8 +108,17 @@ export async function tokenFor(io: CliIo, place: ServerPlace): Promise<string> {
   if (!isHere(place))
     throw new CommandFailure(`AUTONOMOUS_TOKEN is not set; ${baseUrl} needs the token of the server there.`);
   const file = join(dataFolder, 'token');
-  // Another user's program may listen at its port.
-  if (from === 'configuration' && holder === null && existsSync(file)) throw new ServerUnreachable(baseUrl, null);
+  // Another user's program may listen there.
+  if (holder === null || holder.url === null || !isSameAddress(baseUrl, holder.url)) {
+    const isStarting = from === 'configuration' && holder !== null;
+    if (!isStarting && (await isListening(baseUrl))) {
+      if (from === 'configuration') throw new OtherServerAnswers(baseUrl, dataFolder);
+      throw new CommandFailure(
+        `The server at ${baseUrl} is not that of the data folder ${dataFolder}, and is not shown its token. Set AUTONOMOUS_TOKEN to the token of the server there, or AUTONOMOUS_DATA to its data folder.`,
+      );
+    }
+    if (isStarting || existsSync(file)) throw new ServerUnreachable(baseUrl, null);
+  }
   try {
     return (await readFile(file, 'utf8')).trim();
   } catch (error) {
@@ -110,7 +135,36 @@ export async function tokenFor(io: CliIo, place: ServerPlace): Promise<string> {
 }
 
 function isHere({ baseUrl, from }: ServerPlace): boolean {
-  return from === 'data folder' || /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(new URL(baseUrl).hostname);
+  return from === 'data folder' || isLoopback(new URL(baseUrl));
+}
+
+function isLoopback({ hostname }: URL): boolean {
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
+
+/** Loopback names are one address. */
+function isSameAddress(one: string, other: string): boolean {
+  const [first, second] = [new URL(one), new URL(other)];
+  return first.host === second.host || (first.port === second.port && isLoopback(first) && isLoopback(second));
+}
+
+/** Asks for nothing. */
+function isListening(baseUrl: string): Promise<boolean> {
+  const { hostname, port, protocol } = new URL(baseUrl);
+  return new Promise((resolve) => {
+    const socket = connectTo({
+      host: hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: Number(port) || (protocol === 'https:' ? 443 : 80),
+      timeout: LISTENING_MS,
+    });
+    const end = (isThere: boolean): void => {
+      socket.destroy();
+      resolve(isThere);
+    };
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+    socket.once('timeout', () => end(false));
+  });
 }
 
 function localConfig(io: CliIo): ServerConfig {

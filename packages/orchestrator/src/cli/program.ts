@@ -98,7 +98,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
     const explained = explainError(
       error,
-      error instanceof ServerUnreachable ? await wayToServer(io, error.baseUrl) : undefined,
+      error instanceof ServerUnreachable ? await wayToServer(io, error) : undefined,
     );
     note(io, explained.message);
     // The server logs them itself.

@@ -15,6 +15,7 @@ import { type CliIo, hasColor, sayJson } from '../io.ts';
 import { modelsOfRoles, modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../../config.ts';
 import { misspeltVariables } from '../../misspelt-variables.ts';
+import { processOf } from '../../folder-holder.ts';
 import { startCommand } from '../../server/start-command.ts';
 import { describeLostProjects, lostProjects } from '../../data-folder.ts';
 import { openServerSetup } from '../../server-setup/server-setup.ts';
@@ -28,6 +29,8 @@ const MB = 1024 * 1024;
 /** Sandboxes end a command when less is free. */
 const LEAST_FREE_BYTES = 512 * MB;
 const PROBE_MS = 3_000;
+/** The way to a server that takes no token which is known here. */
+const TO_TOKEN = 'set AUTONOMOUS_TOKEN, or AUTONOMOUS_DATA to its data folder';
 
 export interface DoctorOptions {
   readonly json?: boolean;
@@ -220,13 +223,18 @@ function addressOf(host: string, port: number): string {
 async function checkAddress(config: ServerConfig, server: AskedServer): Promise<Check> {
   const without = await whyNoServer(config, server);
   if (without !== null) return without;
+  const { baseUrl, dataFolder, from, token } = server;
+  if (token === '')
+    return from === 'configuration'
+      ? missing(
+          'address',
+          `another server answers at ${baseUrl}; that of the data folder ${dataFolder} does not run`,
+          `start it at a free port with: ${startCommand().program} serve --port 0`,
+        )
+      : missing('address', `a server answers at ${baseUrl}, and there is no token of it here`, TO_TOKEN);
   const me = await ask(server, '/api/me');
-  if (me?.ok) return present('address', `a server answers at ${server.baseUrl} and takes the token`);
-  return missing(
-    'address',
-    `a server answers at ${server.baseUrl} and refuses the token`,
-    'set AUTONOMOUS_TOKEN, or AUTONOMOUS_DATA to its data folder',
-  );
+  if (me?.ok) return present('address', `a server answers at ${baseUrl} and takes the token`);
+  return missing('address', `a server answers at ${baseUrl} and refuses the token`, TO_TOKEN);
 }
 
 /** `null`: a server answers. */
@@ -234,7 +242,7 @@ async function whyNoServer({ host, port }: ServerConfig, server: AskedServer): P
   const { from, holder, baseUrl: url } = server;
   const { serve } = startCommand();
   if (from === 'configuration' && holder !== null)
-    return missing('address', `process ${holder.pid} has the data folder and takes no requests yet`, 'try again');
+    return missing('address', `${processOf(holder)} has the data folder and takes no requests yet`, 'try again');
   if (from === 'configuration' && port === 0)
     return present('address', `a free port of ${host} is chosen when the server starts`);
   const fault = from === 'configuration' ? await whyNotFree(host, port) : 'EADDRINUSE';
@@ -247,8 +255,8 @@ async function whyNoServer({ host, port }: ServerConfig, server: AskedServer): P
     ? missing('address', `no server answers at ${url}, which AUTONOMOUS_SERVER names`, 'correct or unset it')
     : missing(
         'address',
-        `no server answers at ${url}, where process ${holder?.pid} noted that it serves`,
-        `end that process if it is a server that hangs, and start one with: ${serve}`,
+        `no answer comes from ${url}, where ${holder === null ? 'a process' : processOf(holder)} serves, which has the data folder`,
+        `try again; if it hangs, end it and start another one with: ${serve}`,
       );
 }
 
@@ -266,8 +274,11 @@ async function answersHealth(server: AskedServer): Promise<boolean> {
   return typeof body === 'object' && body !== null && 'status' in body && body.status === 'ok';
 }
 
+/** @returns `null`: no answer comes, or there is no token for a question that needs one */
 async function ask({ baseUrl, token }: AskedServer, path: string): Promise<Response | null> {
-  const headers: Record<string, string> = path.startsWith('/api/') ? { Authorization: `Bearer ${token}` } : {};
+  const needsToken = path.startsWith('/api/');
+  if (needsToken && token === '') return null;
+  const headers: Record<string, string> = needsToken ? { Authorization: `Bearer ${token}` } : {};
   const url = `${baseUrl.replace(/\/$/, '')}${path}`;
   return fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(PROBE_MS) }).catch(() => null);
 }

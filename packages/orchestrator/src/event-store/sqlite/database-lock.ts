@@ -6,6 +6,11 @@ import { Unavailable } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { explainSqliteError, sqliteCode } from './sqlite-errors.ts';
 
+/** Longest wait for somebody who only looks who holds the lock, and has it for less than a millisecond. */
+const LOOKERS_MS = 500;
+/** The same for one who looks: a server that holds the lock costs each of them this much. */
+const OTHER_LOOKERS_MS = 20;
+
 export interface FileLock {
   release(): void;
 }
@@ -31,7 +36,7 @@ export function lockDatabase(file: string): FileLock {
 export function lockFile(file: string, words: LockWords): FileLock {
   let lock: Database.Database | undefined;
   try {
-    lock = new Database(file, { timeout: 0 });
+    lock = new Database(file, { timeout: LOOKERS_MS });
     notePid(lock);
     // An open transaction keeps other writers out and lets them read who holds it. It never ends, nor writes.
     lock.exec('BEGIN IMMEDIATE');
@@ -43,6 +48,24 @@ export function lockFile(file: string, words: LockWords): FileLock {
   }
   const held = lock;
   return { release: () => void held.close() };
+}
+
+/**
+ * The process that holds the lock of {@link lockFile}, however old a note of it is. Writes nothing.
+ * @returns its id, 0 where it could not note that; `null` where no process holds the lock, or this user may not look
+ */
+export function findLockHolder(file: string): number | null {
+  let lock: Database.Database | undefined;
+  try {
+    lock = new Database(file, { timeout: OTHER_LOOKERS_MS, fileMustExist: true });
+    // Taken and given back at once: closing ends the transaction.
+    lock.exec('BEGIN IMMEDIATE');
+    return null;
+  } catch (error) {
+    return lock !== undefined && sqliteCode(error) === 'SQLITE_BUSY' ? notedPid(lock) : null;
+  } finally {
+    lock?.close();
+  }
 }
 
 /** Stores the process id for the refusal of other servers. On a full disk they are refused without it. */
@@ -66,10 +89,15 @@ function inUse({ what, way }: LockWords, lock: Database.Database): Unavailable {
 }
 
 function describeHolder(lock: Database.Database): string {
+  const pid = notedPid(lock);
+  return pid === 0 ? '' : ` (pid ${pid})`;
+}
+
+/** 0 where none is noted, or the other one is noting it just now. */
+function notedPid(lock: Database.Database): number {
   try {
-    const pid = Number(lock.pragma('user_version', { simple: true }));
-    return pid === 0 ? '' : ` (pid ${pid})`;
+    return Number(lock.pragma('user_version', { simple: true }));
   } catch {
-    return ''; // The other one is writing its number just now.
+    return 0;
   }
 }
