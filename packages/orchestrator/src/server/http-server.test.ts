@@ -42,6 +42,35 @@ describe('the server', () => {
     expect(await page.text()).toContain('There is no such page');
   });
 
+  it('shows a browser that is not signed in how to sign in, at addresses of no page too', async () => {
+    const open = (path: string, method = 'GET') =>
+      fetch(`${server.url}${path}`, { method, headers: { Accept: 'text/html' }, redirect: 'manual' });
+    for (const path of ['/nothing', '/runs/r-1/a/b/c/d', '/favicon.ico']) {
+      const page = await open(path);
+      expect([page.status, page.headers.get('content-type')]).toEqual([401, 'text/html; charset=UTF-8']);
+      expect(await page.text()).toMatch(/This browser is not signed in[^]* sign-in<\/code>/);
+      expect((await open(path, 'HEAD')).headers.get('content-type')).toBe('text/html; charset=UTF-8');
+    }
+    for (const path of ['/api', '/api/runs', '/API/runs', '/api%2Fruns', '/%61pi/runs'])
+      expect([path, await (await open(path)).json()]).toEqual([path, expect.objectContaining({ code: 'unauthorized' })]);
+    const program = await fetch(`${server.url}/nothing`);
+    expect([program.status, program.headers.get('content-type')]).toEqual([401, 'application/problem+json']);
+  });
+
+  it('leads from the address of a page with a slash at its end to the page, whoever asks', async () => {
+    for (const headers of [{ Accept: 'text/html' }, { Authorization: `Bearer ${TOKEN}` }]) {
+      for (const [path, page] of [
+        ['/runs/r-1/', '/runs/r-1'],
+        ['/metrics/30/?a=b', '/metrics/30?a=b'],
+      ]) {
+        const answer = await fetch(`${server.url}${path}`, { headers, redirect: 'manual' });
+        expect([answer.status, answer.headers.get('location')]).toEqual([308, page]);
+      }
+    }
+    for (const path of ['/runs/', '//example.org/', '/runs/r-1//'])
+      expect((await server.fetch(path, { redirect: 'manual' })).status).toBe(404);
+  });
+
   it('G02: logs a bug with its stack and tells the caller nothing of it', async () => {
     const broken = await startTestServer({
       orchestrator: stubOrchestrator({ getRun: async () => Promise.reject(new TypeError('secret detail')) }),

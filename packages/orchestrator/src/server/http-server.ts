@@ -19,7 +19,7 @@ import type { Context } from 'hono';
 import type { Logger } from 'pino';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { EventStore } from '../event-store/event-store.ts';
-import { DASHBOARD_PAGES, dashboardPolicy, isPagePath, openDashboard } from './pages/dashboard.ts';
+import { DASHBOARD_PAGES, dashboardPolicy, isPagePath, openDashboard, pageBeforeSlash } from './pages/dashboard.ts';
 import { Feed, type FeedSource, MAX_CLIENT_MESSAGE_BYTES, readFeedPage } from './feed.ts';
 import {
   createGuard,
@@ -33,7 +33,8 @@ import {
   type Verdict,
 } from './access/guard.ts';
 import { idempotency, requestKeyOf } from './idempotency.ts';
-import { CONTENT_SECURITY_POLICY, landingPage, missingPage, spentLinkPage } from './pages/landing-page.ts';
+import { CONTENT_SECURITY_POLICY, landingPage, missingPage, signInPage, spentLinkPage } from './pages/landing-page.ts';
+import { wantsPage } from './pages/page-request.ts';
 import { createSessionCookie, nameSessionCookie, type SessionCookie } from './access/session-cookie.ts';
 import type { SessionStore } from './access/sessions.ts';
 import { Credentials, LOCAL_CALLER, type Visitor } from './access/token.ts';
@@ -123,7 +124,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     if (isClosing) response.setHeader('Connection', 'close');
     for (const [name, value] of SECURITY_HEADERS) response.setHeader(name, value);
     void askGuard(guard, request, log).then(async (verdict) => {
-      if (!verdict.admitted) return refuseRequest(response, verdict.problem);
+      if (!verdict.admitted) return refuseRequest(request, response, verdict.problem);
       if (verdict.visitor) visitors.set(request, verdict.visitor);
       if (verdict.renewable !== null) await renew(verdict.renewable, response);
       return listener(request, response);
@@ -291,9 +292,11 @@ export function createServerApp(options: ServerAppOptions) {
     answerProblem(c, toProblem(new NotFound('The feed speaks WebSocket: connect with an upgrade.'))),
   );
   // The API answers all else that it does not know.
-  app.get('*', (c, next) => {
-    const isPage = /\btext\/html\b/.test(c.req.header('Accept') ?? '') && !c.req.path.startsWith('/api/');
-    return isPage ? Promise.resolve(c.html(missingPage(), 404)) : next();
+  app.get('*', async (c, next) => {
+    const { incoming } = c.env as HttpBindings;
+    const page = pageBeforeSlash(pathOf(incoming));
+    if (page !== null) return c.redirect(`${page}${new URL(c.req.url).search}`, 308);
+    return wantsPage(incoming) ? c.html(missingPage(), 404) : next();
   });
   return app;
 }
@@ -375,13 +378,17 @@ function visitorOfUpgrade(request: IncomingMessage, verdict: Verdict): Visitor |
   return toProblem(new NotFound(`There is no WebSocket at ${pathOf(request)}; the feed is at ${FEED_PATH}.`));
 }
 
-function refuseRequest(response: ServerResponse, problem: ProblemDetails): void {
+function refuseRequest(request: IncomingMessage, response: ServerResponse, problem: ProblemDetails): void {
   if (problem.status === 401) response.setHeader('WWW-Authenticate', 'Bearer realm="autonomous"');
   // Closes the connection, so that a client that guesses needs a new one for each try.
   if (problem.status === 429) response.setHeader('Connection', 'close');
   const retryAfter = retryAfterOf(problem);
   if (retryAfter !== null) response.setHeader('Retry-After', retryAfter);
-  response.writeHead(problem.status, { 'Content-Type': 'application/problem+json' }).end(JSON.stringify(problem));
+  const [type, body] =
+    problem.status === 401 && wantsPage(request)
+      ? ['text/html; charset=UTF-8', signInPage()]
+      : ['application/problem+json', JSON.stringify(problem)];
+  response.writeHead(problem.status, { 'Content-Type': type }).end(body);
 }
 
 /** Answers an upgrade in plain HTTP, so that a client learns why there is no WebSocket. */

@@ -139,7 +139,7 @@ describe('the dashboard', () => {
     '/runs/..%2fapi/runs',
     '/runs/r-1/../../api/runs',
     '/explorations/..',
-    '/runs/r-1/plan/',
+    '/runs/r-1/plan//',
     '/runs/r-1/gates/..',
     '/runs/r-1/gates/../../../api/runs',
     '/runs/r-1/gates/r-1.4.5',

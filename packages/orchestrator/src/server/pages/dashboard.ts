@@ -84,6 +84,12 @@ export function isPagePath(path: string): boolean {
   return PAGE.test(path);
 }
 
+/** The page at an address that ends in a slash too many, as people write them; `null`: there is none. */
+export function pageBeforeSlash(path: string): string | null {
+  const page = path.replace(/\/$/, '');
+  return page !== path && PAGE.test(page) ? page : null;
+}
+
 /** True for an address of a file that the page loads. */
 export function isDashboardFile(path: string): boolean {
   return FILE.test(path);
@@ -91,7 +97,7 @@ export function isDashboardFile(path: string): boolean {
 
 /** True for what anybody may read: see above. */
 export function isDashboardPath(path: string): boolean {
-  return PAGE.test(path) || FILE.test(path);
+  return PAGE.test(path) || FILE.test(path) || pageBeforeSlash(path) !== null;
 }
 
 /**

@@ -13,7 +13,7 @@ export function landingPage(isSignedIn: boolean): string {
     <p class="state ${isSignedIn ? 'in' : 'out'}">${
       isSignedIn
         ? 'This browser is signed in.'
-        : 'This browser is not signed in: open the link that the server printed when it started.'
+        : `This browser is not signed in: ${signInWay()}.`
     }</p>
     <p>Its dashboard was not built: <code>npm run build</code> does that, and <code>npm start</code> by itself.</p>
     <h2>Open it</h2>
@@ -23,6 +23,18 @@ export function landingPage(isSignedIn: boolean): string {
       <div><dt>HTTP</dt><dd>The API describes itself in <a href="/api/openapi.json">its OpenAPI document</a> (signed in, or with the token).</dd></div>
     </dl>`,
   );
+}
+
+/** Shown to a browser without a session at an address that no page has, or whose content needs one. */
+export function signInPage(): string {
+  return page(
+    'This browser is not signed in',
+    `<p class="lead">To see what is at this address, ${signInWay()}. <a href="/">The first page</a> is open to everybody.</p>`,
+  );
+}
+
+function signInWay(): string {
+  return `open the link that the server printed when it started, or get another one with <code>${startCommand().program} sign-in</code>`;
 }
 
 /** Shown when a sign-in link cannot be used. */
