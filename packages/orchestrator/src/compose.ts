@@ -45,6 +45,7 @@ import type { FeedSource } from './server/feed.ts';
 import type { ServerSetup } from './server-setup/server-setup.ts';
 import { type RunningServer, startServer } from './server/http-server.ts';
 import type { WebhookSettings } from './server/webhooks.ts';
+import { startCommand } from './server/start-command.ts';
 import { createOrchestrator } from './server/orchestrator-service.ts';
 
 export interface ComposeOptions {
@@ -191,7 +192,7 @@ async function createParts(
 async function assertRebuilt(store: EventStore): Promise<void> {
   if ((await store.getMark(UNFINISHED_REBUILD)) !== '1') return;
   throw new Unavailable(
-    'The database holds an interrupted rebuild, and runs would be missing. Repeat the command autonomous rebuild with the same places, which carries it on, then start the server.',
+    `The database holds an interrupted rebuild, and runs would be missing. Repeat "${startCommand().program} rebuild" with the same places, which carries it on, then start the server.`,
   );
 }
 

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { type FileLock, lockFile } from './event-store/sqlite/database-lock.ts';
 import { findHolder, lockIn, noteHolder, removeHolder } from './folder-holder.ts';
 import { RECORD_BRANCH, type Repository } from './repository/repository.ts';
+import { startCommand } from './server/start-command.ts';
 
 export interface DataFolder {
   /** Stays the same for as long as the folder does, whatever database is in it. */
@@ -98,7 +99,7 @@ export function describeLostProjects(ids: readonly string[], runs: number | null
   const names = `${ids.slice(0, NAMED).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
   const what = ids.length === 1 ? 'the mirror of 1 project' : `the mirrors of ${ids.length} projects`;
   const holding = runs === null ? '' : `, with the record of ${runs} run${runs === 1 ? '' : 's'}`;
-  return `The data folder has ${what} that the database does not have (${names})${holding}: the database was deleted, recreated, or is an older copy. Stop the server and restore the newest copy of the database, or fill an empty one from git with autonomous rebuild; what is in git stays as it is.`;
+  return `The data folder has ${what} that the database does not have (${names})${holding}: the database was deleted, recreated, or is an older copy. Stop the server and restore the newest copy of the database, or fill an empty one from git with ${startCommand().program} rebuild; what is in git stays as it is.`;
 }
 
 async function countRecordedRuns(repository: Repository, id: string, log: Logger): Promise<number> {

@@ -130,8 +130,8 @@ describe('a budget', () => {
   });
 
   it('of another run is raised by a command with its id', () => {
-    expect(howToRaise('r-1', 'maxCostUsd')).toContain('"autonomous extend r-1 --max-cost-usd DOLLARS"');
-    expect(howToRaise('r-1', 'maxToolCalls')).toContain('"autonomous extend r-1 --max-tool-calls COUNT"');
+    expect(howToRaise('r-1', 'maxCostUsd')).toContain('the command "extend r-1 --max-cost-usd DOLLARS"');
+    expect(howToRaise('r-1', 'maxToolCalls')).toContain('the command "extend r-1 --max-tool-calls COUNT"');
   });
 
   it.each([

@@ -134,7 +134,7 @@ function usedUp(budget: BudgetName, why: string): UsedUpBudget {
 /** The sentence that says by which command the budget of another run is raised. */
 export function howToRaise(runId: string, budget: BudgetName): string {
   const option = budget.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  return `Raise it with "autonomous extend ${runId} --${option} ${budget === 'maxCostUsd' ? 'DOLLARS' : 'COUNT'}" to resume.`;
+  return `Raise it with the command "extend ${runId} --${option} ${budget === 'maxCostUsd' ? 'DOLLARS' : 'COUNT'}" to resume.`;
 }
 
 /** The budget for more of which a gate waits; `null` where it waits for something else. */

@@ -223,7 +223,7 @@ async function leftOutNotices(
     const named = paths.slice(0, NAMED_PATHS).map(({ path, reason }) => `${path} (${reason.slice(0, 200)})`);
     const more =
       paths.length > NAMED_PATHS
-        ? ` and ${paths.length - NAMED_PATHS} more ("autonomous doctor ${project.id}" names all)`
+        ? ` and ${paths.length - NAMED_PATHS} more (the command "doctor ${project.id}" names all)`
         : '';
     return [`${paths.length} ${paths.length === 1 ? one : many}: ${named.join(', ')}${more}`];
   });

@@ -19,6 +19,7 @@ import { readProjectConfig } from '../run-config/project-config.ts';
 import type { Adapters } from './adapters.ts';
 import { projectsAtForge } from './forge.ts';
 import type { ServerWorkflows } from './server-workflows.ts';
+import { startCommand } from '../server/start-command.ts';
 
 export interface LabelledIssuesOptions {
   readonly config: ServerConfig;
@@ -82,7 +83,7 @@ async function budgetsOf(
   const base = await repository.remoteHead(project, project.baseBranch);
   if (base === null)
     throw new Unavailable(
-      `The branch '${project.baseBranch}' of project '${project.name}' cannot be read. Check the repository with autonomous doctor.`,
+      `The branch '${project.baseBranch}' of project '${project.name}' cannot be read. Check the repository with: ${startCommand().program} doctor`,
     );
   const own = await readProjectConfig(repository, project, base);
   const { config } = workflows.runConfig.resolve(workflow, own.config, {});

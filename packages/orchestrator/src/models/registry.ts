@@ -39,6 +39,8 @@ export interface ModelSettings {
   }[];
   /** Models by provider, as its list names them; a provider that is absent was not asked. */
   readonly listed?: ReadonlyMap<string, readonly string[]>;
+  /** How people start this program at a command line, for messages. Default: `autonomous`. */
+  readonly program?: string;
   /** Script or cassette that `scripted:<its name>` plays. Absent: there is no scripted model. */
   readonly script?: Script | Cassette | null;
   /** External coding agents, which carry a role out themselves: `acp:<name>`. `unusable` says why and the way out. */
@@ -120,7 +122,7 @@ export function createModels(settings: ModelSettings): Models {
     if (!provider.usable) {
       return {
         ok: false,
-        message: `The model ${full} cannot be used: ${noKey(split.provider, provider.variable)}, or choose another model.`,
+        message: `The model ${full} cannot be used: ${noKey(split.provider, provider.variable, settings.program ?? 'autonomous')}, or choose another model.`,
       };
     }
     return { ok: true, id: full };
@@ -183,11 +185,11 @@ export function createModels(settings: ModelSettings): Models {
 }
 
 /** The missing setting of a provider, and the ways to give it. */
-function noKey(provider: string, variable: string): string {
+function noKey(provider: string, variable: string, program: string): string {
   if (provider === 'openai-compatible')
     return `${variable} is not set. Give its address in the setup of the dashboard or in the server's environment`;
   const name = provider === 'openai-chat' ? 'openai' : provider;
-  return `there is no key for it. Give one in the setup of the dashboard, with "autonomous keys set ${name}" or as ${variable} in the server's environment`;
+  return `there is no key for it. Give one in the setup of the dashboard, with "${program} keys set ${name}" or as ${variable} in the server's environment`;
 }
 
 /** Models to offer: the well-known ones that the provider lists, or, of a provider without well-known ones, all that it lists. */

@@ -8,6 +8,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Unavailable } from '@autonomous/shared';
 import { z } from 'zod';
+import { startCommand } from '../server/start-command.ts';
 
 const keysSchema = z.strictObject({
   version: z.literal(1),
@@ -49,7 +50,7 @@ export const modelsFile = (dataFolder: string): string => path.join(dataFolder, 
  */
 export async function readKeys(dataFolder: string): Promise<StoredKeys> {
   const file = keysFile(dataFolder);
-  const read = await readOwn(file, keysSchema, 'give the keys again with: autonomous keys set PROVIDER');
+  const read = await readOwn(file, keysSchema, `give the keys again with: ${startCommand().program} keys set PROVIDER`);
   const providers = read?.providers ?? {};
   if (Object.entries(providers).some(([id, { baseUrl }]) => id !== WITH_ADDRESS && baseUrl !== undefined))
     throw new Unavailable(

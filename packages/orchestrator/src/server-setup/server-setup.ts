@@ -24,6 +24,7 @@ import type { Models } from '../models/model.ts';
 import { checkProvider, type ProviderCheck, withoutSecrets } from '../models/provider-check.ts';
 import { isKeyedProvider, KEYED_PROVIDERS, PROVIDERS, whyNoKey } from '../models/provider-catalog.ts';
 import { createModels, type ModelSettings } from '../models/registry.ts';
+import { startCommand } from '../server/start-command.ts';
 import { workflows as builtIn } from '../workflows/index.ts';
 import { withChildren, type Workflow } from '../workflows/workflow.ts';
 import {
@@ -379,6 +380,7 @@ class Setups implements ServerSetup {
     const compatible = tried.get(COMPATIBLE) ?? this.#keyOf(COMPATIBLE);
     const settings: ModelSettings = {
       ...given,
+      program: startCommand().program,
       keys: {
         anthropic: keyOf('anthropic'),
         openai: keyOf('openai'),

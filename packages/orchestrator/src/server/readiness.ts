@@ -2,6 +2,7 @@
 import type { Readiness } from '@autonomous/shared';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { SandboxProvider } from '../sandboxes/sandbox.ts';
+import { startCommand } from './start-command.ts';
 
 export interface ReadinessSources {
   readonly store: Pick<EventStore, 'lastPosition'>;
@@ -17,8 +18,7 @@ export interface ReadinessSources {
 }
 
 const DAMAGED = 'The database has damaged pages. The log names them; restore a copy.';
-const BEHIND_GIT =
-  'Git has runs or events that the database does not have, or could not be asked. The log, the notices of projects and `autonomous doctor` name them.';
+const BEHIND_GIT = `Git has runs or events that the database does not have, or could not be asked. The log, the notices of projects and "${startCommand().program} doctor" name them.`;
 
 export async function readinessOf({
   store,

@@ -24,7 +24,7 @@ describe('a decision', () => {
       return (refused.problem.faults ?? []).map(({ path }) => path).join(' ');
     };
     await expect(server.client.decideOpenGate(run.id, { decision: 'approve' })).rejects.toThrow(
-      `'autonomous show ${run.id}'`,
+      `the command 'show ${run.id}'`,
     );
     const { client } = server;
     const approve = (shown: object) => ({ decision: 'approve', ...shown }) as const;

@@ -27,7 +27,7 @@ it('notices are one line each, without characters that are not seen', async () =
   expect(notices).toContainEqual(
     `not in the sandbox: 7 symbolic links: ${['bidi⟨U+202E⟩⟨U+2066⟩x', 'd', 'e', 'esc⟨U+001B⟩[2J', 'f']
       .map((name) => `${name} (its target is an absolute path)`)
-      .join(', ')} and 2 more ("autonomous doctor ${server.project.id}" names all)`,
+      .join(', ')} and 2 more (the command "doctor ${server.project.id}" names all)`,
   );
   expect(notices).toContainEqual(expect.stringContaining('pipe⟨U+000A⟩APPROVED⟨U+001B⟩[2J (the name contains'));
   expect(notices).toContainEqual(expect.stringContaining('nl⟨U+000A⟩OK.pyc (the name contains'));

@@ -356,7 +356,7 @@ describe('the budget of a run with child runs', () => {
       expect(gate).toMatchObject({ reason: 'budget', budget: 'maxToolCalls', budgetOf: run.id });
       // Which of the two is refused before its request, and which for the call that the answer wants, is a matter of their pace.
       expect(gate?.summary.replace(' and 1 more is wanted', '')).toBe(
-        `The budget of run ${run.id}, for which this run works, is used up: it and its 3 child runs have made 5 of 5 tool calls (maxToolCalls). Raise it with "autonomous extend ${run.id} --max-tool-calls COUNT" to resume.`,
+        `The budget of run ${run.id}, for which this run works, is used up: it and its 3 child runs have made 5 of 5 tool calls (maxToolCalls). Raise it with the command "extend ${run.id} --max-tool-calls COUNT" to resume.`,
       );
       expect(config.maxToolCalls).toBeUndefined();
     }

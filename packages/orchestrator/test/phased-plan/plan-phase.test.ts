@@ -143,8 +143,8 @@ Attempted fixes:
 
 Please review and either:
 
-- Fix manually on the branch ${run.branch} and run: autonomous plan run plans/sums.md --resume
-- Provide guidance for next attempt: autonomous plan run plans/sums.md --resume --guidance "…"`);
+- Fix manually on the branch ${run.branch} and give the command: plan run plans/sums.md --resume
+- Provide guidance for next attempt with the command: plan run plans/sums.md --resume --guidance "…"`);
   const state = stateOf(await server.events(run.id));
   expect(state).toEqual({
     plan_path: 'plans/sums.md',

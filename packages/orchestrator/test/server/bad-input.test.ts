@@ -13,6 +13,7 @@ import { ApiError } from '@autonomous/shared/client';
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { readServerConfig } from '../../src/config.ts';
+import { startCommand } from '../../src/server/start-command.ts';
 import { workflows } from '../../src/workflows/index.ts';
 import {
   aScript,
@@ -195,7 +196,7 @@ describe('a request that cannot be taken', () => {
     { model: 'scripted:other', says: 'the script of this server is scripted:test' },
     {
       model: 'claude-sonnet-4-5',
-      says: 'there is no key for it. Give one in the setup of the dashboard, with "autonomous keys set anthropic"',
+      says: `there is no key for it. Give one in the setup of the dashboard, with "${startCommand().program} keys set anthropic"`,
     },
   ])('says why the model $model cannot be used', async ({ model, says }) => {
     const problem = await launch({ config: { modelRouting: { planner: model } } });

@@ -70,7 +70,7 @@ export function changed(gate: Gate, moved: readonly string[]): Stale {
 /** A decision that does not say what was shown to the person who made it. */
 export function incomplete(runId: string, gateId: string, missing: readonly string[]): InvalidRequest {
   const names = missing.length > 1 ? `${missing.slice(0, -1).join(', ')} and ${missing.at(-1)}` : missing[0];
-  const message = `The decision of gate ${gateId} does not name what was shown: ${names} ${missing.length > 1 ? 'are' : 'is'} missing. Send what the gate shows, as GET /api/gates?runId=${runId} and 'autonomous show ${runId}' print it.`;
+  const message = `The decision of gate ${gateId} does not name what was shown: ${names} ${missing.length > 1 ? 'are' : 'is'} missing. Send what the gate shows, as GET /api/gates?runId=${runId} and the command 'show ${runId}' print it.`;
   return new InvalidRequest(message, {
     faults: missing.map((path) => ({ path, message: 'is missing: send what was shown' })),
   });

@@ -59,7 +59,7 @@ export function explainSetupFailure(end: SetupEnd): readonly string[] {
 
 /** For sentences about a program that is missing. */
 export const WHERE_PROGRAMS =
-  '`autonomous doctor PROJECT` lists the folders, and SANDBOX_PROGRAMS on the server adds others';
+  'the command `doctor PROJECT` lists the folders, and SANDBOX_PROGRAMS on the server adds others';
 
 const ASKS =
   /\[y\/n\]|\(y\/n\)|\(yes\/no\)|password(?: for [^:]{1,80})?:$|passphrase|^username for |press (?:enter|any key|return)|ok to proceed\?|are you sure|do you want to (?:continue|proceed)|^\? .{1,200}[›»(]/i;

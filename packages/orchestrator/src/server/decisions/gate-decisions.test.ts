@@ -81,7 +81,7 @@ it.each<[string, readonly BoundedSpending[], string]>([
       { ...spent, costUsd: 0, runId: 'r-1' },
       { ...spent, runId: 'r-0' },
     ],
-    ' of run r-0, for which it works: it has spent $3.00 of $2.00 (maxCostUsd). Raise it with "autonomous extend r-0 --max-cost-usd DOLLARS" to resume.',
+    ' of run r-0, for which it works: it has spent $3.00 of $2.00 (maxCostUsd). Raise it with the command "extend r-0 --max-cost-usd DOLLARS" to resume.',
   ],
 ])('refuses a budget with which the run would stop again, where %s is used up', async (_, bounds, why) => {
   const gate = aGate({ kind: 'pause', reason: 'budget', decisions: ['extend'] });

@@ -31,7 +31,7 @@ export function progressPlaceOf(file: string): ProgressPlace {
 
 const TEMPLATE = `${PROGRESS_HEADING}
 
-The progress of a run is written to \`${LOG_NAME}\` beside this file while \`autonomous backlog run\` follows it; git ignores that file, and the run's record has the committed form: \`.autonomous/runs/RUN/autopilot-progress.md\`.
+The progress of a run is written to \`${LOG_NAME}\` beside this file while the command \`backlog run\` follows it; git ignores that file, and the run's record has the committed form: \`.autonomous/runs/RUN/autopilot-progress.md\`.
 `;
 
 /** The template; a file that is there already stays as it is. */

@@ -34,7 +34,7 @@ export function escalationText({
   isHandFixOffered = true,
   limit,
 }: Escalation): string {
-  const resumed = `autonomous plan run ${quoted(planPath)} --resume`;
+  const resumed = `plan run ${quoted(planPath)} --resume`;
   const retries = attempts.slice(1);
   const last = attempts.at(-1)?.error.trim() ?? '';
   return [
@@ -51,13 +51,13 @@ export function escalationText({
       ? [
           'Please review and either:',
           '',
-          `- Fix manually${branch === null ? '' : ` on the branch ${branch}`} and run: ${resumed}`,
-          `- Provide guidance for next attempt: ${resumed} --guidance "…"`,
+          `- Fix manually${branch === null ? '' : ` on the branch ${branch}`} and give the command: ${resumed}`,
+          `- Provide guidance for next attempt with the command: ${resumed} --guidance "…"`,
         ]
       : [
           'The branch of the phase could not be pushed, so that it cannot be fixed by hand there. Please review and:',
           '',
-          `- Provide guidance for next attempt: ${resumed} --guidance "…"`,
+          `- Provide guidance for next attempt with the command: ${resumed} --guidance "…"`,
         ]),
   ].join('\n');
 }

@@ -193,7 +193,7 @@ function assertNoOtherResult(path: string, item: RoadmapItem, branch: string): v
   if (blocker === null || isOwn) return;
   throw new NeedsHuman(
     'merge_conflict',
-    `${path} says of ${item.id} that another run has finished it: ${blocker} Cancel this run. Or, to do without that result, set the item back (autonomous roadmap reset ${item.id}) and push, then retry.`,
+    `${path} says of ${item.id} that another run has finished it: ${blocker} Cancel this run. Or, to do without that result, set the item back with the command "roadmap reset ${item.id}" and push, then retry.`,
   );
 }
 

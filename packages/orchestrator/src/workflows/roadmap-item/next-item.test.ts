@@ -247,7 +247,7 @@ describe('an item whose result is on a branch that is not merged', () => {
   it('is not started again, and nothing that depends on it is', () => {
     const all = items({ a: { status: 'in-progress', workflowState }, b: on('a') });
     expect(reasonsOf(all)).toEqual({
-      a: 'Done. Its result is on the branch autonomous/r-a: merge it into main. To do without that result, set the item back: autonomous roadmap reset a',
+      a: 'Done. Its result is on the branch autonomous/r-a: merge it into main. To do without that result, set the item back with the command: roadmap reset a',
       b: "Waits for 'A' (a), which is done on a branch that is not merged.",
     });
     expect(chooseNextItem(all, 'a')).toMatchObject({ selected: null, inProgress: [] });

@@ -305,7 +305,7 @@ function otherRationale(item: RoadmapItem, standing: Standing | undefined, { byI
       return `Waits for ${names.join('; ')}.`;
     }
     case 'unmerged':
-      return `Done. ${standing.blocker} To do without that result, set the item back: autonomous roadmap reset ${item.id}`;
+      return `Done. ${standing.blocker} To do without that result, set the item back with the command: roadmap reset ${item.id}`;
     case 'circle':
       return `Depends on itself: ${circleText(standing.circle)}. Take one of these dependencies out.`;
     case 'held':

@@ -241,7 +241,7 @@ function Faulty({
         The roadmap has {total} {total === 1 ? 'fault' : 'faults'}
       </h2>
       <p>
-        Correct <code>{path}</code> on <code>{branch}</code> and push it. <code>autonomous roadmap validate</code>{' '}
+        Correct <code>{path}</code> on <code>{branch}</code> and push it. The command <code>roadmap validate</code>{' '}
         checks it beforehand.
       </p>
       <ul>
@@ -426,7 +426,7 @@ function Choice({
           ))}
           {notes.length > MOST_LINES && (
             <li className="quiet">
-              and {notes.length - MOST_LINES} more: <code>autonomous roadmap validate</code>
+              and {notes.length - MOST_LINES} more, which the command <code>roadmap validate</code> lists
             </li>
           )}
         </ul>

@@ -23,7 +23,7 @@ it('finds pages that hold noise, and nothing in a file that is whole, while it i
   writeSync(handle, Buffer.alloc(4_096, 7), 0, 4_096, (Number(pages) - 1) * 4_096);
   closeSync(handle);
   expect(statSync(file).size).toBeGreaterThan(4_096);
-  expect(await quickCheck(file)).toMatch(/has damaged pages .*autonomous verify.*restore a copy/);
+  expect(await quickCheck(file)).toMatch(/has damaged pages .*The command `verify`.*restore a copy/);
 });
 
 it('says nothing of a file that is not there', async () => {

@@ -30,5 +30,5 @@ export async function quickCheck(file: string, signal?: AbortSignal): Promise<st
   clearTimeout(timer);
   await worker.terminate();
   if (found === null) return null;
-  return `The database ${file} has damaged pages (${found.replaceAll(/\s+/g, ' ').trim().slice(0, 300)}). Run \`autonomous verify\` to see which runs are concerned, then stop the server and restore a copy.`;
+  return `The database ${file} has damaged pages (${found.replaceAll(/\s+/g, ' ').trim().slice(0, 300)}). The command \`verify\` tells which runs are concerned; then stop the server and restore a copy.`;
 }
