@@ -27,8 +27,10 @@ it('texts name a command as this installation starts it (startCommand, io.progra
 });
 
 it('a literal command is found in a text, and not in a comment or a test', () => {
-  const source = "/** See autonomous keys. */\nconst way = `give it with: autonomous keys set ${id}`;\n";
+  const source = '/** See autonomous keys. */\nconst way = `give it with: autonomous keys set ${id}`;\n';
   const found = (file: string) => findLiteralCommands([{ path: file, source }]);
-  expect(found('orchestrator/src/models/registry.ts')).toEqual(['orchestrator/src/models/registry.ts:2: autonomous keys']);
+  expect(found('orchestrator/src/models/registry.ts')).toEqual([
+    'orchestrator/src/models/registry.ts:2: autonomous keys',
+  ]);
   expect(found('orchestrator/src/models/registry.test.ts')).toEqual([]);
 });

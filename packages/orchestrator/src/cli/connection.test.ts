@@ -98,7 +98,11 @@ async function strangersServer() {
   await once(server, 'listening');
   onTestFinished(() => void server.close());
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, port: String(port), tokens: () => asked.flatMap((one) => one.authorization ?? []) };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port: String(port),
+    tokens: () => asked.flatMap((one) => one.authorization ?? []),
+  };
 }
 
 const COMMANDS = [['list'], ['gates'], ['sign-in'], ['keys', 'list'], ['doctor', '--json']];

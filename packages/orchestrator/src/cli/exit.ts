@@ -62,5 +62,8 @@ function explainRefusal({ status, problem }: ApiError): { readonly message: stri
   }
   const isNoRun = status === 404 && problem.detail.startsWith("There is no run '");
   const way = isNoRun ? [`The runs are listed by: ${startCommand().program} list`] : [];
-  return { message: [...refusalLines(problem), ...way].join('\n'), exitCode: status === 429 ? EXIT.limit : EXIT.notDone };
+  return {
+    message: [...refusalLines(problem), ...way].join('\n'),
+    exitCode: status === 429 ? EXIT.limit : EXIT.notDone,
+  };
 }

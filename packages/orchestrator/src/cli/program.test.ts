@@ -103,7 +103,10 @@ The variable AUTONOMOUS_SERVR is set, and Autonomous has none of this name: it i
     const refused = await place.command(['list', '--server', server.url], { AUTONOMOUS_TOKEN: 'not-the-token-of-it' });
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('The server refuses the token.\n') });
     const none = await place.command(['list', '--server', server.url], { AUTONOMOUS_DATA: '/nowhere' });
-    expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining(`The server at ${server.url} is not that of the data folder /nowhere`) });
+    expect(none).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining(`The server at ${server.url} is not that of the data folder /nowhere`),
+    });
   });
 
   it("shows this machine's token to no other server", async () => {

@@ -52,7 +52,10 @@ describe('the server', () => {
       expect((await open(path, 'HEAD')).headers.get('content-type')).toBe('text/html; charset=UTF-8');
     }
     for (const path of ['/api', '/api/runs', '/API/runs', '/api%2Fruns', '/%61pi/runs'])
-      expect([path, await (await open(path)).json()]).toEqual([path, expect.objectContaining({ code: 'unauthorized' })]);
+      expect([path, await (await open(path)).json()]).toEqual([
+        path,
+        expect.objectContaining({ code: 'unauthorized' }),
+      ]);
     const program = await fetch(`${server.url}/nothing`);
     expect([program.status, program.headers.get('content-type')]).toEqual([401, 'application/problem+json']);
   });

@@ -67,23 +67,26 @@ function linesIn(cwd: string, repository: string, base: string, run: Partial<Run
 const paste = (place: string, [, ...commands]: readonly string[]) =>
   commands.map((command) => execute(place, 'sh', '-c', command));
 
-it.each(['main', "it's;$(false)"])('merges the branch in a clone of a remote, from another branch, with the base %s', async (base) => {
-  makeShop(base);
-  git('.', 'clone', '-q', '--bare', '--single-branch', '--branch', base, 'shop', 'shop.git');
-  git('.', 'clone', '-q', 'shop.git', 'clone');
-  git('clone', 'switch', '-q', '-c', 'topic');
-  git('shop', 'push', '-q', '../shop.git', branch);
+it.each(['main', "it's;$(false)"])(
+  'merges the branch in a clone of a remote, from another branch, with the base %s',
+  async (base) => {
+    makeShop(base);
+    git('.', 'clone', '-q', '--bare', '--single-branch', '--branch', base, 'shop', 'shop.git');
+    git('.', 'clone', '-q', 'shop.git', 'clone');
+    git('clone', 'switch', '-q', '-c', 'topic');
+    git('shop', 'push', '-q', '../shop.git', branch);
 
-  const lines = await linesIn('clone', inFolder('shop.git'), base);
-  expect(lines[0]).toBe(
-    `The result is a branch. To see it and merge it into ${base}, in a clone of ${inFolder('shop.git')}:`,
-  );
-  expect(lines.join('\n')).not.toContain('#');
-  expect(paste('clone', lines)[1]).toContain('+login');
-  expect(git('clone', 'branch', '--show-current')).toBe(base);
-  expect(git('clone', 'ls-files')).toBe('login');
-  expect(git('clone', 'ls-tree', 'topic')).toBe('');
-});
+    const lines = await linesIn('clone', inFolder('shop.git'), base);
+    expect(lines[0]).toBe(
+      `The result is a branch. To see it and merge it into ${base}, in a clone of ${inFolder('shop.git')}:`,
+    );
+    expect(lines.join('\n')).not.toContain('#');
+    expect(paste('clone', lines)[1]).toContain('+login');
+    expect(git('clone', 'branch', '--show-current')).toBe(base);
+    expect(git('clone', 'ls-files')).toBe('login');
+    expect(git('clone', 'ls-tree', 'topic')).toBe('');
+  },
+);
 
 it('merges the branch in the folder that is the repository itself', async () => {
   makeShop('main');

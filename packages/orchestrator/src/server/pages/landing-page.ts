@@ -11,9 +11,7 @@ export function landingPage(isSignedIn: boolean): string {
     'Autonomous is running',
     `<p class="lead">Agents plan, you decide, agents build – and this server remembers every step.</p>
     <p class="state ${isSignedIn ? 'in' : 'out'}">${
-      isSignedIn
-        ? 'This browser is signed in.'
-        : `This browser is not signed in: ${signInWay()}.`
+      isSignedIn ? 'This browser is signed in.' : `This browser is not signed in: ${signInWay()}.`
     }</p>
     <p>Its dashboard was not built: <code>npm run build</code> does that, and <code>npm start</code> by itself.</p>
     <h2>Open it</h2>

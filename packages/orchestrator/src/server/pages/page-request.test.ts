@@ -5,11 +5,14 @@ import { wantsPage } from './page-request.ts';
 const asked = (url: string, accept?: string, method = 'GET') =>
   wantsPage({ url, method, headers: { accept } } as unknown as IncomingMessage);
 
-it.each(['text/html', 'text/html,application/xhtml+xml,*/*;q=0.8', 'TEXT/HTML;q=0.5'])('a browser takes %s', (accept) => {
-  expect(asked('/nothing', accept)).toBe(true);
-  expect(asked('/nothing', accept, 'HEAD')).toBe(true);
-  expect(asked('/nothing', accept, 'POST')).toBe(false);
-});
+it.each(['text/html', 'text/html,application/xhtml+xml,*/*;q=0.8', 'TEXT/HTML;q=0.5'])(
+  'a browser takes %s',
+  (accept) => {
+    expect(asked('/nothing', accept)).toBe(true);
+    expect(asked('/nothing', accept, 'HEAD')).toBe(true);
+    expect(asked('/nothing', accept, 'POST')).toBe(false);
+  },
+);
 
 it.each([undefined, '*/*', 'application/json', 'text/html;q=0', 'application/json, text/html;q=0.000'])(
   'a program takes %s',
