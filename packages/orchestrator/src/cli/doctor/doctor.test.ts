@@ -190,7 +190,7 @@ describe('doctor', () => {
     const elsewhere = await examine({ ORCHESTRATOR_PORT: port, AUTONOMOUS_DATA: join(place.folder, 'other') });
     expect(elsewhere.check('address')).toMatchObject({
       status: 'missing',
-      detail: expect.stringContaining('refuses the token'),
+      detail: `another server answers at ${server.url}; that of the data folder ${join(place.folder, 'other')} does not run`,
     });
 
     const stranger = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1');
