@@ -94,7 +94,9 @@ export class Ledger {
   /** A step that is on disk from now on. */
   record(commit: RunCommit, events: readonly WorkflowEvent[]): void {
     const run = this.runs.get(commit.runId) ?? this.#newRun(commit);
-    if (run.events.length > 0 && run.isFinal) fail('ended', `run ${run.id} took ${events[0]?.type} after its end`);
+    const isSettlement = events.every(({ type }) => type === 'CALL_SETTLED');
+    if (run.events.length > 0 && run.isFinal && !isSettlement)
+      fail('ended', `run ${run.id} took ${events[0]?.type} after its end`);
     if (events.length !== commit.events.length)
       fail('unique', `${commit.events.length} events of run ${run.id} were given, ${events.length} stored`);
     const queuedAt = run.events.length > 0 && run.view.status === 'queued' ? this.#queuedAt(run) : null;

@@ -390,5 +390,6 @@ const RANKS: Readonly<Record<RunStatus, 0 | 1 | 2>> = {
 
 const waitsSince = (run: RunView): string => run.gate?.openedAt ?? run.updatedAt;
 /** Running ones keep their place while they work; ended ones are ordered by their end. */
-const since = (run: RunView): string => (FINAL_STATUSES.has(run.status) ? run.updatedAt : run.createdAt);
+const since = (run: RunView): string =>
+  FINAL_STATUSES.has(run.status) ? (run.completedAt ?? run.updatedAt) : run.createdAt;
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);

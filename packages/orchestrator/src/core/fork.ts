@@ -4,6 +4,7 @@
  */
 import type { JsonObject, ParentOfRun, RunConfig, RunConfigRequest, WorkflowEvent } from '@autonomous/shared';
 import { advance, isFinal, newRun } from './advance.ts';
+import { changesViewOnly } from './vocabulary.ts';
 import type { RunInput, RunState, StartedActivity, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
 import { canonical, isQuarantine, replayInput } from './replay.ts';
@@ -120,7 +121,7 @@ function whyNotThere(state: RunState, source: readonly WorkflowEvent[]): string 
     return `it waits there for the child runs ${children.map((id) => `'${id}'`).join(', ')}; choose an event before ${began}, or one after their ends`;
   }
   if (!isFinal(state.view.status)) return null;
-  const end = source.findLast((event) => event.origin === 'input');
+  const end = source.findLast(({ origin, type }) => origin === 'input' && !changesViewOnly(type));
   return `the run had ended there (${state.view.status}); choose an event before ${end?.sequence ?? 1}`;
 }
 

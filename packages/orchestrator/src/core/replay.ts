@@ -117,12 +117,18 @@ export function replayInput(
   if (isQuarantine(input)) return { ok: true, state: quarantinedAt(state, input), step: null };
   // A run that never began has no machine to tell that it ended, and some machines are not told.
   if (input.type === 'RUN_CANCELLED' && !takesCancellation(definition, state, input.payload))
-    return { ok: true, state: { ...state, sequence: input.sequence, queuedAt: null }, step: null };
+    return { ok: true, state: endedUnheard(state, input), step: null };
   const step = advance(definition, state, input);
   if (step.ok) return { ok: true, state: step.state, step };
   if (step.reason === 'poisoned') return mismatch(input, step.message);
   const hasEnded = state.view !== null && isFinal(state.view.status);
   return mismatch(input, `${input.type} ${hasEnded ? 'came after the end' : 'names an activation that is not open'}`);
+}
+
+/** Cancelled without the machine, which rests where it was. */
+function endedUnheard(state: RunState, { sequence }: WorkflowEvent): RunState {
+  const view = state.view && { ...state.view, status: 'cancelled' as const };
+  return { ...state, sequence, view, queuedAt: null };
 }
 
 /** A pause that the engine itself wrote: the machine knows nothing of it. */

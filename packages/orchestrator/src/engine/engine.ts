@@ -294,6 +294,7 @@ export class Engine {
     this.#families.wakeAll();
     this.#timers.stop();
     await this.#runner.stop();
+    await this.#families.settled();
     await this.#live.settled();
     this.#feed.stop();
   }

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type AnyStateMachine, assign, raise, setup } from 'xstate';
 import { z } from 'zod';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
-import { ONE_TRY } from '../core/activity.ts';
+import { type ActivityContext, ONE_TRY } from '../core/activity.ts';
 import { activity, defineWorkflow, type WorkflowDefinition } from '../core/definition.ts';
 import { createEngine } from './create-engine.ts';
 import { ManualClock } from './engine.fixture.ts';
@@ -20,7 +20,21 @@ const ENDS = {
   cancelled: { type: 'final', meta: { status: 'cancelled' } },
 };
 
-function aWorkflow(states: object, more: object = {}, version = 1): WorkflowDefinition {
+const SIGNALS = {
+  GO: any,
+  RUN_CANCELLED: any,
+  RETRY_REQUESTED: any,
+  APPROVAL_GRANTED: any,
+  FIX_DECIDED: any,
+  STAGE_EXTENDED: any,
+};
+
+function aWorkflow(
+  states: object,
+  more: object = {},
+  version = 1,
+  signals: WorkflowDefinition['signals'] = SIGNALS,
+): WorkflowDefinition {
   // What a test tries out need not fit the types of a machine.
   const machine = setup({ actors: { work: activity<null, number>() } }).createMachine({
     id: 'm',
@@ -30,14 +44,6 @@ function aWorkflow(states: object, more: object = {}, version = 1): WorkflowDefi
     ...more,
     states: { ...states, ...ENDS },
   } as never) as unknown as AnyStateMachine;
-  const signals = {
-    GO: any,
-    RUN_CANCELLED: any,
-    RETRY_REQUESTED: any,
-    APPROVAL_GRANTED: any,
-    FIX_DECIDED: any,
-    STAGE_EXTENDED: any,
-  };
   return defineWorkflow({ name: 'own', version, description: '', machine, signals });
 }
 
@@ -50,11 +56,13 @@ describe('a workflow of one’s own', () => {
   let engine: Engine;
   let clock: ManualClock;
   let performed: string[];
+  let work: (context: ActivityContext) => Promise<number>;
 
   beforeEach(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'own-machines-'));
     clock = new ManualClock();
     performed = [];
+    work = async () => 7;
   });
   afterEach(async () => {
     await stop();
@@ -63,9 +71,9 @@ describe('a workflow of one’s own', () => {
 
   async function start(...definitions: readonly WorkflowDefinition[]): Promise<void> {
     store = openSqliteEventStore({ file: path.join(folder, 'test.db'), writer: 'inline' });
-    const perform = (_input: null, { key }: { readonly key: string }) => {
-      performed.push(key);
-      return Promise.resolve(7);
+    const perform = (_input: null, context: ActivityContext) => {
+      performed.push(context.key);
+      return work(context);
     };
     const activities = { work: { retry: ONE_TRY, perform } };
     engine = createEngine({ store, definitions, activities, clock, log: pino({ level: 'silent' }) });
@@ -266,6 +274,29 @@ describe('a workflow of one’s own', () => {
     expect(view).not.toHaveProperty('completedAt');
     expect(await until(({ status }) => status === 'cancelled')).toMatchObject({ state: 'cancelled' });
     expect(performed).toHaveLength(1);
+  });
+
+  it('holds no place once it is cancelled and has said what its last call came to, also where its machine is not told', async () => {
+    const began = Promise.withResolvers<ActivityContext>();
+    work = (context) => {
+      began.resolve(context);
+      return new Promise((_, reject) => context.signal.addEventListener('abort', () => reject(new Error('ended'))));
+    };
+    await start(
+      aWorkflow({ a: { meta: { status: 'running' }, invoke: { id: 'w', src: 'work' } } }, {}, 1, { GO: any }),
+    );
+    await engine.run('own', { id: 'r' });
+    const { key, spend } = await began.promise;
+    const most = { inputTokens: 1, outputTokens: 1, costUsd: 1 };
+    const call = { call: `${key}#1.1`, stage: null, role: 'planner', model: 'x:y' };
+    await spend(() => ({ type: 'CALL_BOOKED', payload: { ...call, ...most } }));
+    await engine.cancel('r', by);
+    await spend(() => ({
+      type: 'CALL_SETTLED',
+      payload: { ...call, ...most, costUsd: 0.5, booked: most, toolCalls: 0 },
+    }));
+    expect(await engine.view('r')).toMatchObject({ status: 'cancelled', cost: { costUsd: 0.5 } });
+    expect(engine.runsInMemory).toBe(0);
   });
 
   it.each(['constructor', 'toString', '__proto__'])('takes no signal %s that it does not declare', async (type) => {

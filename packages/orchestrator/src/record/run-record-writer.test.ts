@@ -66,6 +66,21 @@ describe('the recorder', () => {
     await recorder.stop();
   });
 
+  it('records what a call came to that is told after the end of its run', async () => {
+    const recorder = aRecorder();
+    await recorder.start();
+    const view = aView('r-1', { status: 'completed', completedAt: NOON });
+    recorder.receive({ events: await complete('r-1'), view });
+    await vi.waitFor(() => expect(recorded()).toHaveLength(1), 60_000);
+    const most = { inputTokens: 1, outputTokens: 1, costUsd: 1 };
+    const call = { call: 'r-1/1/x#1.1', stage: null, role: 'planner', model: 'x:y', booked: most, toolCalls: 0 };
+    const late = aStep('r-1', { expectedSequence: 2, events: [anEvent('CALL_SETTLED', { ...call, ...most })] });
+    recorder.receive({ events: await store.append(late), view });
+    const log = (): string => git(fixture.remote, 'show', 'autonomous/record:.autonomous/runs/r-1/events.jsonl');
+    await vi.waitFor(() => expect(log()).toContain('CALL_SETTLED'), 60_000);
+    await recorder.stop();
+  });
+
   it('records again what it could not push, also when it has been started anew', async () => {
     const away = `${fixture.remote}.away`;
     const recorder = aRecorder();

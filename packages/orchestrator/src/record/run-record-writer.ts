@@ -175,10 +175,13 @@ export class RunRecordWriter {
   /** Must be called with every message that the engine publishes. */
   receive(message: EngineMessage): void {
     if (!('events' in message)) return;
-    const isWaiting = WAITING.has(message.view.status);
-    for (const event of message.events) this.#note(event, isWaiting);
+    const { status } = message.view;
+    const isWaiting = WAITING.has(status);
+    // What the last calls of an ended run came to may be told after its end.
+    const isEnded = isFinal(status);
+    for (const event of message.events) this.#note(event, isWaiting || isEnded);
     if (isWaiting) this.#wake(GATHER_WAITS_MS);
-    else if (message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);
+    else if (isEnded || message.events.some((event) => MILESTONES.has(event.type))) this.#wake(GATHER_MS);
   }
 
   /**

@@ -102,6 +102,11 @@ export class FamilySpending {
     family?.endCalls(calls);
   }
 
+  /** Waits until what was said of spending is stored or refused. */
+  async settled(): Promise<void> {
+    await Promise.allSettled([...this.#writes.values()].flat());
+  }
+
   /** Reservations of the run's family that wait for others look again. */
   wake(run: RunView): void {
     this.#families.known(run)?.moved();

@@ -111,7 +111,7 @@ const ROWS = runRows([
   ['Checks', (run) => checks(run)],
   ['Attempts at fixing', (run) => run.fixAttempts],
   ['Questions', (run) => run.clarificationCount],
-  ['Time', (run) => durationText(Date.parse(run.updatedAt) - Date.parse(run.createdAt))],
+  ['Time', (run) => durationText(Date.parse(run.completedAt ?? run.updatedAt) - Date.parse(run.createdAt))],
   ['Cost', (run) => moneyText(run.cost)],
   ['Tokens', (run) => (run.cost.inputTokens + run.cost.outputTokens).toLocaleString()],
 ]);
