@@ -33,7 +33,9 @@ export async function findHolder(folder: string): Promise<FolderHolder | null> {
   const pid = findLockHolder(lockIn(folder));
   if (pid === null) return null;
   const note = parseNote(await readFile(noteIn(folder), 'utf8').catch(() => ''));
-  return note?.pid === pid ? note : { pid: pid === 0 ? null : pid, url: null };
+  if (note?.pid === pid) return note;
+  // On a full disk the lock has the id of a process before.
+  return { pid: isAlive(pid) ? pid : null, url: null };
 }
 
 /** Only the process with the folder's lock calls it. On a full disk there is no note, and commands need AUTONOMOUS_TOKEN to ask at the configured port. */
@@ -51,6 +53,14 @@ export async function noteHolder(folder: string, url: string | null): Promise<vo
 /** Only the process with the folder's lock calls it. */
 export function removeHolder(folder: string): void {
   rmSync(noteIn(folder), { force: true, recursive: true });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return pid > 0 && process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** For texts: `process 1234`. */

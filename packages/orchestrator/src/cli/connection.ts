@@ -47,7 +47,10 @@ export async function findServer(io: CliIo, server: string | undefined): Promise
   const named = server ?? fromVariable;
   if (named !== undefined) {
     const from = server === undefined ? 'AUTONOMOUS_SERVER' : '--server';
-    return { baseUrl: checked(named, from), from, dataFolder, holder };
+    const asked = checked(named, from);
+    // Another user's program may listen at another loopback address with the same port.
+    const baseUrl = typeof holder?.url === 'string' && isSameAddress(asked, holder.url) ? holder.url : asked;
+    return { baseUrl, from, dataFolder, holder };
   }
   if (typeof holder?.url === 'string') return { baseUrl: holder.url, from: 'data folder', dataFolder, holder };
   return { baseUrl: `http://127.0.0.1:${port}`, from: 'configuration', dataFolder, holder };
@@ -145,6 +148,7 @@ function isLoopback({ hostname }: URL): boolean {
 /** Loopback names are one address. */
 function isSameAddress(one: string, other: string): boolean {
   const [first, second] = [new URL(one), new URL(other)];
+  if (first.protocol !== second.protocol) return false;
   return first.host === second.host || (first.port === second.port && isLoopback(first) && isLoopback(second));
 }
 
