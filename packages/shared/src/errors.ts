@@ -169,8 +169,9 @@ export function toProblem(error: unknown): ProblemDetails {
   }
   // What an activity would wait for, or would ask a person for, is told in the same words to who asked for it now.
   if (error instanceof NeedsHuman || error instanceof RetryableFailure) {
-    const waitMs = error instanceof RetryableFailure ? error.retryAfterMs : undefined;
-    const extra = waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1_000) };
+    if (error.reason === 'storage_full') return toProblem(new StorageFull(error.message, { cause: error }));
+    const waitMs = error instanceof RetryableFailure ? (error.retryAfterMs ?? Number.NaN) : Number.NaN;
+    const extra = Number.isFinite(waitMs) ? { retryAfterSeconds: Math.ceil(waitMs / 1_000) } : {};
     return toProblem(new Unavailable(error.message, { cause: error, extra }));
   }
   return {

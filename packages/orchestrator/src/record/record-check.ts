@@ -7,7 +7,7 @@ import type { Logger } from 'pino';
 import { type ReadContext, readContext, type RecordedTip } from '../documents/run-context.ts';
 import { RECORD_FORMAT } from '../documents/record-schemas.ts';
 import type { EventStore, IntegrityFault } from '../event-store/event-store.ts';
-import type { RecordKeeper, RemoteProject, Repository } from '../repository/repository.ts';
+import { RECORD_BRANCH, type RecordKeeper, type RemoteProject, type Repository } from '../repository/repository.ts';
 import { isOwnLog, isSealed } from './record-seal.ts';
 import { faultOfProjectFile } from './recorded-projects.ts';
 
@@ -87,7 +87,7 @@ export async function faultOfOtherFormat(
 ): Promise<IntegrityFault | null> {
   const tip = await store.tipOf(runId);
   if (!tip) return null;
-  const why = `this program cannot read the run's record in git and does not write over it: ${message.replace(/\.$/, '')}`;
+  const why = `this program cannot read the run's record in git and does not write over it: ${message.replace(/\.$/, '')}; or, where somebody else put it there, take it off the branch ${RECORD_BRANCH}`;
   return { runId, sequence: tip.sequence + 1, message: why, namesWay: true };
 }
 

@@ -25,10 +25,12 @@ export class SharedFetches {
 
   /**
    * @param patienceMs longest wait
+   * @param branch that is needed: while nothing is known of it, the fetch goes on
    * @throws {StillFetching} after it @throws what the fetch fails with
    */
-  async fetch(project: Project, patienceMs: number): Promise<void> {
-    const underWay = this.#underWay.get(project.id) ?? this.#begin(project);
+  async fetch(project: Project, patienceMs: number, branch = project.baseBranch): Promise<void> {
+    const known = this.#underWay.get(project.id);
+    const underWay = known === undefined || known.ending.signal.aborted ? this.#begin(project) : known;
     const patience = new AbortController();
     const late = sleep(patienceMs, undefined, { signal: patience.signal }).then(() => {
       throw new StillFetching(`It did not answer within ${patienceMs / 1_000} seconds.`);
@@ -39,7 +41,7 @@ export class SharedFetches {
     } finally {
       patience.abort();
       underWay.waiting -= 1;
-      if (underWay.waiting === 0) await this.#endUnlessFirst(project, underWay);
+      if (underWay.waiting === 0) await this.#endIfKnown(project, branch, underWay);
     }
   }
 
@@ -52,15 +54,17 @@ export class SharedFetches {
 
   #begin(project: Project): UnderWay {
     const ending = new AbortController();
-    const fetched = this.#repository.fetch(project, ending.signal).finally(() => this.#underWay.delete(project.id));
+    const fetched = this.#repository.fetch(project, ending.signal).finally(() => {
+      if (this.#underWay.get(project.id) === underWay) this.#underWay.delete(project.id);
+    });
     const underWay = { fetched, ending, waiting: 0 };
     this.#underWay.set(project.id, underWay);
     return underWay;
   }
 
-  async #endUnlessFirst(project: Project, underWay: UnderWay): Promise<void> {
+  async #endIfKnown(project: Project, branch: string, underWay: UnderWay): Promise<void> {
     if (this.#underWay.get(project.id) !== underWay) return;
-    const head = await this.#repository.remoteHead(project, project.baseBranch).catch(() => null);
+    const head = await this.#repository.remoteHead(project, branch).catch(() => null);
     if (head !== null && underWay.waiting === 0) underWay.ending.abort();
   }
 }

@@ -122,6 +122,9 @@ async function perform(order: GitOrder): Promise<GitReport> {
   });
   // Of one that has no room on this system, not even the streams are there.
   await once(child, 'spawn');
+  child.on('error', () => {
+    // A signal that could not be sent; its end is told all the same.
+  });
   let ended: Parameters<Running['end']>[0] | undefined;
   let forcing: NodeJS.Timeout | null = null;
   const end: Running['end'] = (why) => {

@@ -98,7 +98,7 @@ describe('Where the system has no room for another open file or thread,', () => 
   it('commands that find none in it fail, and it goes on', () => {
     const script = `
       await tell([git(['version'])]);
-      const many = Array.from({ length: 60 }, () => git(['-c', 'alias.long=!sleep 1', 'long']));
+      const many = Array.from({ length: 60 }, () => git(['-c', 'alias.long=!sleep 3', 'long']));
       const outcomes = await Promise.allSettled([...many, ask()]);
       console.log([...new Set(outcomes.map(told))].sort().join(' '));
       await tell([git(['version'])]);`;

@@ -48,7 +48,11 @@ let follower: Launcher | null = null;
 
 function runningLauncher(): Launcher {
   if (launcher === null) {
-    launcher = follower ?? startLauncher();
+    try {
+      launcher = follower ?? startLauncher();
+    } catch (error) {
+      throw launcherNotStarted(error as NodeJS.ErrnoException); // Node throws nothing else.
+    }
     follower = null;
   }
   if (launcher.carriedBytes > CARRIED_BYTES && follower === null) {
@@ -97,12 +101,15 @@ interface Waiting {
  */
 export class GitUnavailable extends Error {}
 
-/** What a system says that finds no such program, or none that it may start. */
-const NO_PROGRAM: ReadonlySet<string | undefined> = new Set(['ENOENT', 'EACCES']);
+/** What a system says that has no room for another process or open file now. */
+const NO_ROOM: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
 
 function notStarted(what: string, { fault, code }: { readonly fault: string; readonly code?: string }): Error {
-  const isThere = code !== undefined && !NO_PROGRAM.has(code);
-  return isThere ? new GitUnavailable(`${what} cannot be started (${fault})`) : new Error(fault);
+  return NO_ROOM.has(code) ? new GitUnavailable(`${what} cannot be started (${fault})`) : new Error(fault);
+}
+
+function launcherNotStarted({ message: fault, code }: NodeJS.ErrnoException): Error {
+  return notStarted('The process that starts git', { fault, ...(code === undefined ? {} : { code }) });
 }
 
 /** Longest start. A process that finds no room for its threads may hang at it for ever. */
@@ -147,9 +154,7 @@ class Launcher {
       this.#waiting.clear();
       for (const { reject } of waiting) reject(why);
     };
-    this.#process.once('error', ({ message: fault, code }: NodeJS.ErrnoException) =>
-      end(notStarted('The process that starts git', { fault, ...(code === undefined ? {} : { code }) })),
-    );
+    this.#process.on('error', (error) => end(launcherNotStarted(error)));
     this.#process.once('exit', (code, signal) =>
       end(new GitUnavailable(`The process that starts git ended (${signal ?? code}) while git worked`)),
     );

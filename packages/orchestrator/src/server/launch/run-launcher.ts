@@ -246,12 +246,12 @@ export class RunLauncher {
   async #baseOf(project: Project, branch: string): Promise<string> {
     const { fetches, repository } = this.#options;
     // A remote that is away now may be back when the run begins.
-    await fetches.fetch(project, LAUNCH_PATIENCE_MS).catch(() => undefined);
+    await fetches.fetch(project, LAUNCH_PATIENCE_MS, branch).catch(() => undefined);
     const known = await repository.remoteHead(project, branch);
     if (known !== null) return known;
     // Asks the remote itself, whose message names the branches that there are.
     await repository.inspectRemote(project.repository, branch);
-    await fetches.fetch(project, FIRST_FETCH_PATIENCE_MS).catch((cause: unknown) => {
+    await fetches.fetch(project, FIRST_FETCH_PATIENCE_MS, branch).catch((cause: unknown) => {
       if (!(cause instanceof StillFetching)) throw cause;
       throw new Unavailable(
         `The first fetch of ${project.repository} takes more than ${FIRST_FETCH_PATIENCE_MS / 1_000} seconds and goes on. Launch again in a while.`,
