@@ -36,7 +36,7 @@ it('a run that the command migrate took to the next version goes on there, is fo
   const [id, other] = [await atGate(server), await atGate(server)];
   expect(await commandLine(server, 'migrate', id, '--to', '2')).toMatchObject({
     exitCode: 0,
-    stdout: 'flow version 2; the run is awaiting approval in planning\n',
+    stdout: `flow version 2; the run is awaiting approval in planning; follow it with: autonomous watch ${id}\n`,
   });
   const events = await server.events(id);
   const at = events.find(({ type }) => type === 'RUN_MIGRATED')?.sequence ?? 0;
