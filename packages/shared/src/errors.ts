@@ -167,7 +167,7 @@ export function toProblem(error: unknown): ProblemDetails {
       ...error.extra,
     };
   }
-  // What an activity would wait for, or would ask a person for, is told in the same words to who asked for it now.
+  // A request that meets such a failure gets the message that a paused run would show.
   if (error instanceof NeedsHuman || error instanceof RetryableFailure) {
     if (error.reason === 'storage_full') return toProblem(new StorageFull(error.message, { cause: error }));
     const waitMs = error instanceof RetryableFailure ? (error.retryAfterMs ?? Number.NaN) : Number.NaN;

@@ -102,7 +102,7 @@ class World {
   }
 }
 
-/** What is under way in memory has come to its end. */
+/** Waits until the pending promises have settled. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();
 }

@@ -445,10 +445,7 @@ describe('A mirror', () => {
     const fixture = await openFixture(root);
     const { repository, project } = fixture;
     const folder = join(root, 'work', 'implementation');
-    const lock = `${folder}.index.new.lock`;
-    mkdirSync(dirname(lock), { recursive: true });
-    writeFileSync(lock, '');
-    utimesSync(lock, 0, 0);
+    const lock = leaveLock(`${folder}.index.new.lock`, 0);
     await repository.checkout(project, await repository.treeOf(project, await mainHead(fixture)), folder, []);
     expect(readdirSync(folder)).toContain('README.md');
     expect(existsSync(lock)).toBe(false);
@@ -458,11 +455,7 @@ describe('A mirror', () => {
     const fixture = await openFixture(root);
     const { repository, project, gitDir } = fixture;
     const before = await mainHead(fixture);
-    const lock = join(gitDir, 'refs/heads', `${BRANCH}.lock`);
-    mkdirSync(dirname(lock), { recursive: true });
-    writeFileSync(lock, '');
-    const inAnHour = Date.now() / 1000 + 3_600;
-    utimesSync(lock, inAnHour, inAnHour);
+    leaveLock(join(gitDir, 'refs/heads', `${BRANCH}.lock`), Date.now() / 1_000 + 3_600);
     const started = performance.now();
     await repository.createBranch(project, BRANCH, before);
     expect(performance.now() - started).toBeGreaterThan(10_000);
@@ -473,11 +466,7 @@ describe('A mirror', () => {
     const fixture = await openFixture(root);
     const { repository, project, gitDir } = fixture;
     const before = await mainHead(fixture);
-    const lock = join(gitDir, 'refs/heads', `${BRANCH}.lock`);
-    mkdirSync(dirname(lock), { recursive: true });
-    writeFileSync(lock, '');
-    const moments = Date.now() / 1000 - 8;
-    utimesSync(lock, moments, moments);
+    const lock = leaveLock(join(gitDir, 'refs/heads', `${BRANCH}.lock`), Date.now() / 1_000 - 8);
     await repository.createBranch(project, BRANCH, before);
     expect(await repository.branchHead(project, BRANCH)).toBe(before);
 
@@ -616,3 +605,11 @@ it('reads the diff of two commits once', async () => {
   expect(diffs[0]?.patch).toContain('+a\n');
   await expect(repository.diff(project, from, to, { maxBytes: 10 })).rejects.toThrow(/git/);
 });
+
+/** Leaves a lock as a killed git does. @param modifiedAt in seconds since 1970 */
+function leaveLock(file: string, modifiedAt: number): string {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, '');
+  utimesSync(file, modifiedAt, modifiedAt);
+  return file;
+}

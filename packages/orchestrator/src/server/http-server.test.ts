@@ -60,7 +60,7 @@ describe('the server', () => {
     expect([program.status, program.headers.get('content-type')]).toEqual([401, 'application/problem+json']);
   });
 
-  it('leads from the address of a page with a slash at its end to the page, whoever asks', async () => {
+  it('redirects the address of a page with a trailing slash to the page, signed in or not', async () => {
     for (const headers of [{ Accept: 'text/html' }, { Authorization: `Bearer ${TOKEN}` }]) {
       for (const [path, page] of [
         ['/runs/r-1/', '/runs/r-1'],

@@ -30,7 +30,7 @@ export async function resultLines(
     `The result is a branch. To see it and merge it into ${baseBranch}, in ${place}:`,
     ...(isThere ? [] : ['  git fetch origin']),
     `  git diff ${shellWord(`${remote}${baseBranch}`)}...${branch}`,
-    // Whoever stands on another branch leaves it first, and sees it.
+    // The merge goes into the base branch, whichever branch is checked out.
     `  git switch ${shellWord(baseBranch)} && git merge ${branch}`,
   ];
 }

@@ -146,7 +146,7 @@ export class FamilySpending {
         // The family has left memory meanwhile and must be read again.
         if (this.#families.known(view) !== family) return false;
         const fact = write(view, family.look(runId));
-        // What a call came to counts whatever has become of its run meanwhile.
+        // The real cost of a call is written even if its run has paused or ended meanwhile.
         const isSettlement = fact !== null && fact !== 'later' && fact.type === 'CALL_SETTLED';
         if (!isSettlement && (isFinal(view.status) || state.parked !== null))
           throw new Conflict(`Run ${runId} is ${view.status}: no more spending is accepted for it.`);

@@ -39,7 +39,7 @@ describe('The process that starts git is another one, as each start costs in pro
 });
 
 describe('Where the system has no room for another open file or thread,', () => {
-  /** What a program prints, line by line, that may open few files. */
+  /** Lines that a program prints which may open few files. */
   function withFewFiles(script: string): readonly string[] {
     const source = `
       import processes from 'node:child_process';

@@ -101,7 +101,7 @@ interface Waiting {
  */
 export class GitUnavailable extends Error {}
 
-/** What a system says that has no room for another process or open file now. */
+/** System error codes for a lack of processes, memory or file descriptors. */
 const NO_ROOM: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
 
 function notStarted(what: string, { fault, code }: { readonly fault: string; readonly code?: string }): Error {

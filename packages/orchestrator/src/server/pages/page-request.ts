@@ -1,4 +1,4 @@
-/** Which requests are those of a browser that opens an address, and are answered with a page where a program gets JSON. */
+/** Tells requests of a browser that opens an address, which get a page, from those of programs, which get JSON. */
 import type { IncomingMessage } from 'node:http';
 
 /** Pages may be asked for everywhere but below `/api`, however that is written. */
