@@ -29,10 +29,10 @@ export interface SpawnRequest extends Omit<CommandRequest, 'command'> {
   readonly cwd: string;
   /** The whole environment; nothing is inherited. */
   readonly env: Readonly<Record<string, string>>;
-  /** File descriptors 3, 4, …: what the process reads there, or a listener for what it writes there. */
+  /** File descriptors 3, 4, …: what the process reads there, or a listener for what it writes there, which may answer once. */
   readonly descriptors?: readonly (
     | { readonly write: string | Uint8Array }
-    | { readonly read: (text: string) => void }
+    | { readonly read: (text: string, answer: (text: string) => void) => void }
   )[];
   /** Ends what is not in the process group. */
   readonly killMore?: () => void;
@@ -152,7 +152,13 @@ export function startProcess(request: SpawnRequest): StartedProcess {
   request.descriptors?.forEach((descriptor, index) => {
     const stream = child.stdio[3 + index] as Readable & Writable;
     if ('write' in descriptor) feed(stream, descriptor.write);
-    else stream.setEncoding('utf8').on('data', descriptor.read).on('error', ignoreClosedPipe);
+    else {
+      const answer = (text: string): unknown => stream.end(text);
+      stream
+        .setEncoding('utf8')
+        .on('data', (text: string) => descriptor.read(text, answer))
+        .on('error', ignoreClosedPipe);
+    }
   });
 
   const done = gone

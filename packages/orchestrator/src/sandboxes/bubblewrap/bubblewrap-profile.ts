@@ -30,6 +30,9 @@ const LOCAL_PROGRAMS = `${HOME}/.local/bin`;
 const NPMRC = '/etc/agent-npmrc';
 const CERTIFICATES = '/etc/npm-certificates.pem';
 const NODE_PREFIX = '/opt/node';
+const STATUS_DESCRIPTOR = 3;
+/** A shell takes a single digit. */
+const START_DESCRIPTOR = 4;
 const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
 const RESERVED_BY_ISOLATE_BYTES = 640 * 1024 * 1024;
 
@@ -84,9 +87,9 @@ export interface ProfileRequest {
 }
 
 export interface Profile {
-  /** Options of bwrap, up to the command: none but the descriptor that has the others. File descriptor 3 is left for its status. */
+  /** Options of bwrap, up to the command: those for its status, and the descriptor that has the others. */
   readonly args: readonly string[];
-  /** Contents that bwrap reads from file descriptors 4, 5, …. */
+  /** Contents that bwrap reads from file descriptors 5, 6, …. */
   readonly files: readonly (string | Uint8Array)[];
 }
 
@@ -100,19 +103,20 @@ export function sandboxProfile({
   env = {},
 }: ProfileRequest): Profile {
   const files: (string | Uint8Array)[] = [];
+  const lastDescriptor = (): string => String(START_DESCRIPTOR + files.length);
   const file = (content: string, path: string): string[] => {
     files.push(content);
-    return ['--perms', '0644', '--ro-bind-data', String(3 + files.length), path];
+    return ['--perms', '0644', '--ro-bind-data', lastDescriptor(), path];
   };
   // Options come by a descriptor: everybody on the machine can read a command line, and the sandbox that of its first process.
   const unseen = (options: readonly string[]): string[] => {
     files.push(options.map((option) => `${option}\0`).join(''));
-    return ['--args', String(3 + files.length)];
+    return ['--args', lastDescriptor()];
   };
   const filtered = (program: Uint8Array | null): string[] => {
     if (program === null) return [];
     files.push(program);
-    return ['--seccomp', String(3 + files.length)];
+    return ['--seccomp', lastDescriptor()];
   };
   const open = spec.network === 'open';
   const args = [
@@ -152,7 +156,7 @@ export function sandboxProfile({
     '--chdir',
     WORKSPACE,
   ];
-  return { args: unseen(args), files };
+  return { args: ['--json-status-fd', String(STATUS_DESCRIPTOR), ...unseen(args)], files };
 }
 
 /**
@@ -163,7 +167,11 @@ export function isWrittenInside(path: string): boolean {
   return [WORKSPACE, HOME].some((folder) => path === folder || path.startsWith(`${folder}/`));
 }
 
-/** The command under its limits, with the relay to the egress proxy where there is one; it runs inside. */
+/**
+ * The command under its limits, with the relay to the egress proxy where there is one; it runs inside. It says that it
+ * is up on file descriptor 4, and starts with the line that it reads there. A server that was killed before answers nothing:
+ * the sandbox dies with it, but only from the moment on when bwrap has told the kernel so.
+ */
 export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgress: boolean): string[] {
   const limited = [
     // By its place: the first folder of PATH is one that commands write to.
@@ -178,7 +186,8 @@ export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgre
     '-c',
     command,
   ];
-  return hasEgress ? withRelay(nodeInside(), limited) : limited;
+  const wait = `echo up >&${START_DESCRIPTOR}; read -r go <&${START_DESCRIPTOR} || exit; exec ${START_DESCRIPTOR}<&-; exec "$@"`;
+  return ['/bin/sh', '-c', wait, 'sh', ...(hasEgress ? withRelay(nodeInside(), limited) : limited)];
 }
 
 /** Test runners start a thread or two for each processor. */

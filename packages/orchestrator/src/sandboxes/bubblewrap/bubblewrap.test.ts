@@ -1,11 +1,12 @@
 /** The contract, and hostile commands that must fail, against the real bubblewrap of this machine. */
 import { spawn } from 'node:child_process';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { getCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -369,21 +370,48 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     });
   });
 
-  it('leaves no process when the server is killed', async () => {
-    const source = `
-      import { createBubblewrapProvider } from ${JSON.stringify(fileURLToPath(new URL('./bubblewrap.ts', import.meta.url)))};
-      const sandbox = await createBubblewrapProvider().open(${JSON.stringify({ key: 'k', folder, readOnly: [], network: 'none', limits: TEST_LIMITS })});
-      await sandbox.run({ command: 'setsid sleep 600 & echo up; sleep 600', timeoutMs: 600_000, onOutput: () => console.log('up') });
-    `;
-    const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
-      stdio: ['ignore', 'pipe', 'inherit'],
+  describe('of a server that is killed', () => {
+    /** A server with one command; its standard output is what the command prints. */
+    const startServer = (options: object, command: string) => {
+      const spec = { key: 'k', folder, readOnly: [], network: 'none', limits: TEST_LIMITS };
+      const source = `
+        import { createBubblewrapProvider } from ${JSON.stringify(fileURLToPath(new URL('./bubblewrap.ts', import.meta.url)))};
+        const sandbox = await createBubblewrapProvider(${JSON.stringify(options)}).open(${JSON.stringify(spec)});
+        await sandbox.run({ command: ${JSON.stringify(command)}, timeoutMs: 600_000, onOutput: (text) => console.log(text) });
+      `;
+      return spawn(process.execPath, ['--input-type=module', '-e', source], { stdio: ['ignore', 'pipe', 'inherit'] });
+    };
+
+    it('leaves no process', async () => {
+      const server = startServer({}, 'setsid sleep 600 & echo up; sleep 600');
+      await new Promise((resolve) => server.stdout.once('data', resolve));
+      expect(await processesNaming(folder)).not.toEqual([]);
+      const closed = new Promise((resolve) => server.once('close', resolve));
+      server.kill('SIGKILL');
+      await closed;
+      await expect.poll(() => processesNaming(folder)).toEqual([]);
     });
-    await new Promise((resolve) => child.stdout.once('data', resolve));
-    expect(await processesNaming(folder)).not.toEqual([]);
-    const closed = new Promise((resolve) => child.once('close', resolve));
-    child.kill('SIGKILL');
-    await closed;
-    await expect.poll(() => processesNaming(folder)).toEqual([]);
+
+    it('starts no command where bwrap has not yet told the kernel to end it with the server', async () => {
+      const status = join(root, 'status');
+      const killing = join(root, 'killing-bwrap');
+      const script = `#!/bin/sh
+        case "$*" in *'touch started'*) ;; *) exec bwrap "$@" ;; esac
+        mkfifo ${status}.pipe
+        { read -r line; sleep 0.002; kill -9 $PPID; echo "$line" > ${status}; cat; } < ${status}.pipe &
+        exec bwrap "$@" 3> ${status}.pipe`;
+      await writeFile(killing, script, { mode: 0o755 });
+      const server = startServer({ path: killing }, 'touch started; sleep 600');
+      await new Promise((resolve) => server.once('close', resolve));
+      await expect.poll(() => existsSync(status) && readFileSync(status, 'utf8')).toContain('child-pid');
+      const { 'child-pid': first } = JSON.parse(readFileSync(status, 'utf8')) as { 'child-pid': number };
+      onTestFinished(() => {
+        if (existsSync(`/proc/${first}`)) process.kill(first, 'SIGKILL');
+      });
+      // Time in which a command would start. The first process is gone then, or waits for ever to be told to make its mounts.
+      await delay(500);
+      expect(existsSync(join(folder, 'started'))).toBe(false);
+    });
   });
 
   it('pauses with a reason when bubblewrap is not installed, and never runs the command', async () => {

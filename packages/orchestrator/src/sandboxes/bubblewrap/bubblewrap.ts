@@ -276,15 +276,17 @@ function launch(
       '-c',
       join + LAUNCH,
       options.path ?? 'bwrap',
-      '--json-status-fd',
-      '3',
       ...profile.args,
       '--',
       ...limitedCommand(spec, command, egress !== null),
     ],
     cwd: '/',
     env: LAUNCH_ENVIRONMENT,
-    descriptors: [{ read: onStatus }, ...profile.files.map((content) => ({ write: content }))],
+    descriptors: [
+      { read: onStatus },
+      { read: (_up, answer) => answer('go\n') },
+      ...profile.files.map((content) => ({ write: content })),
+    ],
     // The first process inside dies with bwrap, unless bwrap is killed before it could say so to the kernel.
     killMore: () => killFirstProcess(firstPid),
   });
