@@ -12,8 +12,8 @@ const INTERVAL_MS = 250;
 /** The folders are measured when as much has gone from the disk since they last were, or after so long. */
 const MEASURED_AFTER_BYTES = 256 * 1024 * 1024;
 const MEASURED_AFTER_MS = 10_000;
-/** Wait before a full folder is measured again: time enough for a command that tidies up. */
-const TIDIED_WITHIN_MS = 2_000;
+/** Time that a command has to tidy up a full folder before it is measured again. */
+const TIDIED_WITHIN_MS = 5_000;
 /** Measuring takes at most this share of the time. */
 const MEASURING_SHARE = 0.1;
 const MEASURING_TIMEOUT_MS = 10 * 60_000;
@@ -44,6 +44,7 @@ export interface WatchRequest {
 
 /** Looks several times a second until the function it returns is called. */
 export function watchSandbox(request: WatchRequest): () => void {
+  request.disk.commandStarts();
   let busy = false;
   const look = async (): Promise<void> => {
     if (busy) return;
@@ -95,21 +96,33 @@ async function findDiskBreach(
 export class DiskUse {
   readonly #folders: readonly string[];
   readonly #limitBytes: number;
+  readonly #now: () => number;
   #freeBytes: number | null = null;
   #freeAtStart: number | null = null;
   #bytes = 0;
   #deletedBytes = 0;
   #measuring = false;
-  #measuredAt = performance.now();
+  #measuredAt: number;
   #restMs = 0;
   #isFull = false;
+  /** So many have started. */
+  #commands = 0;
   /** A breach that was found and is not yet reported. */
   #breach: Breach | null = null;
 
   /** @param limitBytes `Infinity` is no limit */
-  constructor(folders: readonly string[], limitBytes: number) {
+  constructor(folders: readonly string[], limitBytes: number, now = () => performance.now()) {
     this.#folders = folders;
     this.#limitBytes = limitBytes;
+    this.#now = now;
+    this.#measuredAt = now();
+  }
+
+  /** What was found before was the fault of an earlier command. */
+  commandStarts(): void {
+    this.#commands += 1;
+    this.#breach = null;
+    if (this.#isFull) this.#measuredAt = this.#now();
   }
 
   /**
@@ -131,7 +144,7 @@ export class DiskUse {
       return { kind: 'folder', message };
     }
     const gone = this.#freeBytes - freeBytes;
-    const passedMs = performance.now() - this.#measuredAt;
+    const passedMs = this.#now() - this.#measuredAt;
     const soonest = this.#isFull ? TIDIED_WITHIN_MS : MEASURED_AFTER_MS;
     const isDue = passedMs > soonest || gone > Math.min(MEASURED_AFTER_BYTES, this.#limitBytes / 8);
     if (this.#limitBytes !== Infinity && isDue && passedMs > this.#restMs && !this.#measuring) {
@@ -145,10 +158,11 @@ export class DiskUse {
 
   async #measure(): Promise<void> {
     this.#measuring = true;
-    const startedAt = performance.now();
+    const startedAt = this.#now();
+    const commands = this.#commands;
     const bytes = await bytesIn(this.#folders);
     this.#measuring = false;
-    this.#measuredAt = performance.now();
+    this.#measuredAt = this.#now();
     const tookMs = this.#measuredAt - startedAt;
     this.#restMs = tookMs / MEASURING_SHARE;
     if (bytes === null) {
@@ -161,7 +175,7 @@ export class DiskUse {
     this.#isFull = bytes + this.#deletedBytes > this.#limitBytes;
     if (!this.#isFull) return;
     this.#freeBytes = null;
-    this.#breach = this.#overLimit(bytes + this.#deletedBytes);
+    if (commands === this.#commands) this.#breach = this.#overLimit(bytes + this.#deletedBytes);
   }
 
   #overLimit(bytes: number): Breach {
