@@ -59,6 +59,11 @@ export class NotFound extends AutonomousError {
   readonly status = 404;
 }
 
+/** The refusal of a request that names a run which is not there; `missing` in its problem details says which kind of thing it is. */
+export function noSuchRun(runId: string): NotFound {
+  return new NotFound(`There is no run '${runId}'.`, { extra: { missing: 'run' } });
+}
+
 /** The state moved on: another decision won, or no gate is open. `extra` may hold the winner. */
 export class Conflict extends AutonomousError {
   readonly code = 'conflict';
@@ -170,9 +175,7 @@ export function toProblem(error: unknown): ProblemDetails {
   // A request that meets such a failure gets the message that a paused run would show.
   if (error instanceof NeedsHuman || error instanceof RetryableFailure) {
     if (error.reason === 'storage_full') return toProblem(new StorageFull(error.message, { cause: error }));
-    const waitMs = error instanceof RetryableFailure ? (error.retryAfterMs ?? Number.NaN) : Number.NaN;
-    const extra = Number.isFinite(waitMs) ? { retryAfterSeconds: Math.ceil(waitMs / 1_000) } : {};
-    return toProblem(new Unavailable(error.message, { cause: error, extra }));
+    return toProblem(new Unavailable(error.message, { cause: error, extra: waitOf(error) }));
   }
   return {
     type: 'urn:autonomous:problem:internal',
@@ -181,4 +184,13 @@ export function toProblem(error: unknown): ProblemDetails {
     detail: 'Something went wrong inside the server; its log has the details.',
     code: 'internal',
   };
+}
+
+/** When another try may help, in seconds: `null` where only a person can help, absent where nobody knows. */
+function waitOf(error: NeedsHuman | RetryableFailure): { readonly retryAfterSeconds?: number | null } {
+  if (error instanceof NeedsHuman) return { retryAfterSeconds: null };
+  const { retryAfterMs } = error;
+  return retryAfterMs !== undefined && Number.isFinite(retryAfterMs)
+    ? { retryAfterSeconds: Math.ceil(retryAfterMs / 1_000) }
+    : {};
 }

@@ -1,4 +1,4 @@
-import { InvalidRequest, NotFound, type RunView, toProblem } from '@autonomous/shared';
+import { InvalidRequest, noSuchRun, type RunView, toProblem } from '@autonomous/shared';
 import { ApiError, ServerUnreachable } from '@autonomous/shared/client';
 import { describe, expect, it } from 'vitest';
 import { startCommand } from '../server/start-command.ts';
@@ -33,7 +33,7 @@ describe('an error', () => {
   });
 
   it('about a run that is not there names the command that lists them', () => {
-    expect(explainError(new ApiError(toProblem(new NotFound("There is no run 'zzz'."))))).toEqual({
+    expect(explainError(new ApiError(toProblem(noSuchRun('zzz'))))).toEqual({
       message: `There is no run 'zzz'.\nThe runs are listed by: ${startCommand().program} list`,
       exitCode: 1,
     });

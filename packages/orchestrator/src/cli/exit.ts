@@ -60,8 +60,7 @@ function explainRefusal({ status, problem }: ApiError): { readonly message: stri
       "Set AUTONOMOUS_TOKEN to the server's token. Where it is set to an old one, unset it: the one in the server's data folder is used then.";
     return { message: `The server refuses the token.\n${wayOut}`, exitCode: EXIT.notDone };
   }
-  const isNoRun = status === 404 && problem.detail.startsWith("There is no run '");
-  const way = isNoRun ? [`The runs are listed by: ${startCommand().program} list`] : [];
+  const way = problem['missing'] === 'run' ? [`The runs are listed by: ${startCommand().program} list`] : [];
   return {
     message: [...refusalLines(problem), ...way].join('\n'),
     exitCode: status === 429 ? EXIT.limit : EXIT.notDone,

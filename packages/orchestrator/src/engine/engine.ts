@@ -10,6 +10,7 @@ import {
   InvalidRequest,
   type JsonObject,
   type JsonValue,
+  noSuchRun,
   NotFound,
   type RequestKey,
   type ReviewFact,
@@ -574,7 +575,7 @@ export class Engine {
     for (let tries = 0; tries < MIGRATION_TRIES; tries++) {
       await this.#live.inUse(runId)?.tail.catch(() => undefined);
       const view = await store.loadView(runId);
-      if (!view) throw new NotFound(`There is no run '${runId}'.`);
+      if (!view) throw noSuchRun(runId);
       await this.#quarantine.refuseDamage(runId, view.lastSequence, 'be migrated');
       if (view.gate?.reason === 'poisoned') await this.#quarantine.refuseBehind(view);
       const versions = (version: number) => this.#definition(view.workflow.name, version);
@@ -593,7 +594,7 @@ export class Engine {
   /** The run's view with its present position in the queue. @throws {NotFound} */
   async view(runId: string): Promise<RunView> {
     const view = this.#live.find(runId)?.committed ?? (await this.#options.store.loadView(runId));
-    if (!view) throw new NotFound(`There is no run '${runId}'.`);
+    if (!view) throw noSuchRun(runId);
     return this.withPosition(view);
   }
 

@@ -1,4 +1,4 @@
-import { type Caller, StorageFull, Unavailable } from '@autonomous/shared';
+import { type Caller, NeedsHuman, RetryableFailure, StorageFull, Unavailable } from '@autonomous/shared';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RequestedStep } from '../event-store/event-store.ts';
 import { aView } from '../event-store/sqlite/steps.fixture.ts';
@@ -84,10 +84,12 @@ describe('a POST with an idempotency key', () => {
   });
 
   it.each([
-    ['the disk was full', new StorageFull('The disk is full.'), 507],
-    ['a part was down', new Unavailable('The remote is down.'), 503],
-    ['of a bug', new TypeError('oops'), 500],
-  ])('can be sent again when it failed because %s', async (_, failure, status) => {
+    ['the disk was full', new StorageFull('The disk is full.'), 507, '5'],
+    ['a part was down', new Unavailable('The remote is down.'), 503, '5'],
+    ['a remote was busy', new RetryableFailure('Too many.', { retryAfterMs: 60_500 }), 503, '61'],
+    ['a person has to act first', new NeedsHuman('sandbox_unavailable', 'No sandbox can be started.'), 503, null],
+    ['of a bug', new TypeError('oops'), 500, null],
+  ])('can be sent again when it failed because %s', async (_, failure, status, retryAfter) => {
     let failures = 1;
     server = await startTestServer({
       orchestrator: stubOrchestrator({
@@ -99,7 +101,7 @@ describe('a POST with an idempotency key', () => {
       }),
     });
     const refused = await server.post('/api/runs', run, key('k'));
-    expect([refused.status, refused.headers.has('retry-after')]).toEqual([status, status !== 500]);
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([status, retryAfter]);
     expect((await server.post('/api/runs', run, key('k'))).status).toBe(201);
   });
 

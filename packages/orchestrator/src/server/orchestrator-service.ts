@@ -4,6 +4,7 @@ import {
   type ForeseenConflictFilter,
   InvalidRequest,
   type ModelSummary,
+  noSuchRun,
   NotFound,
   type Orchestrator,
   type Page,
@@ -135,7 +136,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     forkRun: (caller, id, fork, key) => timeTravel.fork(caller, id, fork, key),
     migrateRun: (caller, runId, to) => engine.migrate(runId, to, caller.userId, caller.request),
     async exportRun(runId) {
-      if ((await store.tipOf(runId)) === null) throw new NotFound(`There is no run '${runId}'.`);
+      if ((await store.tipOf(runId)) === null) throw noSuchRun(runId);
       return store.exportRun(runId);
     },
     async listEvents(runId, after, limit) {

@@ -343,6 +343,7 @@ const RETRY_AFTER_S = 5;
 /** The header `Retry-After` of a refusal that passes with time; `null` for all others. */
 export function retryAfterOf({ status, retryAfterSeconds }: ProblemDetails): string | null {
   if (typeof retryAfterSeconds === 'number') return String(retryAfterSeconds);
+  if (retryAfterSeconds === null) return null;
   return status === 503 || status === 507 ? String(RETRY_AFTER_S) : null;
 }
 

@@ -1,5 +1,5 @@
 /** A run in memory, and how it is read from the store. */
-import { type PauseReason, NotFound, type RunView, Unprocessable } from '@autonomous/shared';
+import { noSuchRun, type PauseReason, type RunView, Unprocessable } from '@autonomous/shared';
 import { isFinal, newRun, rehydrate } from '../../core/advance.ts';
 import type { WorkflowDefinition } from '../../core/definition.ts';
 import type { WorkflowRegistry } from '../../core/registry.ts';
@@ -87,7 +87,7 @@ export async function readLiveRun(
     if (!(error instanceof Unprocessable)) throw error;
     return { ok: false, reason: 'poisoned', message: error.message };
   }
-  if (!stored) throw new NotFound(`There is no run '${runId}'.`);
+  if (!stored) throw noSuchRun(runId);
   const { view, snapshot, events, activities, timers, contexts } = stored;
   const { name } = view.workflow;
   const version = versionBefore(events) ?? view.workflow.version;
