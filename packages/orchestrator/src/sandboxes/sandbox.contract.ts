@@ -126,15 +126,17 @@ export function describeSandboxContract(provider: SandboxProvider, traits: Sandb
       const { sandbox } = await open();
       const chunks: string[] = [];
       const goOn = { command: 'touch go', timeoutMs: 20_000 };
+      let going: Promise<unknown> | undefined;
       // The command goes on only after its first output arrived here, cut inside a character.
       const result = await sandbox.run({
         command: "printf 'a\\303'; while [ ! -e go ]; do sleep 0.02; done; printf '\\251b'",
         timeoutMs: 20_000,
         onOutput: (chunk) => {
           chunks.push(chunk);
-          if (chunks.join('') === 'a') void sandbox.run(goOn);
+          if (chunks.join('') === 'a') going = sandbox.run(goOn);
         },
       });
+      await going;
       expect(result.stdout).toBe('aéb');
       expect(chunks).toEqual(['a', 'éb']);
     });
