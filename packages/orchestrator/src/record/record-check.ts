@@ -62,7 +62,7 @@ export async function findFaults(
 ): Promise<ReadonlyMap<string, IntegrityFault>> {
   const faults = new Map<string, IntegrityFault>();
   for (const commit of await unknownRecords(store, repository, project)) {
-    const { tips, refused } = await readRecordedTips(repository, project, commit, runIds);
+    const { tips, refused } = await readKnownTips(repository, project, commit, runIds);
     for (const [runId, tip] of tips) {
       const fault = await divergence(store, runId, tip, project.id);
       if (fault && !faults.has(runId)) faults.set(runId, fault);
@@ -73,6 +73,27 @@ export async function findFaults(
     }
   }
   return faults;
+}
+
+/**
+ * Like `readRecordedTips`, of a commit of `knownRecords`. What another format has in a commit that a later one of them continues
+ * is past: a person put it right there, or it is found there again.
+ */
+export async function readKnownTips(
+  repository: Repository,
+  project: RemoteProject,
+  commit: string,
+  runIds: readonly string[],
+): Promise<RecordedTips> {
+  const { tips, refused } = await readRecordedTips(repository, project, commit, runIds);
+  if (refused.size === 0 || !(await isContinued(repository, project, commit))) return { tips, refused };
+  return { tips, refused: new Map() };
+}
+
+async function isContinued(repository: Repository, project: RemoteProject, commit: string): Promise<boolean> {
+  for (const other of await knownRecords(repository, project))
+    if (other !== commit && (await repository.isAncestor(project, commit, other))) return true;
+  return false;
 }
 
 /**
@@ -87,7 +108,7 @@ export async function faultOfOtherFormat(
 ): Promise<IntegrityFault | null> {
   const tip = await store.tipOf(runId);
   if (!tip) return null;
-  const why = `this program cannot read the run's record in git and does not write over it: ${message.replace(/\.$/, '')}; or, where somebody else put it there, take it off the branch ${RECORD_BRANCH}`;
+  const why = `this program cannot read the run's record in git and does not write over it: ${message.replace(/\.$/, '')}; or, where somebody else put it there, take it off the branch ${RECORD_BRANCH}, then retry`;
   return { runId, sequence: tip.sequence + 1, message: why, namesWay: true };
 }
 
@@ -183,15 +204,16 @@ async function readContexts(
   return contexts;
 }
 
-/** Fault of the format of a project's file in a commit of its record, to be read after the file's name. */
+/** Fault of the format of a project's file in a commit of `knownRecords`, to be read after the file's name; past ones as in `readKnownTips`. */
 export async function faultOfRecordedProject(
-  repository: RecordReader,
+  repository: Repository,
   project: RemoteProject,
   commit: string,
 ): Promise<string | null> {
   const path = projectPath(project.id);
   const files = await readRecorded(repository, project, commit, [path], MAX_PROJECT_BYTES);
-  return faultOfProjectFile(files.get(path) ?? '');
+  const fault = faultOfProjectFile(files.get(path) ?? '');
+  return fault === null || (await isContinued(repository, project, commit)) ? null : fault;
 }
 
 type RecordReader = Pick<Repository, 'readBlobs' | 'recordedAt'>;

@@ -18,6 +18,7 @@ import {
   knownRecords,
   listRecordedRuns,
   noteCompared,
+  readKnownTips,
   readRecordedTips,
   unknownRecords,
 } from './record-check.ts';
@@ -197,14 +198,24 @@ export class RecordComparison {
     return [...(finding === null ? [] : [describeFinding(finding)]), ...(unreachable === null ? [] : [unreachable])];
   }
 
-  /** Compares a run with its record in the mirror. @returns `null` when it continues the record, or has none */
+  /**
+   * Compares a run with its record in the mirror, and where that contradicts it, with the remote's as it is now: a person may have
+   * put it right there.
+   * @returns `null` when it continues the record, or has none
+   */
   async faultOf(runId: string, projectId: string): Promise<IntegrityFault | null> {
+    const project = projectId === '' ? null : await this.#options.store.getProject(projectId);
+    if (project === null || (await this.#faultNow(runId, project)) === null) return null;
+    this.compareAgain(project);
+    this.#watch(project).tryNow?.();
+    await this.isKnown(project);
+    return this.#faultNow(runId, project);
+  }
+
+  async #faultNow(runId: string, project: RemoteProject): Promise<IntegrityFault | null> {
     const { store, repository } = this.#options;
-    const known = this.#watched.get(projectId)?.finding?.faults.find((fault) => fault.runId === runId);
-    if (known) return known;
-    const project = projectId === '' ? null : await store.getProject(projectId);
-    if (project === null) return null;
-    return (await findFaults(store, repository, project, [runId])).get(runId) ?? null;
+    const known = this.#watched.get(project.id)?.finding?.faults.find((fault) => fault.runId === runId);
+    return known ?? (await findFaults(store, repository, project, [runId])).get(runId) ?? null;
   }
 
   #watch(project: RemoteProject): Watched {
@@ -293,7 +304,7 @@ export class RecordComparison {
     let projectFault: string | null = null;
     for (const commit of await unknownRecords(store, repository, project)) {
       const runIds = await listRecordedRuns(repository, project, commit);
-      const { tips, refused } = await readRecordedTips(repository, project, commit, runIds);
+      const { tips, refused } = await readKnownTips(repository, project, commit, runIds);
       projectFault ??= await faultOfRecordedProject(repository, project, commit);
       for (const [runId, message] of refused) {
         unread.set(runId, message);
