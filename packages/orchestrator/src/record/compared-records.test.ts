@@ -248,6 +248,8 @@ describe('a record in git', () => {
         await vi.waitFor(() => expect(comparison.noticesOf('p-1')).toHaveLength(2));
         // Once a person has put it right on the branch, the run may go on, although the mirror's own record still has it.
         pushFormat(RECORD_FORMAT, FILES);
+        await fixture.repository.fetchRecord(fixture.project, new AbortController().signal);
+        await comparison.assertKnown(fixture.project, 'r-1', new AbortController().signal);
         expect(await comparison.faultOf('r-1', 'p-1')).toBeNull();
         expect(comparison.noticesOf('p-1')).toEqual([]);
       },

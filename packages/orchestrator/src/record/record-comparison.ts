@@ -152,8 +152,9 @@ export class RecordComparison {
       if (!isKnown)
         throw new NeedsHuman('remote_unavailable', watched.unreachable ?? 'The record in git was not compared yet.');
     }
-    const faults = [...(watched.finding?.faults ?? []), ...watched.unreadFaults];
-    const fault = faults.find((each) => each.runId === runId);
+    if (this.#foundFault(runId, project) === null) return;
+    await this.#compareNow(project);
+    const fault = this.#foundFault(runId, project);
     if (fault) throw new NeedsHuman('remote_unavailable', fault.message);
   }
 
@@ -206,16 +207,27 @@ export class RecordComparison {
   async faultOf(runId: string, projectId: string): Promise<IntegrityFault | null> {
     const project = projectId === '' ? null : await this.#options.store.getProject(projectId);
     if (project === null || (await this.#faultNow(runId, project)) === null) return null;
-    this.compareAgain(project);
-    this.#watch(project).tryNow?.();
-    await this.isKnown(project);
+    await this.#compareNow(project);
     return this.#faultNow(runId, project);
   }
 
   async #faultNow(runId: string, project: RemoteProject): Promise<IntegrityFault | null> {
     const { store, repository } = this.#options;
-    const known = this.#watched.get(project.id)?.finding?.faults.find((fault) => fault.runId === runId);
-    return known ?? (await findFaults(store, repository, project, [runId])).get(runId) ?? null;
+    const found = this.#foundFault(runId, project);
+    return found ?? (await findFaults(store, repository, project, [runId])).get(runId) ?? null;
+  }
+
+  /** Of the last comparison. */
+  #foundFault(runId: string, project: RemoteProject): IntegrityFault | null {
+    const { finding, unreadFaults } = this.#watch(project);
+    return [...(finding?.faults ?? []), ...unreadFaults].find((fault) => fault.runId === runId) ?? null;
+  }
+
+  /** Waits no longer than `isKnown`. */
+  async #compareNow(project: RemoteProject): Promise<void> {
+    this.compareAgain(project);
+    this.#watch(project).tryNow?.();
+    await this.isKnown(project);
   }
 
   #watch(project: RemoteProject): Watched {

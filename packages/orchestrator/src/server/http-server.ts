@@ -14,6 +14,7 @@ import {
   toProblem,
   Unavailable,
 } from '@autonomous/shared';
+import { LINK_REFUSED } from '@autonomous/shared/presentation';
 import { answerProblem, createApi, retryAfterOf } from '@autonomous/shared/api';
 import type { Context } from 'hono';
 import type { Logger } from 'pino';
@@ -276,17 +277,19 @@ export function createServerApp(options: ServerAppOptions) {
     // Mail and chat programs look at links before a person opens them: that does not use up the code.
     if (c.req.method === 'HEAD') return c.body(null);
     const secret = await credentials.signIn(c.req.query('code') ?? '');
+    // Redirects only to a page of this server: the author of a link could name any place.
+    const asked = c.req.query('to') ?? '/';
+    const to = isPagePath(asked) ? asked : '/';
     if (secret === null) {
       const waitSeconds = options.wrong.note((c.env as HttpBindings).incoming.socket.remoteAddress);
-      if (waitSeconds === null) return c.html(spentLinkPage(), 401);
+      // The page there has the form for another link; a browser that is signed in sees what it asked for.
+      if (waitSeconds === null) return dashboard === null ? c.html(spentLinkPage(), 401) : c.redirect(`${to}${LINK_REFUSED}`, 303);
       c.header('Retry-After', String(waitSeconds));
       c.header('Connection', 'close');
       return answerProblem(c, tooManyWrong(waitSeconds));
     }
     c.header('Set-Cookie', cookie.give(secret));
-    // Redirects only to a page of this server: the author of a link could name any place.
-    const to = c.req.query('to') ?? '/';
-    return c.redirect(isPagePath(to) ? to : '/', 303);
+    return c.redirect(to, 303);
   });
   app.get(FEED_PATH, (c) =>
     answerProblem(c, toProblem(new NotFound('The feed speaks WebSocket: connect with an upgrade.'))),

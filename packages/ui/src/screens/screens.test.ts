@@ -2,7 +2,7 @@ import { constraintsOf } from '@autonomous/shared/diagram';
 import { describe, expect, it } from 'vitest';
 import { agoText, durationText } from '@autonomous/shared/presentation';
 import { constraintsIn } from './run/run-document.tsx';
-import { codeIn } from './sign-in.tsx';
+import { codeIn } from '@autonomous/shared/presentation';
 import { stateName } from './statechart.tsx';
 import { mergedLines } from './transcript.tsx';
 
@@ -74,7 +74,8 @@ describe('The transcript', () => {
 
 it.each([
   ['http://127.0.0.1:3001/auth?code=abcdefghijklmnop', 'abcdefghijklmnop'],
-  [' abcdefghij-klmnop_1 ', 'abcdefghij-klmnop_1'],
+  [' http://[::1]:3001/auth?code=abcdefghij-klmnop_1 ', 'abcdefghij-klmnop_1'],
+  ['abcdefghij-klmnop_1', null],
   ['http://127.0.0.1:3001/', null],
   ['a b', null],
   ['', null],

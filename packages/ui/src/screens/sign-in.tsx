@@ -1,5 +1,6 @@
 /** Page for a browser that is not signed in. The requested address is kept. */
 import { useState } from 'react';
+import { codeIn, LINK_REFUSED } from '@autonomous/shared/presentation';
 import { pathOf } from '../bridge.ts';
 import { useHost } from '../hosts/host.ts';
 import { valueOf } from '../components/elements.ts';
@@ -15,9 +16,15 @@ export function SignIn() {
   return (
     <section className="sign-in">
       <h1>Not signed in</h1>
+      {window.location.hash === LINK_REFUSED && (
+        <p role="alert">
+          That link does not sign in: it was used, is older than ten minutes, or is the link of another server.
+        </p>
+      )}
       <p>
         Open the link that the server printed when it started: it signs this browser in, once, within ten minutes. A
-        server that runs already prints another one:
+        server that runs already prints another one; if it was started with a variable <code>AUTONOMOUS_DATA</code>,
+        set it for this command too:
       </p>
       <pre>{document.documentElement.dataset['program'] ?? 'npm run autonomous --'} sign-in</pre>
       <div className="field">
@@ -33,6 +40,9 @@ export function SignIn() {
         <vscode-button disabled={code === null} onClick={signIn}>
           Sign in
         </vscode-button>
+        {code === null && link.trim() !== '' && (
+          <p role="status">This is not a sign-in link. It has the form http://…/auth?code=…</p>
+        )}
       </div>
       {target !== '/' && (
         <p className="quiet">
@@ -41,10 +51,4 @@ export function SignIn() {
       )}
     </section>
   );
-}
-
-/** The code of a link, or the code alone; `null` for what holds none. */
-export function codeIn(text: string): string | null {
-  const code = URL.parse(text.trim())?.searchParams.get('code') ?? text.trim();
-  return /^[\w-]{16,}$/.test(code) ? code : null;
 }

@@ -161,8 +161,9 @@ function pageOf(version: string, nonce: string, isSignedIn: boolean, path: strin
   // Without this, imports of `app.js` are requested only after it is loaded. The list of runs needs no other screen.
   const imported = isSignedIn && path === '/' ? ['runtime.js'] : ['runtime.js', 'lazy-screens.js'];
   const preloads = imported.map((name) => `<link rel="modulepreload" nonce="${nonce}" href="${at(name)}">`);
+  const [program, demo] = [startCommand().program, startCommand().demo].map(inAttribute);
   return `<!doctype html>
-<html lang="en" data-session="${isSignedIn ? 'open' : 'none'}" data-demo="${startCommand().demo}">
+<html lang="en" data-session="${isSignedIn ? 'open' : 'none'}" data-program="${program}" data-demo="${demo}">
 <head>
 <meta charset="utf-8">
 ${isSignedIn ? early.join('\n') : ''}
@@ -183,4 +184,8 @@ ${preloads.join('\n')}
 </body>
 </html>
 `;
+}
+
+function inAttribute(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;');
 }

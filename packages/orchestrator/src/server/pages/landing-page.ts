@@ -32,14 +32,19 @@ export function signInPage(): string {
 }
 
 function signInWay(): string {
-  return `open the link that the server printed when it started, or get another one with <code>${startCommand().program} sign-in</code>`;
+  return `open the link that the server printed when it started, or get another one with ${signInCommand()}`;
+}
+
+/** Where the server has a data folder of its own, the command finds it by the same variable. The page is open to everybody and does not name it. */
+function signInCommand(): string {
+  return `<code>${startCommand().program} sign-in</code>, with the server’s <code>AUTONOMOUS_DATA</code> if it has one`;
 }
 
 /** Shown when a sign-in link cannot be used. */
 export function spentLinkPage(): string {
   return page(
-    'This link was used or is too old',
-    `<p class="lead">A sign-in link opens one browser, once, within ten minutes. For another one: <code>${startCommand().program} sign-in</code>.</p>`,
+    'This link does not sign in',
+    `<p class="lead">It was used, is older than ten minutes, or is the link of another server. For a new one: ${signInCommand()}.</p>`,
   );
 }
 
