@@ -23,7 +23,7 @@ import { whyNotStorable } from './composition/storage-health.ts';
 import type { ServerConfig } from './config.ts';
 import type { ActivityRegistry } from './core/activity.ts';
 import { activitiesOf } from './custom-workflows.ts';
-import { type DataFolder, findLostProjects, openDataFolder } from './data-folder.ts';
+import { type DataFolder, findLostProjects, openDataFolder, removeUnusedMirrors } from './data-folder.ts';
 import { systemClock } from './engine/clock.ts';
 import { type CrashLedger, openCrashLedger } from './engine/crashes/crash-ledger.ts';
 import { Engine } from './engine/engine.ts';
@@ -242,12 +242,8 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   const { config, log } = options;
   const { store, repository, sandboxes } = adapters;
   const { comparison, recorder, selfResume, probation, mirrorKeeper, archiver, upkeep, mergeRadar } = background;
-  const lostProjects = await findLostProjects(
-    config.dataFolder,
-    await idsOfProjects(store),
-    parts.tools.repository,
-    log,
-  );
+  const projectIds = await idsOfProjects(store);
+  const lostProjects = await findLostProjects(config.dataFolder, projectIds, parts.tools.repository, log);
   if (lostProjects !== null) log.warn(lostProjects);
   let damage: string | null = null;
   const forgeFindings = new ForgeFindings({ store, forge: adapters.forge, clock: systemClock, log });
@@ -256,6 +252,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   const orchestrator = createService(parts, { lostProjects, damage: () => damage, forgeFindings, fetches });
   // Before anything makes new ones.
   await repository.removeLeftovers();
+  await removeUnusedMirrors(config.dataFolder, projectIds, repository);
   // Before anything of an older database is repeated, and before a command meets it.
   await importNewerRuns({
     store,

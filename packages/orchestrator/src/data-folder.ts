@@ -86,11 +86,47 @@ export async function findLostProjects(
   );
 }
 
-/** Ids of projects that have a mirror in the folder and are not among the known ones, sorted. */
+/** Ids of projects that have a mirror with branches of this server in the folder and are not among the known ones, sorted. */
 export async function lostProjects(dataFolder: string, known: ReadonlySet<string>): Promise<readonly string[]> {
-  const names = await readdir(join(dataFolder, 'mirrors')).catch(() => []);
-  const ids = names.filter((name) => name.endsWith('.git')).map((name) => name.slice(0, -'.git'.length));
-  return ids.filter((id) => !known.has(id)).sort();
+  return (await unknownMirrors(dataFolder, known)).filter(({ isUnused }) => !isUnused).map(({ id }) => id);
+}
+
+/** Removes the mirrors of launches that were cut off in the first fetch of their project: they hold nothing that its remote does not. */
+export async function removeUnusedMirrors(
+  dataFolder: string,
+  known: ReadonlySet<string>,
+  repository: Pick<Repository, 'removeMirror'>,
+): Promise<void> {
+  for (const { id, isUnused } of await unknownMirrors(dataFolder, known)) if (isUnused) await repository.removeMirror({ id });
+}
+
+async function unknownMirrors(
+  dataFolder: string,
+  known: ReadonlySet<string>,
+): Promise<readonly { readonly id: string; readonly isUnused: boolean }[]> {
+  const mirrors = join(dataFolder, 'mirrors');
+  const names = await readdir(mirrors).catch(() => []);
+  const unknown = names.filter((name) => name.endsWith('.git') && !known.has(name.slice(0, -'.git'.length))).sort();
+  return Promise.all(
+    unknown.map(async (name) => ({
+      id: name.slice(0, -'.git'.length),
+      isUnused: await hasNoBranches(join(mirrors, name)),
+    })),
+  );
+}
+
+/** False also for what is no whole mirror. Branches of the remote are elsewhere in it. */
+async function hasNoBranches(mirror: string): Promise<boolean> {
+  try {
+    const loose = await readdir(join(mirror, 'refs/heads'), { recursive: true, withFileTypes: true });
+    const packed = await readFile(join(mirror, 'packed-refs'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    });
+    return !loose.some((entry) => entry.isFile()) && !packed.includes(' refs/heads/');
+  } catch {
+    return false;
+  }
 }
 
 /** @param runs that their records hold; `null`: not counted */

@@ -35,12 +35,19 @@ it('is launched at also where its first fetch takes longer than a launch waits f
   const server = await aServer();
   const remote = await startPlainHttp(server.remote);
   remote.objectsAfter = setTimeout(7_000);
-  const { branch, projectId } = await server.client.launchRun({
-    project: { name: 'large', repository: remote.url },
-    request: 'First',
-  });
-  expect(branch).toContain('first');
+  const project = { name: 'large', repository: remote.url };
+  const launched = await Promise.all(
+    ['First', 'Second'].map((request) => server.client.launchRun({ project, request })),
+  );
+  expect(launched.map(({ branch }) => branch)).toEqual([
+    expect.stringContaining('first'),
+    expect.stringContaining('second'),
+  ]);
+  const [projectId = '', other] = launched.map((run) => run.projectId);
+  expect(other).toBe(projectId);
   expect(await server.client.getProject(projectId)).toMatchObject({ name: 'large' });
+  // Both waited for one and the same fetch.
+  expect(new Set(remote.objects).size).toBe(remote.objects.length);
 });
 
 async function timed<Result>(work: Promise<Result>): Promise<{ readonly result: Result; readonly ms: number }> {
@@ -55,7 +62,9 @@ async function startPlainHttp(gitDir: string) {
     if (remote.isSilent) return;
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     const file = path.join(gitDir, path.normalize(pathname.replace(/^\/shop\.git/, '')));
-    const whenReady = pathname.includes('/objects/') ? remote.objectsAfter : Promise.resolve();
+    const isObject = /\/objects\/[0-9a-f]{2}\//.test(pathname);
+    if (isObject) remote.objects.push(pathname);
+    const whenReady = isObject ? remote.objectsAfter : Promise.resolve();
     whenReady
       .then(() => readFile(file))
       .then(
@@ -69,6 +78,6 @@ async function startPlainHttp(gitDir: string) {
     server.close();
   });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/shop.git`;
-  const remote = { url, isSilent: false, objectsAfter: Promise.resolve<unknown>(undefined) };
+  const remote = { url, isSilent: false, objectsAfter: Promise.resolve<unknown>(undefined), objects: [] as string[] };
   return remote;
 }

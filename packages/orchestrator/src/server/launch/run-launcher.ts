@@ -73,6 +73,8 @@ export class RunLauncher {
   readonly #options: RunLauncherOptions;
   /** Launches that name the same project. */
   readonly #turns = new Turns();
+  /** Projects that launches under way would add, with how many do. */
+  readonly #newProjects = new Map<Project, number>();
 
   constructor(options: RunLauncherOptions) {
     this.#options = options;
@@ -276,9 +278,18 @@ export class RunLauncher {
     this.#checkRequest(wanted);
     for (;;) {
       const named = await this.#options.projects.named(wanted.project);
-      const view = await this.#launchAt(caller, wanted, runId, named);
+      const view = await this.#launchAt(caller, wanted, runId, this.#newOnce(named));
       if (view !== null) return view;
     }
+  }
+
+  /** Launches at one new project have one mirror and one first fetch. */
+  #newOnce({ project, isKnown }: NamedProject): NamedProject {
+    const { name, repository, baseBranch } = project;
+    const same = [...this.#newProjects.keys()].find(
+      (each) => each.name === name && each.repository === repository && each.baseBranch === baseBranch,
+    );
+    return { project: (!isKnown && same) || project, isKnown };
   }
 
   /**
@@ -292,6 +303,7 @@ export class RunLauncher {
     { project, isKnown }: NamedProject,
   ): Promise<RunView | null> {
     const { projects, repository, fetches } = this.#options;
+    if (!isKnown) this.#newProjects.set(project, (this.#newProjects.get(project) ?? 0) + 1);
     try {
       const start = await this.#startOf(caller, wanted, runId, { added: project });
       // A launch that has found a project begins its run before or after the project is removed again, and not meanwhile.
@@ -309,7 +321,10 @@ export class RunLauncher {
       if (!isKnown && error instanceof Unavailable && error.cause instanceof StillFetching) await projects.add(project);
       throw error;
     } finally {
-      if (!isKnown && !(await projects.isStored(project.id))) {
+      const others = (this.#newProjects.get(project) ?? 0) - 1;
+      if (others > 0) this.#newProjects.set(project, others);
+      else this.#newProjects.delete(project);
+      if (others === 0 && !isKnown && !(await projects.isStored(project.id))) {
         await fetches.end(project);
         await repository.removeMirror(project);
       }
