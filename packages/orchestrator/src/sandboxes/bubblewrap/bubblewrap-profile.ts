@@ -33,6 +33,8 @@ const NODE_PREFIX = '/opt/node';
 const STATUS_DESCRIPTOR = 3;
 /** A shell takes a single digit. */
 const START_DESCRIPTOR = 4;
+/** Begins the first command line inside; part of no other program's. */
+export const SAYS_UP = `echo up >&${START_DESCRIPTOR}; read -r go <&${START_DESCRIPTOR} || exit;`;
 const SHARED_MEMORY_BYTES = 256 * 1024 * 1024;
 const RESERVED_BY_ISOLATE_BYTES = 640 * 1024 * 1024;
 
@@ -186,7 +188,7 @@ export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgre
     '-c',
     command,
   ];
-  const wait = `echo up >&${START_DESCRIPTOR}; read -r go <&${START_DESCRIPTOR} || exit; exec ${START_DESCRIPTOR}<&-; exec "$@"`;
+  const wait = `${SAYS_UP} exec ${START_DESCRIPTOR}<&-; exec "$@"`;
   return ['/bin/sh', '-c', wait, 'sh', ...(hasEgress ? withRelay(nodeInside(), limited) : limited)];
 }
 

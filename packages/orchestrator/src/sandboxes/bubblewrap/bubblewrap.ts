@@ -11,6 +11,7 @@ import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, normalize } from 'node:path';
 import { NeedsHuman } from '@autonomous/shared';
+import { endAbandonedSandboxes } from './abandoned-sandboxes.ts';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
 import { findHomePrograms, type HomePrograms } from './home-programs.ts';
 import { HOME, isWrittenInside, limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
@@ -359,6 +360,7 @@ async function probe(options: BubblewrapOptions): Promise<Availability> {
     network: 'none',
     limits: { memoryBytes: 2 ** 30, fileBytes: 2 ** 20, processes: 64, cpuSeconds: 5 },
   };
+  await endAbandonedSandboxes();
   removeAbandonedCgroups();
   // Another server of another user may own some of them.
   await removeAbandonedSockets().catch(() => undefined);
