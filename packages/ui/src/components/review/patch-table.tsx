@@ -1,6 +1,7 @@
 /** The lines of one changed file, with room for comments where they can become feedback. */
 import { binaryText, leftOutText, type PatchLine, type ReviewedFile } from '@autonomous/shared/presentation';
 import { Fragment, type KeyboardEvent, useState } from 'react';
+import { Icon } from '../icon.tsx';
 import { LineComments, type Margin } from './line-comments.tsx';
 
 const NOT_SENT = 'Not in what the server sent.';
@@ -86,7 +87,7 @@ function Line({
             aria-label={`Comment on line ${after}`}
             onClick={() => onComment(after)}
           >
-            +
+            <Icon name="comment" />
           </button>
         )}
       </td>
