@@ -283,7 +283,7 @@ describe('the guard', () => {
       const second = await fetch(link, { redirect: 'manual' });
       expect(second.status).toBe(401);
       expect(second.headers.get('set-cookie')).toBeNull();
-      expect(await second.text()).toContain('used or is too old');
+      expect(await second.text()).toContain('It was used, is older than ten minutes');
     });
 
     it('lends a link to who is signed in already', async () => {

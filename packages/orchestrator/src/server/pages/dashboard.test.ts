@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createClient, RECENT_RUNS } from '@autonomous/shared/client';
 import { DASHBOARD_FILES } from './dashboard.ts';
+import { startCommand } from '../start-command.ts';
 import { sendRaw, type ServerUnderTest, startTestServer } from '../running-server.fixture.ts';
 
 describe('the dashboard', () => {
@@ -66,6 +67,20 @@ describe('the dashboard', () => {
     expect(await preloaded(await server.fetch('/runs/r-1'))).toEqual(['runtime.js', 'lazy-screens.js']);
     // To sign in is such a screen.
     expect(await preloaded(await asAnybody('/'))).toEqual(['runtime.js', 'lazy-screens.js']);
+  });
+
+  it.each([
+    ['/runs/r-1', '/runs/r-1#link-refused'],
+    ['https://elsewhere.example/', '/#link-refused'],
+  ])('shows at %s why a link did not sign in, with the form for another one', async (to, shownAt) => {
+    const query = new URLSearchParams({ code: 'used-before-this', to });
+    const answer = await asAnybody(`/auth?${query.toString()}`, { redirect: 'manual' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, shownAt]);
+    expect(answer.headers.get('set-cookie')).toBeNull();
+  });
+
+  it('names the program for commands that it shows', async () => {
+    expect(await (await asAnybody('/')).text()).toContain(`data-program="${startCommand().program}"`);
   });
 
   it('asks for the runs while its script loads, for who is signed in alone', async () => {
