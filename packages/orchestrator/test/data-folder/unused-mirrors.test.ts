@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { lostProjects, removeUnusedMirrors } from './data-folder.ts';
+import { lostProjects, removeUnusedMirrors } from '../../src/data-folder.ts';
 
 it('of mirrors without a project those without a branch of this server are removed, and the others are missed', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'data-'));
