@@ -1,7 +1,7 @@
 /** The command `approve`: approves the document or the result that a gate shows. */
 import type { CommandLine, DecidingOptions } from '../../command-line.ts';
 import { connect } from '../../connection.ts';
-import { whatIsApproved } from '../../gates/decide.ts';
+import { refusePlaceholders, whatIsApproved } from '../../gates/decide.ts';
 import { decidedGate } from '../../gates/decided-gate.ts';
 import { EXIT } from '../../exit.ts';
 import { readTextFile } from '../../launch/input-files.ts';
@@ -22,6 +22,8 @@ export function addApprove(line: CommandLine): void {
 }
 
 async function approve(io: CliIo, runId: string, options: ApproveOptions): Promise<number> {
+  const { notes } = options;
+  refusePlaceholders({ decision: 'approve', notes });
   const edited = options.edit === undefined ? undefined : await readTextFile(io, options.edit);
   const client = await connect(io, options.server);
   const { gate, shown } = await decidedGate(client, io, { runId, decision: 'approve' }, options);
@@ -29,7 +31,7 @@ async function approve(io: CliIo, runId: string, options: ApproveOptions): Promi
   const approved = await client.decideGate(gate.id, {
     decision: 'approve',
     ...shown,
-    notes: options.notes,
+    notes,
     editedPlan: edited,
   });
   say(io, statusLine(approved, io.program));
