@@ -69,9 +69,12 @@ async function openSource(
       `${place} has no branch autonomous/record, so there is nothing to rebuild from. Give the repository of a project with runs, or a clone with all of its branches.`,
     );
   const record = await listRecord(copies, copy, await copies.recordHeads(copy));
+  const { refusedProjects } = record;
   const nameless = record.projects.filter((project) => !remotes.has(project.id)).map((project) => project.id);
-  if (address === null && (nameless.length > 0 || remotes.size === 0))
-    throw new Unprocessable(noAddress(place, nameless));
+  if (address === null && (nameless.length > 0 || remotes.size === 0)) {
+    const refused = [...refusedProjects].map(([project, message]) => `Project ${project} cannot come back: ${message} `);
+    throw new Unprocessable(`${refused.join('')}${noAddress(place, [...nameless, ...refusedProjects.keys()])}`);
+  }
   return { source: { place, copy, folder: path.join(scratch, `${id}.git`), address, record }, commit };
 }
 

@@ -49,7 +49,7 @@ export interface RebuildReport {
   readonly repeated: readonly string[];
   /** Child runs whose parents did not come back. Nobody waits for their results. */
   readonly withoutParent: readonly RebuiltRun[];
-  /** Projects of {@link RebuildOptions.remotes} that did not come back. */
+  /** Projects of {@link RebuildOptions.remotes} that no record has. */
   readonly unknownRemotes: readonly string[];
 }
 
@@ -174,13 +174,19 @@ class Rebuild {
       }
     }
     const back = new Set(this.#runs.map(({ view }) => view.id));
+    const recorded = new Set(
+      opened.sources.flatMap(({ record: { projects, refusedProjects } }) => [
+        ...projects.map(({ id }) => id),
+        ...refusedProjects.keys(),
+      ]),
+    );
     return {
       projects: [...this.#projects.values()].map(({ project }) => project),
       runs: this.#runs,
       leftOut: this.#leftOut,
       withoutParent: this.#runs.filter(({ view: { parent } }) => parent !== undefined && !back.has(parent.runId)),
       repeated: opened.repeated.map(({ place, as }) => `${place} is the same repository as ${as} and was taken once`),
-      unknownRemotes: [...remotes.keys()].filter((id) => !this.#projects.has(id)),
+      unknownRemotes: [...remotes.keys()].filter((id) => !recorded.has(id)),
     };
   }
 

@@ -158,6 +158,26 @@ describe('a rebuild from a record with forged contents', () => {
     const unknown = await rebuiltBy(another, [...from(server.remote), '--remote', `nobody=${server.remote}`]);
     expect([unknown.code, unknown.err]).toEqual([1, 'project nobody of --remote is in none of these records\n']);
   });
+
+  it('names the format of a project that cannot come back before the missing address', async () => {
+    const { server } = await aLostRun();
+    const { id } = server.project;
+    const copy = await aForgedCopy(server, async (folder) => {
+      const file = path.join(folder, `projects/${id}.json`);
+      await writeFile(file, (await readFile(file, 'utf8')).replace('"format": 2', '"format": 3'));
+    });
+    const folder = await aFolder(server);
+    const clone = path.join(folder, 'clone');
+    await git('clone', '--quiet', copy, clone);
+    await git('-C', clone, 'remote', 'set-url', 'origin', '../somewhere');
+    const reason = 'its record has format 3, and this program reads format 2.';
+    const refused = await rebuiltBy(folder, from(clone));
+    expect(refused.code).toBe(1);
+    expect(refused.err).toMatch(new RegExp(`^Project ${id} cannot come back: ${reason} .*--remote ${id}=URL`));
+    const named = await rebuiltBy(folder, [...from(clone), '--remote', `${id}=${server.remote}`]);
+    expect(named.err).toContain(`project ${id} was left out: ${reason}`);
+    expect(named.err).not.toContain('is in none of these records');
+  });
 });
 
 describe('a rebuild from several records', () => {
