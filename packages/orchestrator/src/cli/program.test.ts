@@ -317,7 +317,11 @@ describe('a person at a terminal', () => {
     await terminal.reply('leave (l) > ', 'l');
     expect(await ended).toBe(1);
     const id = /^run (\S+)/m.exec(terminal.all())?.[1] ?? '';
-    expect(terminal.all()).toContain(`The run continues. Follow it with: autonomous watch ${id}`);
+    expect(terminal.all()).toMatch(
+      new RegExp(
+        `Run ${id} waits for a decision; [^\\n]*Follow it with: autonomous watch ${id}\\n[^]*  autonomous reject ${id} `,
+      ),
+    );
   });
 });
 

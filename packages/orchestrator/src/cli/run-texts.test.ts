@@ -1,7 +1,7 @@
 import { aGate, aRun, aWaitingRun } from '@autonomous/shared/a-run.fixture';
 import type { RunView, WorkflowInfo } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { concernText, gateLine, runLines, runPage, statusLine } from './run-texts.ts';
+import { concernText, gateLine, leftLine, runLines, runPage, statusLine } from './run-texts.ts';
 
 const LONG = 'x'.repeat(50_000);
 const concerns = [
@@ -43,6 +43,13 @@ it('lets no text of others pass for a row of the page of a run', () => {
   expect(page).toContain('see        Two files can run code\n           - a\n');
   expect(page).toContain('failure    It broke\n           | merged     into main');
   expect(page.match(/^(?:status|merged) .*/gm)).toHaveLength(1);
+});
+
+it('says of a run that is followed no longer that it continues, or which run waits', () => {
+  expect(leftLine('parent', [], 'autonomous')).toBe('The run continues. Follow it with: autonomous watch parent');
+  expect(leftLine('parent', [gate], 'autonomous')).toBe(
+    'Run r waits for a decision; the commands below show and decide it. Follow it with: autonomous watch parent',
+  );
 });
 
 it('lists child runs below their parents, and one without its parent in the list with its name', () => {

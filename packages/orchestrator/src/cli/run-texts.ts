@@ -64,6 +64,19 @@ export function statusLine(run: RunView, program: string): string {
 }
 
 /**
+ * What a run does that a person has stopped following.
+ * @param gates those that wait, of the run or its child runs; their commands are printed below
+ */
+export function leftLine(runId: string, gates: readonly Gate[], program: string): string {
+  const [gate] = gates;
+  const state =
+    gate === undefined
+      ? 'The run continues.'
+      : `Run ${gate.runId} waits for a decision; the commands below show and decide it.`;
+  return `${state} Follow it with: ${program} watch ${runId}`;
+}
+
+/**
  * One run in a list.
  * @param depth how many runs it stands below in the list; 0 is the top
  * @param workflow the workflow of the run; absent: the stage is titled after its name

@@ -10,6 +10,7 @@ import { followRun } from '../follow/follow.ts';
 import { waysOn } from '../gates/gate-lines.ts';
 import { type CliIo, hasPerson, note, say } from '../io.ts';
 import { resultLines } from '../follow/result-lines.ts';
+import { leftLine } from '../run-texts.ts';
 import { workflowOfRun } from '../run-workflow.ts';
 
 export function addWatch(line: CommandLine): void {
@@ -43,14 +44,12 @@ async function watchFamily(
 ): Promise<number> {
   const { run, gates, interrupted } = await followFamily({ client, io, runId, json, toldUpTo });
   if (json) return exitCodeOf(run, gates);
-  if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${runId}`);
-  else {
-    for (const gate of gates) {
-      const of = await client.getRun(gate.runId);
-      for (const line of waysOn(io, gate, { run: of, workflow: await workflowOfRun(client, of) })) say(io, line);
-    }
-    for (const line of await resultLines(io, client, run)) say(io, line);
+  if (interrupted) note(io, leftLine(runId, gates, io.program));
+  for (const gate of gates) {
+    const of = await client.getRun(gate.runId);
+    for (const line of waysOn(io, gate, { run: of, workflow: await workflowOfRun(client, of) })) say(io, line);
   }
+  for (const line of await resultLines(io, client, run)) say(io, line);
   return exitCodeOf(run, gates);
 }
 

@@ -8,7 +8,7 @@ import { type Followed, followRun } from './follow.ts';
 import { gateLines } from '../gates/gate-lines.ts';
 import { type CliIo, hasPerson, note, say, sayJson } from '../io.ts';
 import { resultLines } from './result-lines.ts';
-import { statusOf } from '../run-texts.ts';
+import { leftLine, statusOf } from '../run-texts.ts';
 
 /**
  * Follows a run that was just started, with its child runs, and asks the person at the terminal at their gates.
@@ -42,8 +42,8 @@ export async function followStarted(
 export async function endOf(io: CliIo, client: Client, followed: Followed, json: boolean): Promise<number> {
   const { run: last, interrupted } = followed;
   if (!json) {
-    if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${last.id}`);
-    else if (last.gate) for (const line of gateLines(io, last.gate, followed)) say(io, line);
+    if (interrupted) note(io, leftLine(last.id, last.gate === null ? [] : [last.gate], io.program));
+    if (last.gate) for (const line of gateLines(io, last.gate, followed)) say(io, line);
     else for (const line of await resultLines(io, client, last)) say(io, line);
   }
   return exitCodeOf(last);

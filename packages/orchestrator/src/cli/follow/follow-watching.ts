@@ -10,6 +10,7 @@ import type { AskPerson } from './follow.ts';
 import { gateLines } from '../gates/gate-lines.ts';
 import { type CliIo, note, say } from '../io.ts';
 import { resultLines } from './result-lines.ts';
+import { leftLine } from '../run-texts.ts';
 import { workflowOfRun } from '../run-workflow.ts';
 
 /** A run that decides about gates of its child runs has done so within this time, also on a busy machine. */
@@ -44,11 +45,9 @@ export async function followWatching(watched: Watched) {
   }
   const { gates, interrupted } = followed;
   if (!json) {
-    if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${runId}`);
-    else {
-      for (const gate of gates) for (const text of await linesOf(io, client, gate)) say(io, text);
-      for (const text of await resultLines(io, client, followed.run)) say(io, text);
-    }
+    if (interrupted) note(io, leftLine(runId, gates, io.program));
+    for (const gate of gates) for (const text of await linesOf(io, client, gate)) say(io, text);
+    for (const text of await resultLines(io, client, followed.run)) say(io, text);
   }
   return followed;
 }

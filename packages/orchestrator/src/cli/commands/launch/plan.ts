@@ -14,7 +14,7 @@ import { findOpenRun, inputOf } from '../../launch/open-run.ts';
 import { placeOf, type PlanPlace, showPlan } from '../../launch/plan-outline.ts';
 import { findProject, launchOn } from '../../project.ts';
 import { addEnd, endOf, type EndOptions } from '../../launch/run-end.ts';
-import { statusOf } from '../../run-texts.ts';
+import { leftLine, statusOf } from '../../run-texts.ts';
 import { workflowOfRun } from '../../run-workflow.ts';
 
 const WORKFLOW = 'phased-plan';
@@ -204,8 +204,8 @@ async function follow(
   const options = { client, io, runId, json, ...(toldUpTo === undefined ? {} : { toldUpTo }) };
   const { run, gates, interrupted } = await followFamily(options);
   if (!json) {
-    if (interrupted) note(io, `The run continues. Follow it with: ${io.program} watch ${runId}`);
-    else for (const gate of gates) for (const line of await linesOf(io, client, gate)) say(io, line);
+    if (interrupted) note(io, leftLine(runId, gates, io.program));
+    for (const gate of gates) for (const line of await linesOf(io, client, gate)) say(io, line);
     if (run.status === 'completed') say(io, 'ALL_PHASES_COMPLETE');
   }
   for (const gate of gates) if (await isAtLimit(client, gate)) return EXIT.limit;
