@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { type FileLock, lockFile } from './event-store/sqlite/database-lock.ts';
-import { findHolder, lockIn, noteHolder } from './folder-holder.ts';
+import { findHolder, lastAddressOf, lockIn, noteHolder } from './folder-holder.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -27,6 +27,7 @@ it('is nobody where a process that was killed left its note, although another on
   lock().release();
   await noteHolder(folder, url);
   expect(await findHolder(folder)).toBeNull();
+  expect(await lastAddressOf(folder)).toBe(url);
 });
 
 it('has no address where the note is of another process', async () => {

@@ -32,10 +32,18 @@ export async function findHolder(folder: string): Promise<FolderHolder | null> {
   const { findLockHolder } = await import('./event-store/sqlite/database-lock.ts');
   const pid = findLockHolder(lockIn(folder));
   if (pid === null) return null;
-  const note = parseNote(await readFile(noteIn(folder), 'utf8').catch(() => ''));
+  const note = await readNote(folder);
   if (note?.pid === pid) return note;
   // On a full disk the lock has the id of a process before.
   return { pid: isAlive(pid) ? pid : null, url: null };
+}
+
+/**
+ * Address that the last server of a folder noted, for texts: it may be another program's by now. `null`: none is noted, as after an
+ * orderly stop.
+ */
+export async function lastAddressOf(folder: string): Promise<string | null> {
+  return (await readNote(folder))?.url ?? null;
 }
 
 /** Only the process with the folder's lock calls it. On a full disk there is no note, and commands need AUTONOMOUS_TOKEN to ask at the configured port. */
@@ -68,9 +76,9 @@ export function processOf({ pid }: FolderHolder): string {
   return pid === null ? 'another process' : `process ${pid}`;
 }
 
-function parseNote(text: string): Note | null {
+async function readNote(folder: string): Promise<Note | null> {
   try {
-    return noteSchema.parse(JSON.parse(text));
+    return noteSchema.parse(JSON.parse(await readFile(noteIn(folder), 'utf8')));
   } catch {
     return null;
   }

@@ -57,12 +57,23 @@ it('does not ask a server that was killed, whose address is still in the folder'
   expect(JSON.parse(readFileSync(note(), 'utf8'))).toMatchObject({ url: server.url });
   // Nothing listens at the configured port.
   const away = { ORCHESTRATOR_PORT: '9' };
-  expect((await place.command(['list'], away)).stderr).toBe(
-    'No Autonomous server answers at http://127.0.0.1:9.\nStart it with: npm start\n',
-  );
+  for (const args of [['list'], ['sign-in'], ['run', 'Login', '--project', place.clone]])
+    expect((await place.command(args, away)).stderr).toBe(
+      `The server of the data folder ${place.data} does not run (it was last at ${server.url}).\nStart it with: npm start\n`,
+    );
   expect(await place.command(['keys', 'list'], away)).toMatchObject({
     exitCode: 0,
     stderr: 'No server runs: this is what its next start finds.\n',
+  });
+});
+
+it('names the data folder alone of a server that was stopped, which leaves no address', async () => {
+  const server = await place.serve();
+  await server.stop();
+  expect(await place.command(['list'], { ORCHESTRATOR_PORT: '9' })).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `The server of the data folder ${place.data} does not run.\nStart it with: npm start\n`,
   });
 });
 

@@ -5,7 +5,7 @@ import { connect as connectTo } from 'node:net';
 import { join } from 'node:path';
 import { type Client, createClient, ServerUnreachable } from '@autonomous/shared/client';
 import { readServerConfig, type ServerConfig } from '../config.ts';
-import { findHolder, type FolderHolder, processOf } from '../folder-holder.ts';
+import { findHolder, type FolderHolder, lastAddressOf, processOf } from '../folder-holder.ts';
 import { databaseOf } from './database.ts';
 import { CommandFailure, UsageError } from './exit.ts';
 import type { CliIo } from './io.ts';
@@ -88,6 +88,16 @@ export class OtherServerAnswers extends ServerUnreachable {
   }
 }
 
+/** The server of the data folder does not run, and nothing listens where the next one would. */
+class ServerStopped extends ServerUnreachable {
+  /** @param lastUrl address that the server noted; `null`: none is noted */
+  constructor(baseUrl: string, dataFolder: string, lastUrl: string | null) {
+    super(baseUrl, null);
+    const last = lastUrl === null ? '' : ` (it was last at ${lastUrl})`;
+    this.message = `The server of the data folder ${dataFolder} does not run${last}.`;
+  }
+}
+
 /** Why no server can start on the database of this machine; `null`: nothing keeps one from it. */
 async function faultOfDatabase(io: CliIo): Promise<string | null> {
   const { inspectDatabase } = await import('../event-store/sqlite/sqlite-database.ts');
@@ -120,6 +130,8 @@ export async function tokenFor(io: CliIo, place: ServerPlace): Promise<string> {
         `The server at ${baseUrl} is not that of the data folder ${dataFolder}, and is not shown its token. Set AUTONOMOUS_TOKEN to the token of the server there, or AUTONOMOUS_DATA to its data folder.`,
       );
     }
+    if (from === 'configuration' && holder === null && existsSync(file))
+      throw new ServerStopped(baseUrl, dataFolder, await lastAddressOf(dataFolder));
     if (isStarting || existsSync(file)) throw new ServerUnreachable(baseUrl, null);
   }
   try {
