@@ -2,11 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { NewProject, Project } from '@autonomous/shared';
+import { aRun } from '@autonomous/shared/a-run.fixture';
 import type { Client } from '@autonomous/shared/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliIo } from './io.ts';
 import { makePlace, type Place } from './program.fixture.ts';
-import { findProject } from './project.ts';
+import { findProject, launchOn } from './project.ts';
 
 let place: Place;
 let known: Project[];
@@ -105,5 +106,52 @@ describe('the project of a run', () => {
     const plain = join(place.folder, 'plain');
     mkdirSync(plain);
     await expect(choose(undefined, plain)).rejects.toThrow('is not in a git repository');
+  });
+});
+
+describe('a launch from a folder', () => {
+  /** Notes of a launch on the base branch `main`. */
+  async function notesOf(given: string | undefined, cwd: string): Promise<string> {
+    const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+    const io: CliIo = { stdin, stdout, stderr, env: {}, cwd, program: 'autonomous' };
+    const launching = { ...client, launchRun: async () => aRun() } as unknown as Client;
+    await launchOn(launching, io, given, await findProject(client, io, given), { workflow: 'build', config: {} });
+    expect(stdout.read()).toBeNull();
+    return String(stderr.read() ?? '');
+  }
+  const commit = (): string =>
+    place.git('-C', place.clone, '-c', 'user.name=P', '-c', 'user.email=p@e.org', 'commit', '-qm', 'M', '--allow-empty');
+
+  it('notes nothing where origin has all that the folder has', async () => {
+    place.git('-C', place.clone, 'fetch', '-q');
+    expect(await notesOf(undefined, join(place.clone, 'src'))).toBe('');
+  });
+
+  it('notes commits of the base branch that origin does not have, whichever branch is checked out', async () => {
+    place.git('-C', place.clone, 'fetch', '-q');
+    commit();
+    commit();
+    place.git('-C', place.clone, 'switch', '-qc', 'topic');
+    commit();
+    expect(await notesOf('notes', place.folder)).toBe(
+      `Branch main of ${place.clone} has commits that origin does not have (2), and the run does not see them. Push them with git push origin main, and start again if it needs them.\n`,
+    );
+    expect(await notesOf(place.remote, place.clone)).toBe('');
+  });
+
+  it('notes uncommitted changes, but not in a folder that is the project, of which the server says so', async () => {
+    writeFileSync(join(place.clone, 'new.txt'), 'new\n');
+    expect(await notesOf(undefined, place.clone)).toBe(
+      `${place.clone} has changes that are in no commit, and the run does not see them. Commit and push them, and start again if it needs them.\n`,
+    );
+    place.git('-C', place.clone, 'remote', 'remove', 'origin');
+    expect(await notesOf(undefined, place.clone)).toBe('');
+  });
+
+  it('notes that a remote of another name is not used', async () => {
+    place.git('-C', place.clone, 'remote', 'rename', 'origin', 'upstream');
+    expect(await notesOf(undefined, place.clone)).toBe(
+      `The project is the folder ${place.clone} itself: it has no remote 'origin', and the run pushes nothing to upstream. To use that remote, name its URL with --project.\n`,
+    );
   });
 });

@@ -3,9 +3,10 @@ import { stat } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';
 import type { NewProject, NewRun, Project, RunView } from '@autonomous/shared';
 import { ApiError, type Client } from '@autonomous/shared/client';
+import { shellWord } from '@autonomous/shared/presentation';
 import { UsageError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
-import { askGit, refuseOwnClone } from './local-git.ts';
+import { askGit, refuseOwnClone, topOf } from './local-git.ts';
 
 /**
  * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands.
@@ -24,23 +25,66 @@ export async function findProject(client: Client, io: CliIo, given: string | und
 }
 
 /**
- * Starts a run of a project. One that the server does not have is added with the run, so that a refused launch leaves nothing.
+ * Starts a run of a project. One that the server does not have is added with the run, so that a refused launch leaves nothing. Notes
+ * what the run does not see of the folder that it is launched from.
+ * @param given as in {@link findProject}
  * @param project absent for a workflow that needs none
  */
 export async function launchOn(
   client: Client,
   io: CliIo,
+  given: string | undefined,
   project: Project | NewProject | undefined,
   run: Omit<NewRun, 'projectId' | 'project'>,
 ): Promise<RunView> {
   const isNew = project !== undefined && !('id' in project);
   const place = project === undefined ? {} : isNew ? { project } : { projectId: project.id };
   try {
-    return await client.launchRun({ ...place, ...run });
+    const launched = await client.launchRun({ ...place, ...run });
+    if (project !== undefined) await noteUnseen(io, given, project, launched.config.git.baseBranch);
+    return launched;
   } catch (error) {
     if (isNew && error instanceof ApiError) note(io, 'No run was started, and no project was added.');
     throw error;
   }
+}
+
+/** The server itself notes uncommitted changes of a folder that is the project. */
+async function noteUnseen(
+  io: CliIo,
+  given: string | undefined,
+  { repository }: NewProject,
+  baseBranch: string,
+): Promise<void> {
+  const top = await topOf(resolve(io.cwd, given ?? '.'));
+  if (top === null || withoutSlash(await addressAround(top)) !== withoutSlash(repository)) return;
+  if (withoutSlash(repository) === top) {
+    const remotes = (await outputOf(top, 'remote')).split('\n').join(', ');
+    if (remotes !== '')
+      note(
+        io,
+        `The project is the folder ${top} itself: it has no remote 'origin', and the run pushes nothing to ${remotes}. To use that remote, name its URL with --project.`,
+      );
+    return;
+  }
+  const branch = `refs/heads/${baseBranch}`;
+  const unpushed = await outputOf(top, 'rev-list', '--count', `refs/remotes/origin/${baseBranch}..${branch}`);
+  if (Number(unpushed) > 0)
+    note(
+      io,
+      `Branch ${baseBranch} of ${top} has commits that origin does not have (${unpushed}), and the run does not see them. Push them with git push origin ${shellWord(baseBranch)}, and start again if it needs them.`,
+    );
+  if ((await outputOf(top, 'status', '--porcelain')) !== '')
+    note(
+      io,
+      `${top} has changes that are in no commit, and the run does not see them. Commit and push them, and start again if it needs them.`,
+    );
+}
+
+/** Empty where git has no answer. */
+async function outputOf(folder: string, ...args: readonly string[]): Promise<string> {
+  const answer = await askGit(folder, ...args);
+  return answer.ok ? answer.output : '';
 }
 
 async function listAllProjects(client: Client): Promise<readonly Project[]> {

@@ -69,9 +69,10 @@ export async function startTopic(
   const config = await documentConfigOf(io, options);
   const client = await connect(io, options.server);
   const own = await ownOf(io, topic, request, options);
-  const project = await findProject(client, io, own?.folder ?? options.project);
+  const given = own?.folder ?? options.project;
+  const project = await findProject(client, io, given);
   try {
-    const run = await launchOn(client, io, project, {
+    const run = await launchOn(client, io, given, project, {
       workflow,
       request,
       // Nobody else waits for the result of a repository of its own: it is merged unless something else is asked for.

@@ -72,7 +72,7 @@ async function runBacklog(io: CliIo, file: string | undefined, options: BacklogO
   const client = await connect(io, options.server);
   const project = await findProject(client, io, options.project);
   const { item, maxIterations, keepGoing, parallel, specs } = options;
-  const launched = await launchOn(client, io, project, {
+  const launched = await launchOn(client, io, options.project, project, {
     workflow: WORKFLOW,
     config,
     input: {

@@ -94,6 +94,7 @@ async function runPlan(io: CliIo, file: string, options: PlanOptions): Promise<n
   const launched = await launchOn(
     client,
     io,
+    options.project,
     project,
     withinLimit(io, place, {
       workflow: WORKFLOW,

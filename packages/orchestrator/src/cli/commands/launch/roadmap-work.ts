@@ -65,7 +65,7 @@ async function workOn(io: CliIo, id: string, options: WorkOptions): Promise<numb
   const project = await findProject(client, io, options.project);
   const { roadmap = ROADMAP_PATH, maxAttempts, maxPhaseIterations, maxIterations } = options;
   const approvals = options.manual ? 'all' : options.approvals;
-  const launched = await launchOn(client, io, project, {
+  const launched = await launchOn(client, io, options.project, project, {
     workflow: WORKFLOW,
     config,
     input: {

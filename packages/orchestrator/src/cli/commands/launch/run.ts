@@ -78,7 +78,7 @@ async function run(io: CliIo, request: string, options: RunOptions): Promise<num
   const project =
     needsProject || options.project !== undefined ? await findProject(client, io, options.project) : undefined;
   const asked = { workflow, request: isEmpty ? undefined : request, config, input };
-  const launched = await launchOn(client, io, project, asked);
+  const launched = await launchOn(client, io, options.project, project, asked);
   if (!options.json && !options.detach) {
     say(io, project ? `run ${launched.id} on ${project.name} (${project.repository})` : `run ${launched.id}`);
   }
