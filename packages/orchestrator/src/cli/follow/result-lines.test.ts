@@ -84,6 +84,7 @@ it.each(['main', "it's;$(false)"])(
     expect(paste('clone', lines)[1]).toContain('+login');
     expect(git('clone', 'branch', '--show-current')).toBe(base);
     expect(git('clone', 'ls-files')).toBe('login');
+    expect(git('shop.git', 'rev-parse', base)).toBe(git('clone', 'rev-parse', base));
     expect(git('clone', 'ls-tree', 'topic')).toBe('');
   },
 );
@@ -117,6 +118,7 @@ it('names the address of a repository that is not on this machine', async () => 
     '  git fetch origin',
     `  git diff origin/main...origin/${branch}`,
     `  git switch main && git merge origin/${branch}`,
+    '  git push origin main',
   ]);
 });
 

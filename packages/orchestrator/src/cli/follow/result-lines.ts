@@ -23,8 +23,9 @@ export async function resultLines(
     (project) => project.repository,
     () => null,
   );
-  const isThere = repository !== null && (await holdsBranches(io, repository));
-  const [place, remote] = isThere ? [repository, ''] : [`a clone of ${repository ?? 'its repository'}`, 'origin/'];
+  const folder = repository === null ? null : await workingFolderOf(repository);
+  const isThere = folder !== null && (await holdsBranches(io, folder));
+  const [place, remote] = isThere ? [folder, ''] : [`a clone of ${repository ?? 'its repository'}`, 'origin/'];
   const branch = shellWord(`${remote}${published.branch}`);
   return [
     `The result is a branch. To see it and merge it into ${baseBranch}, in ${place}:`,
@@ -32,13 +33,18 @@ export async function resultLines(
     `  git diff ${shellWord(`${remote}${baseBranch}`)}...${branch}`,
     // The merge goes into the base branch, whichever branch is checked out.
     `  git switch ${shellWord(baseBranch)} && git merge ${branch}`,
+    // Git refuses a push to the branch that is checked out in a folder in which people work.
+    ...(folder === null ? [`  git push origin ${shellWord(baseBranch)}`] : []),
   ];
 }
 
-/** The repository is a folder in which people work on this machine, and the person does not stand in a clone of it. */
-async function holdsBranches(io: CliIo, repository: string): Promise<boolean> {
-  const top = path.isAbsolute(repository) ? await topOf(repository) : null;
-  if (top === null) return false;
+/** The folder of this machine in which people work on the repository; `null`: it is a remote. */
+async function workingFolderOf(repository: string): Promise<string | null> {
+  return path.isAbsolute(repository) && (await topOf(repository)) !== null ? repository : null;
+}
+
+/** The person does not stand in a clone of the folder. */
+async function holdsBranches(io: CliIo, folder: string): Promise<boolean> {
   const own = await topOf(io.cwd);
-  return own === null || own === top || (await addressAround(own)) !== repository;
+  return own === null || own === (await topOf(folder)) || (await addressAround(own)) !== folder;
 }
