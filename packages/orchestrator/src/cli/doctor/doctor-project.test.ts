@@ -53,6 +53,22 @@ describe.skipIf(!bubblewrap.ok)('doctor PROJECT', () => {
     expect(check('network')).toEqual([]);
   });
 
+  it('names commits of a clone that its origin does not have, from which a run would start', async () => {
+    place.git('-C', place.clone, 'fetch', '-q');
+    expect((await examine(place.clone)).check('repository')).toHaveLength(1);
+    const author = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com'];
+    place.git('-C', place.clone, ...author, 'commit', '-qm', 'Merge', '--allow-empty');
+    const { exitCode, check } = await examine(place.clone);
+    expect(exitCode).toBe(0);
+    expect(check('repository')[1]).toEqual({
+      name: 'repository',
+      status: 'optional',
+      detail: 'branch main has commits that origin does not have (1), and runs start from origin',
+      way: 'git push, if runs need them',
+    });
+    expect((await examine(place.remote)).check('repository')).toHaveLength(1);
+  });
+
   it('reads the table that the configuration names, and says what is wrong with either', async () => {
     const backlog = { file: 'todo.md', columns: { id: 'Nr' } };
     const table = '| Nr | Status |\n|---|---|\n| A-1 | done |\n| A-2 | queued |\n';

@@ -12,6 +12,8 @@ import { examineRepository } from './doctor-project.ts';
 import { findServer, type ServerPlace, tokenFor } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { type CliIo, hasColor, sayJson } from '../io.ts';
+import { askGit, topOf } from '../local-git.ts';
+import { addressAround } from '../project.ts';
 import { modelsOfRoles, modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../../config.ts';
 import { misspeltVariables } from '../../misspelt-variables.ts';
@@ -93,7 +95,20 @@ async function checkProject(
   const named = known?.find(({ id, name }) => id === given || name === given);
   const isAddress = /^[\w.+-]+:\/\/|^[\w.-]+@[\w.-]+:/.test(given);
   const repository = named?.repository ?? (isAddress ? given : resolve(io.cwd, given));
-  return examineRepository({ config, repository, branch: branch ?? named?.baseBranch });
+  const checks = await examineRepository({ config, repository, branch: branch ?? named?.baseBranch });
+  return named === undefined && !isAddress ? [...checks, ...(await checkUnpushed(repository))] : checks;
+}
+
+/** A run that is launched from a clone starts from its origin. */
+async function checkUnpushed(folder: string): Promise<readonly Check[]> {
+  const top = await topOf(folder);
+  if (top === null || (await addressAround(top)) === top) return [];
+  const branch = await askGit(top, 'symbolic-ref', '--short', 'HEAD');
+  if (!branch.ok) return [];
+  const unpushed = await askGit(top, 'rev-list', '--count', `refs/remotes/origin/${branch.output}..HEAD`);
+  if (!unpushed.ok || unpushed.output === '0') return [];
+  const detail = `branch ${branch.output} has commits that origin does not have (${unpushed.output}), and runs start from origin`;
+  return [{ name: 'repository', status: 'optional', detail, way: 'git push, if runs need them' }];
 }
 
 /** As the client commands find it; faults of what names it are among those of the configuration. */
