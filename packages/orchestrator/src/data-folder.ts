@@ -3,7 +3,7 @@
  * it is still the one that was opened.
  */
 import { randomUUID } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, realpath, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Unavailable } from '@autonomous/shared';
@@ -97,7 +97,8 @@ export async function removeUnusedMirrors(
   known: ReadonlySet<string>,
   repository: Pick<Repository, 'removeMirror'>,
 ): Promise<void> {
-  for (const { id, isUnused } of await unknownMirrors(dataFolder, known)) if (isUnused) await repository.removeMirror({ id });
+  for (const { id, isUnused } of await unknownMirrors(dataFolder, known))
+    if (isUnused) await repository.removeMirror({ id });
 }
 
 async function unknownMirrors(
@@ -119,10 +120,8 @@ async function unknownMirrors(
 async function hasNoBranches(mirror: string): Promise<boolean> {
   try {
     const loose = await readdir(join(mirror, 'refs/heads'), { recursive: true, withFileTypes: true });
-    const packed = await readFile(join(mirror, 'packed-refs'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return '';
-      throw error;
-    });
+    const packedRefs = join(mirror, 'packed-refs');
+    const packed = existsSync(packedRefs) ? await readFile(packedRefs, 'utf8') : '';
     return !loose.some((entry) => entry.isFile()) && !packed.includes(' refs/heads/');
   } catch {
     return false;

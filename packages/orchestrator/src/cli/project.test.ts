@@ -120,7 +120,18 @@ describe('a launch from a folder', () => {
     return String(stderr.read() ?? '');
   }
   const commit = (): string =>
-    place.git('-C', place.clone, '-c', 'user.name=P', '-c', 'user.email=p@e.org', 'commit', '-qm', 'M', '--allow-empty');
+    place.git(
+      '-C',
+      place.clone,
+      '-c',
+      'user.name=P',
+      '-c',
+      'user.email=p@e.org',
+      'commit',
+      '-qm',
+      'M',
+      '--allow-empty',
+    );
 
   it('notes nothing where origin has all that the folder has', async () => {
     place.git('-C', place.clone, 'fetch', '-q');

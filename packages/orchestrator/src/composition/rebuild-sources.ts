@@ -72,7 +72,9 @@ async function openSource(
   const { refusedProjects } = record;
   const nameless = record.projects.filter((project) => !remotes.has(project.id)).map((project) => project.id);
   if (address === null && (nameless.length > 0 || remotes.size === 0)) {
-    const refused = [...refusedProjects].map(([project, message]) => `Project ${project} cannot come back: ${message} `);
+    const refused = [...refusedProjects].map(
+      ([project, message]) => `Project ${project} cannot come back: ${message} `,
+    );
     throw new Unprocessable(`${refused.join('')}${noAddress(place, [...nameless, ...refusedProjects.keys()])}`);
   }
   return { source: { place, copy, folder: path.join(scratch, `${id}.git`), address, record }, commit };

@@ -283,7 +283,8 @@ export function createServerApp(options: ServerAppOptions) {
     if (secret === null) {
       const waitSeconds = options.wrong.note((c.env as HttpBindings).incoming.socket.remoteAddress);
       // The page there has the form for another link; a browser that is signed in sees what it asked for.
-      if (waitSeconds === null) return dashboard === null ? c.html(spentLinkPage(), 401) : c.redirect(`${to}${LINK_REFUSED}`, 303);
+      if (waitSeconds === null)
+        return dashboard === null ? c.html(spentLinkPage(), 401) : c.redirect(`${to}${LINK_REFUSED}`, 303);
       c.header('Retry-After', String(waitSeconds));
       c.header('Connection', 'close');
       return answerProblem(c, tooManyWrong(waitSeconds));

@@ -11,7 +11,10 @@ it('of mirrors without a project those without a branch of this server are remov
   const mirrors = join(folder, 'mirrors');
   const mirrorOf = (id: string): string => join(mirrors, `${id}.git`);
   const git = (id: string, ...args: string[]): string =>
-    execFileSync('git', ['--git-dir', mirrorOf(id), ...args], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+    execFileSync('git', ['--git-dir', mirrorOf(id), ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
   for (const id of ['known', 'cut-off', 'of-remote', 'recorded', 'packed', 'half']) {
     execFileSync('git', ['init', '--quiet', '--bare', mirrorOf(id)]);
     const tree = git(id, 'hash-object', '-w', '-t', 'tree', '/dev/null').trim();
@@ -24,7 +27,8 @@ it('of mirrors without a project those without a branch of this server are remov
   }
   const known = new Set(['known']);
   expect(await lostProjects(folder, known)).toEqual(['half', 'packed', 'recorded']);
-  const removeMirror = async ({ id }: { readonly id: string }): Promise<void> => rmSync(mirrorOf(id), { recursive: true });
+  const removeMirror = async ({ id }: { readonly id: string }): Promise<void> =>
+    rmSync(mirrorOf(id), { recursive: true });
   await removeUnusedMirrors(folder, known, { removeMirror });
   expect(readdirSync(mirrors).sort()).toEqual(['half.git', 'known.git', 'packed.git', 'recorded.git']);
 });

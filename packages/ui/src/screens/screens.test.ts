@@ -1,8 +1,7 @@
 import { constraintsOf } from '@autonomous/shared/diagram';
 import { describe, expect, it } from 'vitest';
-import { agoText, durationText } from '@autonomous/shared/presentation';
+import { agoText, codeIn, durationText } from '@autonomous/shared/presentation';
 import { constraintsIn } from './run/run-document.tsx';
-import { codeIn } from '@autonomous/shared/presentation';
 import { stateName } from './statechart.tsx';
 import { mergedLines } from './transcript.tsx';
 

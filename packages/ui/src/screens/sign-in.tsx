@@ -23,8 +23,8 @@ export function SignIn() {
       )}
       <p>
         Open the link that the server printed when it started: it signs this browser in, once, within ten minutes. A
-        server that runs already prints another one; if it was started with a variable <code>AUTONOMOUS_DATA</code>,
-        set it for this command too:
+        server that runs already prints another one; if it was started with a variable <code>AUTONOMOUS_DATA</code>, set
+        it for this command too:
       </p>
       <pre>{document.documentElement.dataset['program'] ?? 'npm run autonomous --'} sign-in</pre>
       <div className="field">

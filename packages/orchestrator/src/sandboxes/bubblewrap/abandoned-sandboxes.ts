@@ -23,7 +23,7 @@ export async function endAbandonedSandboxes(): Promise<void> {
 async function isAbandoned(pid: string): Promise<boolean> {
   const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
   if (!command.includes(SAYS_UP)) return false;
-  return new RegExp(`^PPid:\\s+${INIT}$`, 'm').test(await readFile(`/proc/${pid}/status`, 'utf8'));
+  return (await readFile(`/proc/${pid}/status`, 'utf8')).includes(`\nPPid:\t${INIT}\n`);
 }
 
 function kill(pid: number): void {
