@@ -63,6 +63,13 @@ async function pause(promise: Promise<unknown>): Promise<{ readonly reason: stri
   return error as NeedsHuman; // The line above says so.
 }
 
+it('knows that a remote has no record where a branch is called autonomous, below which none can lie', async () => {
+  const { repository, project, remote } = await openFixture(root);
+  git(remote, 'branch', 'autonomous', 'main');
+  await repository.fetch(project);
+  expect(await repository.fetchRecord(project)).toBeNull();
+});
+
 describe('Inspecting a remote', () => {
   it('says what is wrong with a local path, and the way out', async () => {
     const repository = plainRepository();

@@ -79,8 +79,10 @@ export async function fetchRecord(
   return commit;
 }
 
+/** Beside a branch of the remote that is called `autonomous` there is none, and git refuses even to remove it. */
 async function forgetRecord(place: GitPlace): Promise<void> {
-  await runGit(place, { args: ['update-ref', '-d', trackingRef(RECORD_BRANCH)] });
+  const ref = trackingRef(RECORD_BRANCH);
+  if ((await readRef(place, ref)) !== null) await runGit(place, { args: ['update-ref', '-d', ref] });
 }
 
 /**
