@@ -1,9 +1,10 @@
-/** Lets SQLite look through a database for damage, beside everything else, and says what it found first. */
+/** Lets SQLite look through a database for damage, beside everything else. Says `null` once it has opened it, then what it found first. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { connectReadOnly } from '../sqlite-connection.ts';
 
 const { file } = workerData as { readonly file: string };
 const connection = connectReadOnly(file);
+parentPort?.postMessage(null);
 try {
   parentPort?.postMessage(String(connection.pragma('quick_check(1)', { simple: true })));
 } catch (error) {

@@ -1,8 +1,9 @@
 import { closeSync, existsSync, mkdtempSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { quickCheck } from './quick-check.ts';
 import { openSqliteEventStore } from '../sqlite-event-store.ts';
 import { anEvent, aStep } from '../steps.fixture.ts';
@@ -36,9 +37,15 @@ it('lets go of the file when it is ended, and makes none anew', async () => {
   const file = path.join(folder, 'runs.db');
   await openSqliteEventStore({ file }).close();
   const ended = new AbortController();
+  const told = vi.spyOn(Worker.prototype, 'emit');
+  const terminated = vi.spyOn(Worker.prototype, 'terminate');
+  onTestFinished(() => void vi.restoreAllMocks());
   const checked = quickCheck(file, ended.signal);
   ended.abort();
   expect(await checked).toBeNull();
+  // Not while it loads SQLite's addon, which would end the process.
+  const opened = told.mock.calls.findIndex(([name]) => name === 'message');
+  expect(told.mock.invocationCallOrder[opened]).toBeLessThan(terminated.mock.invocationCallOrder[0] ?? 0);
   rmSync(folder, { recursive: true });
   await new Promise((resolve) => setTimeout(resolve, 300));
   expect(existsSync(folder)).toBe(false);

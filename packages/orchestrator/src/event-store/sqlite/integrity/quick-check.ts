@@ -19,8 +19,15 @@ export async function quickCheck(file: string, signal?: AbortSignal): Promise<st
   });
   worker.unref();
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  worker.once('message', (said: string) => resolve(said === 'ok' ? null : said));
-  worker.once('error', () => resolve(null));
+  const hasOpened = Promise.withResolvers<null>();
+  worker.on('message', (said: string | null) => {
+    hasOpened.resolve(null);
+    if (said !== null) resolve(said === 'ok' ? null : said);
+  });
+  worker.once('error', () => {
+    hasOpened.resolve(null);
+    resolve(null);
+  });
   const timer = setTimeout(() => resolve(null), LONGEST_MS);
   timer.unref();
   const end = (): void => resolve(null);
@@ -28,6 +35,9 @@ export async function quickCheck(file: string, signal?: AbortSignal): Promise<st
   const found = await promise;
   signal?.removeEventListener('abort', end);
   clearTimeout(timer);
+  // A thread that is ended while it loads SQLite's addon takes the process with it.
+  worker.ref();
+  await hasOpened.promise;
   await worker.terminate();
   if (found === null) return null;
   return `The database ${file} has damaged pages (${found.replaceAll(/\s+/g, ' ').trim().slice(0, 300)}). The command \`verify\` tells which runs are concerned; then stop the server and restore a copy.`;
