@@ -153,7 +153,9 @@ export function startProcess(request: SpawnRequest): StartedProcess {
     const stream = child.stdio[3 + index] as Readable & Writable;
     if ('write' in descriptor) feed(stream, descriptor.write);
     else {
-      const answer = (text: string): unknown => stream.end(text);
+      const answer = (text: string): void => {
+        if (!stream.writableEnded) stream.end(text);
+      };
       stream
         .setEncoding('utf8')
         .on('data', (text: string) => descriptor.read(text, answer))

@@ -5,12 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { SAYS_UP } from './bubblewrap-profile.ts';
 
-/** Parent of processes whose own is gone. */
-const INIT = 1;
-
 export async function endAbandonedSandboxes(): Promise<void> {
-  // As the first process of a container, this server is itself the parent of its sandboxes, and none of them outlives it.
-  if (process.pid === INIT) return;
   const pids = (await readdir('/proc').catch(() => [])).filter((name) => /^\d+$/.test(name));
   await Promise.all(
     pids.map(async (pid) => {
@@ -20,10 +15,17 @@ export async function endAbandonedSandboxes(): Promise<void> {
   );
 }
 
+/** The parent of a sandbox's first process is the bwrap that was launched, for as long as that lives. */
 async function isAbandoned(pid: string): Promise<boolean> {
-  const command = await readFile(`/proc/${pid}/cmdline`, 'utf8');
-  if (!command.includes(SAYS_UP)) return false;
-  return (await readFile(`/proc/${pid}/status`, 'utf8')).includes(`\nPPid:\t${INIT}\n`);
+  if (!(await isOfSandbox(pid))) return false;
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  const isFirst = /^NSpid:.*\t1$/m.test(status);
+  const parent = /^PPid:\t(\d+)$/m.exec(status)?.[1];
+  return isFirst && parent !== undefined && !(await isOfSandbox(parent));
+}
+
+async function isOfSandbox(pid: string): Promise<boolean> {
+  return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).includes(SAYS_UP);
 }
 
 function kill(pid: number): void {

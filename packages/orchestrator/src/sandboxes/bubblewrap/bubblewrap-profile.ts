@@ -170,9 +170,9 @@ export function isWrittenInside(path: string): boolean {
 }
 
 /**
- * The command under its limits, with the relay to the egress proxy where there is one; it runs inside. It says that it
- * is up on file descriptor 4, and starts with the line that it reads there. A server that was killed before answers nothing:
- * the sandbox dies with it, but only from the moment on when bwrap has told the kernel so.
+ * The command under its limits, with the relay to the egress proxy where there is one; it runs inside. It says on file descriptor 4
+ * that it is up, and waits there for a line of the server. By then bwrap has told the kernel to end the sandbox with the server;
+ * where the server was killed before, there is no line, and the command does not start.
  */
 export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgress: boolean): string[] {
   const limited = [

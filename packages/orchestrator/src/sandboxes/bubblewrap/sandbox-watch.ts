@@ -105,8 +105,9 @@ export class DiskUse {
   #measuredAt: number;
   #restMs = 0;
   #isFull = false;
-  /** So many have started. */
+  /** Number of commands that were started. */
   #commands = 0;
+  #commandStartedAt: number;
   /** A breach that was found and is not yet reported. */
   #breach: Breach | null = null;
 
@@ -116,13 +117,14 @@ export class DiskUse {
     this.#limitBytes = limitBytes;
     this.#now = now;
     this.#measuredAt = now();
+    this.#commandStartedAt = now();
   }
 
   /** What was found before was the fault of an earlier command. */
   commandStarts(): void {
     this.#commands += 1;
     this.#breach = null;
-    if (this.#isFull) this.#measuredAt = this.#now();
+    this.#commandStartedAt = this.#now();
   }
 
   /**
@@ -145,8 +147,9 @@ export class DiskUse {
     }
     const gone = this.#freeBytes - freeBytes;
     const passedMs = this.#now() - this.#measuredAt;
-    const soonest = this.#isFull ? TIDIED_WITHIN_MS : MEASURED_AFTER_MS;
-    const isDue = passedMs > soonest || gone > Math.min(MEASURED_AFTER_BYTES, this.#limitBytes / 8);
+    const ranMs = this.#now() - this.#commandStartedAt;
+    const isLate = this.#isFull ? Math.min(passedMs, ranMs) > TIDIED_WITHIN_MS : passedMs > MEASURED_AFTER_MS;
+    const isDue = isLate || gone > Math.min(MEASURED_AFTER_BYTES, this.#limitBytes / 8);
     if (this.#limitBytes !== Infinity && isDue && passedMs > this.#restMs && !this.#measuring) {
       this.#freeBytes = freeBytes;
       void this.#measure();
@@ -165,7 +168,9 @@ export class DiskUse {
     this.#measuredAt = this.#now();
     const tookMs = this.#measuredAt - startedAt;
     this.#restMs = tookMs / MEASURING_SHARE;
+    const isOfThisCommand = commands === this.#commands;
     if (bytes === null) {
+      if (!isOfThisCommand) return;
       const minutes = Math.round(tookMs / 60_000);
       const message = `its folder and HOME hold so many files that they could not be measured in ${minutes} minutes`;
       this.#breach = { kind: 'folder', message };
@@ -175,7 +180,7 @@ export class DiskUse {
     this.#isFull = bytes + this.#deletedBytes > this.#limitBytes;
     if (!this.#isFull) return;
     this.#freeBytes = null;
-    if (commands === this.#commands) this.#breach = this.#overLimit(bytes + this.#deletedBytes);
+    if (isOfThisCommand) this.#breach = this.#overLimit(bytes + this.#deletedBytes);
   }
 
   #overLimit(bytes: number): Breach {

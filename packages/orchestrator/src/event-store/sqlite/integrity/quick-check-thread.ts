@@ -1,4 +1,4 @@
-/** Lets SQLite look through a database for damage, beside everything else. Says `null` once it has opened it, then what it found first. */
+/** Lets SQLite look through a database for damage, beside everything else. Its messages: `null` once it has opened the database, then what it found first. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { connectReadOnly } from '../sqlite-connection.ts';
 

@@ -19,13 +19,14 @@ export async function quickCheck(file: string, signal?: AbortSignal): Promise<st
   });
   worker.unref();
   const { promise, resolve } = Promise.withResolvers<string | null>();
-  const hasOpened = Promise.withResolvers<null>();
+  const mayEnd = Promise.withResolvers<null>();
   worker.on('message', (said: string | null) => {
-    hasOpened.resolve(null);
+    mayEnd.resolve(null);
     if (said !== null) resolve(said === 'ok' ? null : said);
   });
-  worker.once('error', () => {
-    hasOpened.resolve(null);
+  worker.once('error', () => resolve(null));
+  worker.once('exit', () => {
+    mayEnd.resolve(null);
     resolve(null);
   });
   const timer = setTimeout(() => resolve(null), LONGEST_MS);
@@ -37,7 +38,7 @@ export async function quickCheck(file: string, signal?: AbortSignal): Promise<st
   clearTimeout(timer);
   // A thread that is ended while it loads SQLite's addon takes the process with it.
   worker.ref();
-  await hasOpened.promise;
+  await mayEnd.promise;
   await worker.terminate();
   if (found === null) return null;
   return `The database ${file} has damaged pages (${found.replaceAll(/\s+/g, ' ').trim().slice(0, 300)}). The command \`verify\` tells which runs are concerned; then stop the server and restore a copy.`;
