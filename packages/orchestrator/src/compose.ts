@@ -252,7 +252,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   const orchestrator = createService(parts, { lostProjects, damage: () => damage, forgeFindings, fetches });
   // Before anything makes new ones.
   await repository.removeLeftovers();
-  await removeUnusedMirrors(config.dataFolder, projectIds, repository);
+  await removeUnusedMirrors(config.dataFolder, projectIds, repository, log);
   // Before anything of an older database is repeated, and before a command meets it.
   await importNewerRuns({
     store,

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { access, constants, mkdir, readdir, readFile, realpath, statfs, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { type FileLock, lockFile } from './event-store/sqlite/database-lock.ts';
@@ -91,14 +91,22 @@ export async function lostProjects(dataFolder: string, known: ReadonlySet<string
   return (await unknownMirrors(dataFolder, known)).filter(({ isUnused }) => !isUnused).map(({ id }) => id);
 }
 
-/** Removes the mirrors of launches that were cut off in the first fetch of their project: they hold nothing that its remote does not. */
+/** Removes the mirrors of launches that were cut off in the first fetch of their project: all that they hold came from its remote. */
 export async function removeUnusedMirrors(
   dataFolder: string,
   known: ReadonlySet<string>,
   repository: Pick<Repository, 'removeMirror'>,
+  log: Logger,
 ): Promise<void> {
-  for (const { id, isUnused } of await unknownMirrors(dataFolder, known))
-    if (isUnused) await repository.removeMirror({ id });
+  for (const { id, isUnused } of await unknownMirrors(dataFolder, known)) {
+    if (!isUnused) continue;
+    try {
+      await repository.removeMirror({ id });
+      log.info({ projectId: id }, 'the mirror of a launch that was cut off was removed');
+    } catch (error) {
+      log.warn({ err: error, projectId: id }, 'the mirror of a launch that was cut off could not be removed');
+    }
+  }
 }
 
 async function unknownMirrors(
@@ -111,18 +119,24 @@ async function unknownMirrors(
   return Promise.all(
     unknown.map(async (name) => ({
       id: name.slice(0, -'.git'.length),
-      isUnused: await hasNoBranches(join(mirrors, name)),
+      isUnused: await isOfRemoteAlone(join(mirrors, name)),
     })),
   );
 }
 
-/** False also for what is no whole mirror. Branches of the remote are elsewhere in it. */
-async function hasNoBranches(mirror: string): Promise<boolean> {
+/** Whether a mirror has no ref but those of its remote's branches. False also for what is no whole mirror. */
+async function isOfRemoteAlone(mirror: string): Promise<boolean> {
   try {
-    const loose = await readdir(join(mirror, 'refs/heads'), { recursive: true, withFileTypes: true });
+    const refs = join(mirror, 'refs');
+    await access(join(refs, 'heads'));
+    const loose = await readdir(refs, { recursive: true, withFileTypes: true });
     const packedRefs = join(mirror, 'packed-refs');
     const packed = existsSync(packedRefs) ? await readFile(packedRefs, 'utf8') : '';
-    return !loose.some((entry) => entry.isFile()) && !packed.includes(' refs/heads/');
+    const names = [
+      ...loose.filter((entry) => entry.isFile()).map((entry) => relative(mirror, join(entry.parentPath, entry.name))),
+      ...packed.split('\n').flatMap((line) => /^[0-9a-f]+ (.+)$/.exec(line)?.[1] ?? []),
+    ];
+    return names.every((name) => name.startsWith('refs/remotes/'));
   } catch {
     return false;
   }

@@ -13,7 +13,12 @@ export async function askGit(folder: string, ...args: readonly string[]): Promis
   // Loaded with the first question: most commands ask git nothing.
   const { simpleGit } = await import('simple-git');
   try {
-    const output = await simpleGit({ baseDir: folder }).raw(...args);
+    // A folder's own settings must not name a program that the question starts; nothing is locked for it either.
+    const harmless = ['--no-optional-locks', '-c', 'core.fsmonitor=false'];
+    const output = await simpleGit({ baseDir: folder, unsafe: { allowUnsafeFsMonitor: true } }).raw(
+      ...harmless,
+      ...args,
+    );
     return { ok: true, output: output.trimEnd() };
   } catch (error) {
     const message = error instanceof Error ? error.message.trim() : String(error);

@@ -74,7 +74,7 @@ async function noteUnseen(
       io,
       `Branch ${baseBranch} of ${top} has commits that origin does not have (${unpushed}), and the run does not see them. Push them with git push origin ${shellWord(baseBranch)}, and start again if it needs them.`,
     );
-  if ((await outputOf(top, 'status', '--porcelain')) !== '')
+  if ((await outputOf(top, 'status', '--porcelain', '--ignore-submodules')) !== '')
     note(
       io,
       `${top} has changes that are in no commit, and the run does not see them. Commit and push them, and start again if it needs them.`,

@@ -76,8 +76,8 @@ export async function findFaults(
 }
 
 /**
- * Like `readRecordedTips`, of a commit of `knownRecords`. What another format has in a commit that a later one of them continues
- * is past: a person put it right there, or it is found there again.
+ * Like `readRecordedTips`, of a commit of `knownRecords`. What has another format in a commit from which the record
+ * goes on is left out: the later commit tells whether a person has put it right.
  */
 export async function readKnownTips(
   repository: Repository,
@@ -90,9 +90,14 @@ export async function readKnownTips(
   return { tips, refused: new Map() };
 }
 
+/** Whether the record itself goes on from a commit, here or on the remote. Branches of years do not hold all of what they begin with. */
 async function isContinued(repository: Repository, project: RemoteProject, commit: string): Promise<boolean> {
-  for (const other of await knownRecords(repository, project))
-    if (other !== commit && (await repository.isAncestor(project, commit, other))) return true;
+  const heads = [
+    await repository.branchHead(project, RECORD_BRANCH),
+    await repository.remoteHead(project, RECORD_BRANCH),
+  ];
+  for (const head of heads)
+    if (head !== null && head !== commit && (await repository.isAncestor(project, commit, head))) return true;
   return false;
 }
 
@@ -108,7 +113,7 @@ export async function faultOfOtherFormat(
 ): Promise<IntegrityFault | null> {
   const tip = await store.tipOf(runId);
   if (!tip) return null;
-  const why = `this program cannot read the run's record in git and does not write over it: ${message.replace(/\.$/, '')}; or, where somebody else put it there, take it off the branch ${RECORD_BRANCH}, then retry`;
+  const why = `this program cannot read the run's record in git and does not write over it: ${message.replace(/\.$/, '')}; or, where somebody else put it there, take it off the branch ${RECORD_BRANCH} with a new commit, then retry`;
   return { runId, sequence: tip.sequence + 1, message: why, namesWay: true };
 }
 

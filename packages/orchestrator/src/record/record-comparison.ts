@@ -153,7 +153,8 @@ export class RecordComparison {
         throw new NeedsHuman('remote_unavailable', watched.unreachable ?? 'The record in git was not compared yet.');
     }
     if (this.#foundFault(runId, project) === null) return;
-    await this.#compareNow(project);
+    await this.#compareNow(project, signal);
+    signal.throwIfAborted();
     const fault = this.#foundFault(runId, project);
     if (fault) throw new NeedsHuman('remote_unavailable', fault.message);
   }
@@ -224,10 +225,10 @@ export class RecordComparison {
   }
 
   /** Waits no longer than `isKnown`. */
-  async #compareNow(project: RemoteProject): Promise<void> {
+  async #compareNow(project: RemoteProject, signal?: AbortSignal): Promise<void> {
     this.compareAgain(project);
     this.#watch(project).tryNow?.();
-    await this.isKnown(project);
+    await this.isKnown(project, signal);
   }
 
   #watch(project: RemoteProject): Watched {

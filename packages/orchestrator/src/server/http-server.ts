@@ -282,9 +282,11 @@ export function createServerApp(options: ServerAppOptions) {
     const to = isPagePath(asked) ? asked : '/';
     if (secret === null) {
       const waitSeconds = options.wrong.note((c.env as HttpBindings).incoming.socket.remoteAddress);
-      // The page there has the form for another link; a browser that is signed in sees what it asked for.
-      if (waitSeconds === null)
-        return dashboard === null ? c.html(spentLinkPage(), 401) : c.redirect(`${to}${LINK_REFUSED}`, 303);
+      if (waitSeconds === null) {
+        if (dashboard === null) return c.html(spentLinkPage(), 401);
+        // The page there has the form for another link.
+        return c.redirect(isSignedIn(c) ? to : `${to}${LINK_REFUSED}`, 303);
+      }
       c.header('Retry-After', String(waitSeconds));
       c.header('Connection', 'close');
       return answerProblem(c, tooManyWrong(waitSeconds));

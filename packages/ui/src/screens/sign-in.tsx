@@ -18,7 +18,8 @@ export function SignIn() {
       <h1>Not signed in</h1>
       {window.location.hash === LINK_REFUSED && (
         <p role="alert">
-          That link does not sign in: it was used, is older than ten minutes, or is the link of another server.
+          That link does not sign in: it was used, is older than ten minutes, is from before a restart of the server, or
+          is the link of another one.
         </p>
       )}
       <p>
