@@ -39,6 +39,12 @@ export async function refuseOwnClone(top: string): Promise<void> {
   );
 }
 
+/** Number of commits of a branch that its origin did not have when it was last fetched; 0 also where git cannot tell. */
+export async function countUnpushed(top: string, branch: string): Promise<number> {
+  const answer = await askGit(top, 'rev-list', '--count', `refs/remotes/origin/${branch}..refs/heads/${branch}`);
+  return answer.ok ? Number(answer.output) : 0;
+}
+
 /** Folder of the repository in which a folder lies; `null`: it lies in none. */
 export async function topOf(folder: string): Promise<string | null> {
   const answer = await askGit(folder, 'rev-parse', '--show-toplevel');

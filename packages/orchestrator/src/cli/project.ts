@@ -6,7 +6,7 @@ import { ApiError, type Client } from '@autonomous/shared/client';
 import { shellWord } from '@autonomous/shared/presentation';
 import { UsageError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
-import { askGit, refuseOwnClone, topOf } from './local-git.ts';
+import { askGit, countUnpushed, refuseOwnClone, topOf } from './local-git.ts';
 
 /**
  * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands.
@@ -67,9 +67,8 @@ async function noteUnseen(
       );
     return;
   }
-  const branch = `refs/heads/${baseBranch}`;
-  const unpushed = await outputOf(top, 'rev-list', '--count', `refs/remotes/origin/${baseBranch}..${branch}`);
-  if (Number(unpushed) > 0)
+  const unpushed = await countUnpushed(top, baseBranch);
+  if (unpushed > 0)
     note(
       io,
       `Branch ${baseBranch} of ${top} has commits that origin does not have (${unpushed}), and the run does not see them. Push them with git push origin ${shellWord(baseBranch)}, and start again if it needs them.`,

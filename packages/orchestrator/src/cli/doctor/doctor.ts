@@ -12,7 +12,7 @@ import { examineRepository } from './doctor-project.ts';
 import { findServer, type ServerPlace, tokenFor } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { type CliIo, hasColor, sayJson } from '../io.ts';
-import { askGit, topOf } from '../local-git.ts';
+import { askGit, countUnpushed, topOf } from '../local-git.ts';
 import { addressAround } from '../project.ts';
 import { modelsOfRoles, modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../../config.ts';
@@ -105,9 +105,9 @@ async function checkUnpushed(folder: string): Promise<readonly Check[]> {
   if (top === null || (await addressAround(top)) === top) return [];
   const branch = await askGit(top, 'symbolic-ref', '--short', 'HEAD');
   if (!branch.ok) return [];
-  const unpushed = await askGit(top, 'rev-list', '--count', `refs/remotes/origin/${branch.output}..HEAD`);
-  if (!unpushed.ok || unpushed.output === '0') return [];
-  const detail = `branch ${branch.output} has commits that origin does not have (${unpushed.output}), and runs start from origin`;
+  const unpushed = await countUnpushed(top, branch.output);
+  if (unpushed === 0) return [];
+  const detail = `branch ${branch.output} has commits that origin does not have (${unpushed}), and runs start from origin`;
   return [{ name: 'repository', status: 'optional', detail, way: 'git push, if runs need them' }];
 }
 
