@@ -64,7 +64,7 @@ export function statusLine(run: RunView, program: string): string {
 }
 
 /**
- * What a run does that a person has stopped following.
+ * The line that is printed when a person stops following a run: whether it continues or waits.
  * @param gates those that wait, of the run or its child runs; their commands are printed below
  */
 export function leftLine(runId: string, gates: readonly Gate[], program: string): string {

@@ -177,7 +177,7 @@ export class RunRecordWriter {
     if (!('events' in message)) return;
     const { status } = message.view;
     const isWaiting = WAITING.has(status);
-    // What the last calls of an ended run came to may be told after its end.
+    // The costs of a run's last calls may arrive after the run has ended.
     const isEnded = isFinal(status);
     for (const event of message.events) this.#note(event, isWaiting || isEnded);
     if (isWaiting) this.#wake(GATHER_WAITS_MS);

@@ -24,7 +24,7 @@ it('names the process that holds the lock, for as long as it does', () => {
   expect(findLockHolder(file)).toBeNull();
 });
 
-it('looks without a trace, and leaves the lock to whoever holds it', () => {
+it('finds the holder of a lock without taking the lock or changing its file', () => {
   lockFile(file, words).release();
   const before = [readFileSync(file), statSync(file).mtimeMs] as const;
   expect(findLockHolder(file)).toBeNull();

@@ -7,7 +7,7 @@ import { DiskUse } from './sandbox-watch.ts';
 const MB = 1024 * 1024;
 const NOTHING_HELD = { deletedBytes: 0, isHiding: false };
 
-/** The use of a folder that was found too full, and a clock that runs only when it is told to. */
+/** A folder that is larger than its limit, measured once. Its clock stands still until a test calls `passes`. */
 async function aFullFolder() {
   let now = 0;
   const folder = await mkdtemp(join(tmpdir(), 'disk-use-'));
@@ -23,7 +23,7 @@ async function aFullFolder() {
   return { disk, look, passes, tidy: () => rm(join(folder, 'big')) };
 }
 
-/** What is told within a time that is longer than a measurement. */
+/** The breach that is found within 400 ms; a measurement of this folder takes some 10 ms. */
 async function toldSoon(look: () => unknown): Promise<unknown> {
   return vi.waitUntil(look, { timeout: 400 }).catch(() => null);
 }

@@ -120,7 +120,7 @@ export class DiskUse {
     this.#commandStartedAt = now();
   }
 
-  /** What was found before was the fault of an earlier command. */
+  /** To be called at the start of each command: it is not ended for what an earlier command wrote. */
   commandStarts(): void {
     this.#commands += 1;
     this.#breach = null;
