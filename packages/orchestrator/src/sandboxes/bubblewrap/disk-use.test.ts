@@ -1,31 +1,30 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { setImmediate } from 'node:timers/promises';
+import { expect, it } from 'vitest';
 import { DiskUse } from './sandbox-watch.ts';
 
 const MB = 1024 * 1024;
-const NOTHING_HELD = { deletedBytes: 0, isHiding: false };
 
-/** A folder that is larger than its limit, measured once. Its clock stands still until a test calls `passes`. */
+/** A folder of 3 MB that may take 1 MB, measured once. Its clock stands still until a test calls `passes`. */
 async function aFullFolder() {
   let now = 0;
-  const folder = await mkdtemp(join(tmpdir(), 'disk-use-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await writeFile(join(folder, 'big'), Buffer.alloc(3 * MB));
-  const disk = new DiskUse([folder], MB, () => now);
+  let bytes = 3 * MB;
+  const disk = new DiskUse(
+    ['/folder'],
+    MB,
+    () => now,
+    () => Promise.resolve(bytes),
+  );
+  /** The breach that is found once a measurement that is due now has ended. */
+  const look = async () => {
+    const found = disk.findBreach(100 * MB, { deletedBytes: 0, isHiding: false });
+    await setImmediate();
+    return found ?? disk.findBreach(100 * MB, { deletedBytes: 0, isHiding: false });
+  };
   const passes = (ms: number) => (now += ms);
-  const look = () => disk.findBreach(100 * MB, NOTHING_HELD);
   disk.commandStarts();
-  disk.findBreach(103 * MB, NOTHING_HELD);
-  passes(1);
-  await expect.poll(look).toMatchObject({ kind: 'folder', message: expect.stringContaining('the limit is 1 MB') });
-  return { disk, look, passes, tidy: () => rm(join(folder, 'big')) };
-}
-
-/** The breach that is found within 400 ms; a measurement of this folder takes some 10 ms. */
-async function toldSoon(look: () => unknown): Promise<unknown> {
-  return vi.waitUntil(look, { timeout: 400 }).catch(() => null);
+  passes(11_000);
+  expect(await look()).toMatchObject({ kind: 'folder', message: expect.stringContaining('the limit is 1 MB') });
+  return { disk, look, passes, tidy: () => (bytes = 0) };
 }
 
 it('gives a command time to tidy up a full folder, however long after the one that filled it', async () => {
@@ -33,10 +32,10 @@ it('gives a command time to tidy up a full folder, however long after the one th
   passes(60_000);
   disk.commandStarts();
   passes(4_000);
-  expect(await toldSoon(look)).toBeNull();
-  await tidy();
+  expect(await look()).toBeNull();
+  tidy();
   passes(4_000);
-  expect(await toldSoon(look)).toBeNull();
+  expect(await look()).toBeNull();
 });
 
 it('ends a command that does not tidy up', async () => {
@@ -44,13 +43,14 @@ it('ends a command that does not tidy up', async () => {
   passes(60_000);
   disk.commandStarts();
   passes(6_000);
-  await expect.poll(look).toMatchObject({ kind: 'folder' });
+  expect(await look()).toMatchObject({ kind: 'folder' });
 });
 
 it('tells a command nothing of what was measured before it', async () => {
   const { disk, look, passes } = await aFullFolder();
   passes(6_000);
-  look();
+  disk.findBreach(100 * MB, { deletedBytes: 0, isHiding: false });
+  await setImmediate();
   disk.commandStarts();
-  expect(await toldSoon(look)).toBeNull();
+  expect(await look()).toBeNull();
 });

@@ -97,6 +97,7 @@ export class DiskUse {
   readonly #folders: readonly string[];
   readonly #limitBytes: number;
   readonly #now: () => number;
+  readonly #bytesIn: typeof bytesIn;
   #freeBytes: number | null = null;
   #freeAtStart: number | null = null;
   #bytes = 0;
@@ -112,10 +113,11 @@ export class DiskUse {
   #breach: Breach | null = null;
 
   /** @param limitBytes `Infinity` is no limit */
-  constructor(folders: readonly string[], limitBytes: number, now = () => performance.now()) {
+  constructor(folders: readonly string[], limitBytes: number, now = () => performance.now(), measure = bytesIn) {
     this.#folders = folders;
     this.#limitBytes = limitBytes;
     this.#now = now;
+    this.#bytesIn = measure;
     this.#measuredAt = now();
     this.#commandStartedAt = now();
   }
@@ -163,7 +165,7 @@ export class DiskUse {
     this.#measuring = true;
     const startedAt = this.#now();
     const commands = this.#commands;
-    const bytes = await bytesIn(this.#folders);
+    const bytes = await this.#bytesIn(this.#folders);
     this.#measuring = false;
     this.#measuredAt = this.#now();
     const tookMs = this.#measuredAt - startedAt;
@@ -189,7 +191,7 @@ export class DiskUse {
   }
 }
 
-/** @returns `null` when that takes too long */
+/** Bytes on the disk of all folders together. @returns `null` when that takes too long */
 async function bytesIn(folders: readonly string[]): Promise<number | null> {
   const args = ['-n', '10', 'du', '-sk', '--', ...folders];
   interface Measured {
