@@ -31,6 +31,11 @@ const NPMRC = '/etc/agent-npmrc';
 const CERTIFICATES = '/etc/npm-certificates.pem';
 const NODE_PREFIX = '/opt/node';
 const STATUS_DESCRIPTOR = 3;
+/**
+ * Options that are on the command line: a server that is killed before it has written the others leaves none, and a process in the
+ * machine's own pid namespace would not be known for one of a sandbox.
+ */
+const FIRST = ['--unshare-pid', '--die-with-parent'];
 /** A shell takes a single digit. */
 const START_DESCRIPTOR = 4;
 /** Begins the first command line inside; part of no other program's. */
@@ -158,7 +163,7 @@ export function sandboxProfile({
     '--chdir',
     WORKSPACE,
   ];
-  return { args: ['--json-status-fd', String(STATUS_DESCRIPTOR), ...unseen(args)], files };
+  return { args: [...FIRST, '--json-status-fd', String(STATUS_DESCRIPTOR), ...unseen(args)], files };
 }
 
 /**
