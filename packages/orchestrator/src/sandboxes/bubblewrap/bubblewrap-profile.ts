@@ -32,10 +32,10 @@ const CERTIFICATES = '/etc/npm-certificates.pem';
 const NODE_PREFIX = '/opt/node';
 const STATUS_DESCRIPTOR = 3;
 /**
- * Options that are on the command line: a server that is killed before it has written the others leaves none, and a process in the
- * machine's own pid namespace would not be known for one of a sandbox.
+ * Options on the command line, which hold also where the server is killed before it has written the others. The next start knows
+ * what is left of the sandbox by its pid namespace.
  */
-const FIRST = ['--unshare-pid', '--die-with-parent'];
+const ON_COMMAND_LINE = ['--unshare-pid', '--die-with-parent'];
 /** A shell takes a single digit. */
 const START_DESCRIPTOR = 4;
 /** Begins the first command line inside; part of no other program's. */
@@ -163,7 +163,7 @@ export function sandboxProfile({
     '--chdir',
     WORKSPACE,
   ];
-  return { args: [...FIRST, '--json-status-fd', String(STATUS_DESCRIPTOR), ...unseen(args)], files };
+  return { args: [...ON_COMMAND_LINE, '--json-status-fd', String(STATUS_DESCRIPTOR), ...unseen(args)], files };
 }
 
 /**
@@ -215,7 +215,6 @@ function isolation(openNetwork: boolean): string[] {
     '--cap-drop',
     'ALL',
     '--disable-userns',
-    '--die-with-parent',
     '--new-session',
     '--hostname',
     'sandbox',
