@@ -7,6 +7,9 @@ import type { JsonObject, JsonValue } from './json.ts';
 import type { ReviewNote } from './review/review-notes.ts';
 import type { BudgetName, Budgets } from './budgets.ts';
 
+/** Ids of runs, gates, comments and projects, as addresses have them. */
+export const ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
+
 export const RUN_STATUSES = [
   'queued',
   'running',

@@ -1,4 +1,5 @@
 /** Registers commands, so that each lies in a file of its own and `program.ts` only lists them. */
+import { ID, noSuchRun } from '@autonomous/shared';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { ShownOptions } from './gates/decided-gate.ts';
 import type { CliIo } from './io.ts';
@@ -27,11 +28,11 @@ export interface DecidingOptions extends ServerOptions, ShownOptions {}
 /** @param end takes the exit code of the command that was carried out */
 export function createCommandLine(io: CliIo, program: Command, end: (exitCode: number) => void): CommandLine {
   const command = (usage: string, description: string) => program.command(usage).description(description);
-  const client = (usage: string, description: string) =>
-    command(usage, description).option(
-      '--server <url>',
-      'address of the server; else AUTONOMOUS_SERVER, else this machine',
-    );
+  const client = (usage: string, description: string) => {
+    const made = command(usage, description);
+    made.registeredArguments.find((argument) => argument.name() === 'run')?.argParser(namedRun);
+    return made.option('--server <url>', 'address of the server; else AUTONOMOUS_SERVER, else this machine');
+  };
   const deciding = (usage: string, description: string) =>
     client(usage, description)
       .option('--gate <id>', 'the gate that was shown, as show and gates print it; refused while another one is open')
@@ -46,6 +47,12 @@ export function createCommandLine(io: CliIo, program: Command, end: (exitCode: n
       async (...args) =>
         end(await work(...args)),
   };
+}
+
+/** Reads the id of a run. @throws {NotFound} for a text that cannot be one, such as a placeholder */
+export function namedRun(id: string): string {
+  if (!ID.test(id)) throw noSuchRun(id);
+  return id;
 }
 
 /** Collects the values of a repeated option `ROLE=MODEL`. @throws {InvalidArgumentError} when a value is not of this form */

@@ -1,5 +1,5 @@
 /** Exit codes, and what a person reads when a command ends in an error. */
-import { type Gate, type RunView, toProblem } from '@autonomous/shared';
+import { type Gate, type ProblemDetails, type RunView, toProblem } from '@autonomous/shared';
 import { ApiError, refusalLines, ServerUnreachable } from '@autonomous/shared/client';
 import { startCommand } from '../server/start-command.ts';
 
@@ -47,14 +47,14 @@ export function explainError(
   if (error instanceof ServerUnreachable) {
     return { message: `${error.message}\n${start}`, exitCode: EXIT.notDone };
   }
-  if (error instanceof ApiError) return explainRefusal(error);
-  const { code, detail } = toProblem(error);
-  if (code !== 'internal') return { message: detail, exitCode: EXIT.notDone };
+  const problem = error instanceof ApiError ? error.problem : toProblem(error);
+  if (error instanceof ApiError || problem.code !== 'internal') return explainRefusal(problem);
   const what = error instanceof Error ? error.message : String(error);
   return { message: `This should not have happened, it is a fault of the program: ${what}`, exitCode: EXIT.notDone };
 }
 
-function explainRefusal({ status, problem }: ApiError): { readonly message: string; readonly exitCode: number } {
+function explainRefusal(problem: ProblemDetails): { readonly message: string; readonly exitCode: number } {
+  const { status } = problem;
   if (status === 401) {
     const wayOut =
       "Set AUTONOMOUS_TOKEN to the server's token. Where it is set to an old one, unset it: the one in the server's data folder is used then.";

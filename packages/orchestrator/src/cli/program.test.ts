@@ -43,6 +43,7 @@ describe('the command line', () => {
     [['answer', 'r-1'], 'There is no answer'],
     [['message', 'r-1'], "missing required argument 'text'"],
     [['message', 'r-1', ' '], 'There is no message'],
+    [['extend', 'r-1'], 'The minutes are missing; give them after the run'],
     [['extend', 'r-1', 'soon'], "'soon' is not a number of minutes"],
     [['extend', 'r-1', '5', '--max-tokens', '9'], 'Give minutes or budgets, not both'],
     [['extend', 'r-1', '--max-cost-usd', '-1'], "'-1' is not a valid maxCostUsd"],

@@ -47,6 +47,7 @@ import { addWatch } from './commands/watch.ts';
 import { wayToServer } from './connection.ts';
 import { CommandFailure, EXIT, explainError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
+import { refusePlaceholders } from './placeholders.ts';
 import { misspeltVariables } from '../misspelt-variables.ts';
 
 /** Headings of the help, each with its commands in the order in which it lists them. */
@@ -118,6 +119,7 @@ export function createProgram(io: CliIo, end: (exitCode: number) => void): Comma
     .helpCommand(false)
     .configureHelp({ subcommandTerm: termInHelp })
     .addHelpText('after', `\nArguments and options of a command: ${io.program} COMMAND --help`)
+    .hook('preAction', (_program, command) => refusePlaceholders(command))
     .exitOverride()
     .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
     .showHelpAfterError(`Help: ${io.program} --help, or ${io.program} COMMAND --help`);

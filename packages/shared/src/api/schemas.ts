@@ -36,7 +36,7 @@ import type {
   TestCount,
   TreeShare,
 } from '../run.ts';
-import { DECISIONS, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
+import { DECISIONS, ID, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
 import { BUDGET_NAMES } from '../budgets.ts';
 import {
   DECISION_FIELDS,
@@ -129,9 +129,7 @@ const text = (limit: number) =>
     .trim()
     .min(1, 'must not be empty')
     .max(limit, `must have at most ${limit.toLocaleString('en')} characters`);
-const id = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/, 'must be an id: letters, digits, dots, colons, dashes');
+const id = z.string().regex(ID, 'must be an id: letters, digits, dots, colons, dashes');
 const gitObject = z.string().regex(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'must be a git object id in lower-case hex');
 
 // ---------- requests ----------

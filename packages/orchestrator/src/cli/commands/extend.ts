@@ -58,8 +58,9 @@ function extensionOf(
     return [[name, value] as const];
   });
   if (budgets.length === 0) {
-    if (!(Number(minutes) > 0))
-      throw new UsageError(`'${minutes ?? ''}' is not a number of minutes. Give a number above 0.`);
+    if (minutes === undefined)
+      throw new UsageError('The minutes are missing; give them after the run, or a budget such as --max-cost-usd 20.');
+    if (!(Number(minutes) > 0)) throw new UsageError(`'${minutes}' is not a number of minutes. Give a number above 0.`);
     return { minutes: Number(minutes) };
   }
   if (minutes !== undefined) throw new UsageError('Give minutes or budgets, not both.');

@@ -37,16 +37,6 @@ export async function openGate(client: Client, runId: string, decision: Decision
 }
 
 /**
- * The printed commands have `"…"` where a person writes words of their own, and a shell takes them as they stand.
- * @throws {UsageError} when a text of the decision is nothing but dots
- */
-export function refusePlaceholders(wanted: GateDecision): void {
-  for (const [field, text] of Object.entries(wanted))
-    if (typeof text === 'string' && /^[.…][\s.…]*$/.test(text.trim()))
-      throw new UsageError(`'${text.trim()}' stands for words of your own: write the ${field} in its place.`);
-}
-
-/**
  * The field that a person is asked for with an approval; `null` where it is asked for nothing. An edited document that is only
  * offered is sent by `approve --edit`.
  */

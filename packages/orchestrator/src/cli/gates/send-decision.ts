@@ -1,7 +1,6 @@
 import type { GateDecision } from '@autonomous/shared';
 import type { DecidingOptions } from '../command-line.ts';
 import { connect } from '../connection.ts';
-import { refusePlaceholders } from './decide.ts';
 import { decidedGate } from './decided-gate.ts';
 import { EXIT } from '../exit.ts';
 import { type CliIo, say } from '../io.ts';
@@ -12,7 +11,6 @@ import { statusLine } from '../run-texts.ts';
  * @param rest options that a message prints after `--gate` and `--hash`, when these are missing
  * @returns the exit code
  * @throws {CommandFailure} as {@link decidedGate} does
- * @throws {UsageError} as {@link refusePlaceholders} does
  */
 export async function sendDecision(
   io: CliIo,
@@ -21,7 +19,6 @@ export async function sendDecision(
   options: DecidingOptions,
   rest = '',
 ): Promise<number> {
-  refusePlaceholders(wanted);
   const { decision } = wanted;
   const client = await connect(io, options.server);
   const { gate, shown } = await decidedGate(client, io, { runId, decision, rest }, options);

@@ -1,7 +1,7 @@
 /** The command `answer`: answers the question of a run. */
 import { collect, type CommandLine, type DecidingOptions } from '../../command-line.ts';
 import { connect } from '../../connection.ts';
-import { answerOf, refusePlaceholders } from '../../gates/decide.ts';
+import { answerOf } from '../../gates/decide.ts';
 import { decidedGate } from '../../gates/decided-gate.ts';
 import { EXIT, UsageError } from '../../exit.ts';
 import { type CliIo, say } from '../../io.ts';
@@ -24,7 +24,6 @@ async function answer(io: CliIo, runId: string, words: readonly string[], option
   const files = options.file ?? [];
   if (words.length === 0 && files.length === 0)
     throw new UsageError('There is no answer; give it after the run, or --file PATH.');
-  refusePlaceholders({ decision: 'answer', response: words.join(' ') });
   const client = await connect(io, options.server);
   const { gate, shown } = await decidedGate(client, io, { runId, decision: 'answer' }, options);
   const decision = await answerOf(client, io, gate.question, { words, files });

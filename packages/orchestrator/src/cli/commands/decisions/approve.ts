@@ -1,7 +1,7 @@
 /** The command `approve`: approves the document or the result that a gate shows. */
 import type { CommandLine, DecidingOptions } from '../../command-line.ts';
 import { connect } from '../../connection.ts';
-import { refusePlaceholders, whatIsApproved } from '../../gates/decide.ts';
+import { whatIsApproved } from '../../gates/decide.ts';
 import { decidedGate } from '../../gates/decided-gate.ts';
 import { EXIT } from '../../exit.ts';
 import { readTextFile } from '../../launch/input-files.ts';
@@ -23,7 +23,6 @@ export function addApprove(line: CommandLine): void {
 
 async function approve(io: CliIo, runId: string, options: ApproveOptions): Promise<number> {
   const { notes } = options;
-  refusePlaceholders({ decision: 'approve', notes });
   const edited = options.edit === undefined ? undefined : await readTextFile(io, options.edit);
   const client = await connect(io, options.server);
   const { gate, shown } = await decidedGate(client, io, { runId, decision: 'approve' }, options);

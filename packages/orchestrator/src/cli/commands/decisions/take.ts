@@ -1,6 +1,6 @@
 /** The command `take`: takes files of another run's result into the one that waits with its own. */
 import { gateInfoOf } from '@autonomous/shared';
-import type { CommandLine, ServerOptions } from '../../command-line.ts';
+import { type CommandLine, namedRun, type ServerOptions } from '../../command-line.ts';
 import { connect } from '../../connection.ts';
 import { openGate } from '../../gates/decide.ts';
 import { CommandFailure, EXIT } from '../../exit.ts';
@@ -16,7 +16,7 @@ interface TakeOptions extends ServerOptions {
 export function addTake(line: CommandLine): void {
   line
     .client('take <run> <files...>', "takes files of another run's result into the one that waits with its own")
-    .requiredOption('--from <run>', 'the other run')
+    .requiredOption('--from <run>', 'the other run', namedRun)
     .option('--feedback <text>', 'what the agent should do with them; without feedback they are only checked')
     .action(
       line.ending((runId: string, paths: string[], options: TakeOptions) => take(line.io, runId, paths, options)),
