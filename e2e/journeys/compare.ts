@@ -76,11 +76,20 @@ export const journey: Journey = {
     const line = page.getByRole('row', { name: /Good morning/ });
     await line.hover();
     await line.getByRole('button', { name: 'Comment on line 1' }).click();
-    await page.getByRole('textbox', { name: 'What should be different in line 1?' }).fill('Say good evening, too.');
-    await page.getByRole('button', { name: 'Add' }).click();
+    await page.waitForFunction(() => document.activeElement?.matches('.patch vscode-textarea'));
+    await page.keyboard.type('Say good evening, too.');
+    await page.keyboard.press('Escape');
+    const atButton = () => document.activeElement?.getAttribute('aria-label') === 'Comment on line 1';
+    await page.waitForFunction(atButton);
+    // The draft is there again after another tab was shown.
+    await page.getByRole('link', { name: 'Plan', exact: true }).click();
+    await page.getByRole('link', { name: 'Changes', exact: true }).click();
+    const field = page.getByRole('textbox', { name: 'What should be different in line 1?' });
+    await field.press('Control+Enter');
     // The open gate lists it, too.
     const beside = page.getByRole('region', { name: 'Changes of src/greeting.js' });
     await beside.getByText('Say good evening, too.').waitFor();
+    await page.waitForFunction(atButton);
     await page.reload();
     await beside.getByText('Say good evening, too.').waitFor();
     await page.getByRole('button', { name: 'Send back…' }).click();

@@ -1,42 +1,60 @@
-/** Unsent texts that a person has begun at a gate. They are kept after anyone has decided the gate. */
+/** Unsent texts that a person has begun at a gate or beside a line. They are kept after anyone has decided the gate. */
 import { createStore } from '@xstate/store';
 import { useSelector } from '@xstate/store-react';
 
-/** By gate, then by decision. */
+/** Key of one draft. */
+export interface DraftKey {
+  /** Id of a gate, id of a comment, or {@link linesOf} a run. */
+  readonly owner: string;
+  /** Decision at the gate; beside a line its file and number. */
+  readonly name: string;
+}
+
+/** By owner, then by name. */
 type Drafts = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export const drafts = createStore({
   context: none(),
   on: {
-    wrote: (all, { gateId, decision, text }: { gateId: string; decision: string; text: string }): Drafts => ({
+    /** An empty text is no draft. */
+    wrote: (all, { owner, name, text }: DraftKey & { text: string }): Drafts => ({
       ...all,
-      [gateId]: { ...all[gateId], [decision]: text },
+      [owner]: { ...all[owner], [name]: text },
     }),
     /** They were sent, or are not wanted any more. */
-    dropped: (all, { gateId }: { gateId: string }): Drafts => {
-      const { [gateId]: _gone, ...others } = all;
+    dropped: (all, { owner }: { owner: string }): Drafts => {
+      const { [owner]: _gone, ...others } = all;
       return others;
     },
   },
 });
 
-/** Draft for one decision at a gate; empty if there is none. */
-export function draftOf(gateId: string, decision: string): string {
-  return drafts.getSnapshot().context[gateId]?.[decision] ?? '';
+/** Text of a draft; empty if there is none. */
+export function draftOf({ owner, name }: DraftKey): string {
+  return drafts.getSnapshot().context[owner]?.[name] ?? '';
 }
 
-/** Drafts at gates of a run that are not open any more. */
+/** Owner of the drafts beside the lines of a run. */
+export function linesOf(runId: string): string {
+  return `${runId}.lines`;
+}
+
+/**
+ * Drafts of a run whose fields cannot be opened any more.
+ * @param open owners whose fields can
+ */
 export function leftDrafts(
   all: Drafts,
   runId: string,
-  openGate: string | undefined,
-): readonly { readonly gateId: string; readonly text: string }[] {
-  return Object.entries(all).flatMap(([gateId, texts]) => {
-    if (gateId === openGate || gateId.slice(0, gateId.lastIndexOf('.')) !== runId) return [];
-    const text = Object.values(texts)
-      .filter((each) => each.trim() !== '')
+  open: readonly (string | undefined)[],
+): readonly { readonly owner: string; readonly text: string }[] {
+  return Object.entries(all).flatMap(([owner, texts]) => {
+    if (open.includes(owner) || owner.slice(0, owner.lastIndexOf('.')) !== runId) return [];
+    const text = Object.entries(texts)
+      .filter(([, each]) => each.trim() !== '')
+      .map(([name, each]) => (owner === linesOf(runId) ? `${name}: ${each}` : each))
       .join('\n\n');
-    return text === '' ? [] : [{ gateId, text }];
+    return text === '' ? [] : [{ owner, text }];
   });
 }
 

@@ -1,5 +1,6 @@
 /** Moves the keyboard focus to the target of a link, which is scrolled into view, and to a field that a button opens. */
 import { type RefObject, useEffect, useRef } from 'react';
+import { flushSync } from 'react-dom';
 
 /** @returns for an element that can take the focus (`tabIndex={-1}`) */
 export function useArrival<Target extends HTMLElement>(isTarget: boolean): RefObject<Target | null> {
@@ -27,6 +28,13 @@ export function focusOpened(field: HTMLElement | null): void {
       if (field.isConnected) field.focus();
     }),
   );
+}
+
+/** Closes a field, and moves the keyboard focus from it to the button that opens it. */
+export function closeField(close: () => void, button: RefObject<HTMLElement | null>): void {
+  flushSync(close);
+  // The focus stays where the person has gone meanwhile.
+  if (document.activeElement === document.body) button.current?.focus();
 }
 
 /** The part of the editor's widgets that tells when they have drawn themselves. */

@@ -1,9 +1,9 @@
 /** Texts of a person that no decision has sent: comments beside lines, and drafts at gates that are closed. */
 import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
-import { countedComments, leftComments, sanitizeText } from '@autonomous/shared/presentation';
+import { countedComments, leftComments, sanitizeText, takesComments } from '@autonomous/shared/presentation';
 import { LineComment } from '../components/review/line-comments.tsx';
 import { Link } from '../components/link.tsx';
-import { drafts, leftDrafts, useDrafts } from '../components/drafts.ts';
+import { drafts, leftDrafts, linesOf, useDrafts } from '../components/drafts.ts';
 import { useReview } from '../components/review/review.ts';
 
 /** At the open gate: all comments that its next words send. */
@@ -25,7 +25,11 @@ export function GateComments({ run, approves }: { readonly run: RunView; readonl
 /** Where no gate is open: what was decided without its comments, and words that were begun at gates that are gone. */
 export function Unsent({ run }: { readonly run: RunView }) {
   const { comments = [], gate, id } = run;
-  const begun = leftDrafts(useDrafts(), id, gate?.id);
+  const begun = leftDrafts(useDrafts(), id, [
+    gate?.id,
+    ...comments.map((comment) => comment.id),
+    ...(takesComments(gate) ? [linesOf(id)] : []),
+  ]);
   const isLeft = gate === null && comments.length > 0;
   return (
     <>
@@ -39,14 +43,14 @@ export function Unsent({ run }: { readonly run: RunView }) {
           <CommentList run={run} />
         </details>
       )}
-      {begun.map(({ gateId, text }) => (
-        <section key={gateId} className="gate closed unsent" aria-label="Words that were not sent">
+      {begun.map(({ owner, text }) => (
+        <section key={owner} className="gate closed unsent" aria-label="Words that were not sent">
           <p role="status">The gate was decided before you sent this text:</p>
           <pre className="said" tabIndex={0}>
             {text}
           </pre>
           <p className="actions">
-            <button type="button" className="link" onClick={() => drafts.trigger.dropped({ gateId })}>
+            <button type="button" className="link" onClick={() => drafts.trigger.dropped({ owner })}>
               Dismiss
             </button>
           </p>
@@ -66,7 +70,7 @@ function CommentList({ run }: { readonly run: RunView }) {
             {sanitizeText(comment.path)}
             {comment.line > 0 ? `:${comment.line}` : ''}
           </Link>
-          <LineComment comment={comment} margin={{ ...margin, onAdd: undefined }} />
+          <LineComment comment={comment} margin={margin} />
         </li>
       ))}
     </ul>

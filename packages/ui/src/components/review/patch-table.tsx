@@ -1,6 +1,8 @@
 /** The lines of one changed file, with room for comments where they can become feedback. */
 import { binaryText, leftOutText, type PatchLine, type ReviewedFile } from '@autonomous/shared/presentation';
-import { Fragment, type KeyboardEvent, useState } from 'react';
+import { type KeyboardEvent, useRef, useState } from 'react';
+import { draftOf } from '../drafts.ts';
+import { closeField } from '../focus-target.ts';
 import { Icon } from '../icon.tsx';
 import { LineComments, type Margin } from './line-comments.tsx';
 
@@ -8,7 +10,6 @@ const NOT_SENT = 'Not in what the server sent.';
 const MARKS = { same: ' ', added: '+', removed: '−', note: '' } as const;
 
 export function Patch({ file, margin }: { readonly file: ReviewedFile; readonly margin?: Margin | undefined }) {
-  const [writesAt, setWritesAt] = useState<number | null>(null);
   const hunks = file.patch?.hunks ?? [];
   const leftOut = leftOutText(file);
   if (hunks.length === 0)
@@ -32,21 +33,12 @@ export function Patch({ file, margin }: { readonly file: ReviewedFile; readonly 
               <td>{hunk.heading}</td>
             </tr>
             {hunk.lines.map((line) => (
-              <Fragment key={`${line.before ?? ''}:${line.after ?? ''}:${line.kind}`}>
-                <Line
-                  line={line}
-                  onComment={margin?.onAdd === undefined ? undefined : setWritesAt}
-                  isFirst={line.after === first}
-                />
-                {margin !== undefined && line.after !== undefined && (
-                  <LineComments
-                    line={line.after}
-                    margin={margin}
-                    isWriting={writesAt === line.after}
-                    onClose={() => setWritesAt(null)}
-                  />
-                )}
-              </Fragment>
+              <Line
+                key={`${line.before ?? ''}:${line.after ?? ''}:${line.kind}`}
+                line={line}
+                margin={margin}
+                isFirst={line.after === first}
+              />
             ))}
           </tbody>
         ))}
@@ -67,32 +59,48 @@ function moveAlong(event: KeyboardEvent<HTMLElement>): void {
 
 function Line({
   line: { kind, text, before, after },
-  onComment,
+  margin,
   isFirst,
 }: {
   readonly line: PatchLine;
-  readonly onComment: ((line: number) => void) | undefined;
+  readonly margin: Margin | undefined;
   readonly isFirst: boolean;
 }) {
+  const button = useRef<HTMLButtonElement>(null);
+  const [field, setField] = useState<'opened' | 'kept' | null>(() =>
+    after !== undefined && margin !== undefined && draftOf(margin.draftAt(after)) !== '' ? 'kept' : null,
+  );
   return (
-    <tr className={kind}>
-      <td className="number">{before}</td>
-      <td className="number">
-        {after}
-        {onComment !== undefined && after !== undefined && (
-          <button
-            type="button"
-            className="plus"
-            tabIndex={isFirst ? 0 : -1}
-            aria-label={`Comment on line ${after}`}
-            onClick={() => onComment(after)}
-          >
-            <Icon name="comment" />
-          </button>
-        )}
-      </td>
-      <td className="mark">{MARKS[kind]}</td>
-      <td className="code">{text}</td>
-    </tr>
+    <>
+      <tr className={kind}>
+        <td className="number">{before}</td>
+        <td className="number">
+          {after}
+          {margin?.onAdd !== undefined && after !== undefined && (
+            <button
+              ref={button}
+              type="button"
+              className="plus"
+              tabIndex={isFirst ? 0 : -1}
+              aria-label={`Comment on line ${after}`}
+              aria-expanded={field !== null}
+              onClick={() => setField(field === null ? 'opened' : null)}
+            >
+              <Icon name="comment" />
+            </button>
+          )}
+        </td>
+        <td className="mark">{MARKS[kind]}</td>
+        <td className="code">{text}</td>
+      </tr>
+      {margin !== undefined && after !== undefined && (
+        <LineComments
+          line={after}
+          margin={margin}
+          field={field}
+          onClose={() => closeField(() => setField(null), button)}
+        />
+      )}
+    </>
   );
 }

@@ -2,11 +2,12 @@
 import type { RunView } from '@autonomous/shared';
 import { takesComments } from '@autonomous/shared/presentation';
 import { useHost } from '../../hosts/host.ts';
+import { linesOf } from '../drafts.ts';
 import type { Margin } from './line-comments.tsx';
 
 /** A run's comments and the actions on them; `marginOf` gives those of one file. */
 export interface Review {
-  readonly margin: Omit<Margin, 'onAdd'>;
+  readonly margin: Pick<Margin, 'comments' | 'onEdit' | 'onDelete'>;
   marginOf(path: string): Margin;
 }
 
@@ -25,6 +26,7 @@ export function useReview({ id, gate, comments = [] }: RunView): Review {
     margin,
     marginOf: (path) => ({
       ...margin,
+      draftAt: (line) => ({ owner: linesOf(id), name: `${path}:${line}` }),
       comments: comments.filter((comment) => comment.path === path),
       onAdd: takesComments(gate) ? (line, text) => listed(client.addComment(gateId, { path, line, text })) : undefined,
     }),

@@ -57,7 +57,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
 
   const decide = async (decision: GateDecision): Promise<void> => {
     const isTaken = await sender.send({ ...decision, ...bindingOf(decision.decision, gate) });
-    if (isTaken) drafts.trigger.dropped({ gateId: gate.id });
+    if (isTaken) drafts.trigger.dropped({ owner: gate.id });
   };
 
   return (
@@ -214,7 +214,7 @@ function Decisions({
   const [words, keepWords] = useState('');
   const setWords = (text: string): void => {
     keepWords(text);
-    if (open !== null) drafts.trigger.wrote({ gateId: gate.id, decision: open, text });
+    if (open !== null) drafts.trigger.wrote({ owner: gate.id, name: open, text });
   };
   // A document that has to be corrected first is approved beside its text.
   const approval = fieldOf(info, 'approve');
@@ -230,7 +230,7 @@ function Decisions({
 
   const choose = (decision: Decision): void => {
     if (askedAt(info, decision) === undefined) return void onDecide({ decision });
-    keepWords(draftOf(gate.id, decision));
+    keepWords(draftOf({ owner: gate.id, name: decision }));
     setOpen(open === decision ? null : decision);
   };
   // Only a rejection may consist of comments beside lines alone; an acceptance needs a reason as well.
@@ -362,10 +362,10 @@ function Answer({ gate, onDecide }: { readonly gate: Gate; readonly onDecide: On
   const { client, editor, runs } = useHost();
   const run = useSelector(runs, ({ context }) => context.runs[gate.runId]);
   const question = gate.question;
-  const [text, keepText] = useState(() => draftOf(gate.id, 'answer'));
+  const [text, keepText] = useState(() => draftOf({ owner: gate.id, name: 'answer' }));
   const setText = (next: string): void => {
     keepText(next);
-    drafts.trigger.wrote({ gateId: gate.id, decision: 'answer', text: next });
+    drafts.trigger.wrote({ owner: gate.id, name: 'answer', text: next });
   };
   const [chosen, setChosen] = useState<readonly string[]>([]);
   const [files, setFiles] = useState<readonly File[]>([]);
