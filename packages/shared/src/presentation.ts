@@ -11,6 +11,7 @@ export { pulseOf, pulseText, withPulse, withoutPulse } from './pulse.ts';
 export * from './review/reordered-lines.ts';
 export * from './review/review-comments.ts';
 export * from './text/sanitize-text.ts';
+export * from './text/server-address.ts';
 export * from './text/sign-in-link.ts';
 export { shellWord } from './text/shell-word.ts';
 export * from './test-count.ts';

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { connect as connectTo } from 'node:net';
 import { join } from 'node:path';
 import { type Client, createClient, ServerUnreachable } from '@autonomous/shared/client';
+import { isLoopback, isSameAddress } from '@autonomous/shared/presentation';
 import { readServerConfig, type ServerConfig } from '../config.ts';
 import { findHolder, type FolderHolder, lastAddressOf, processOf } from '../folder-holder.ts';
 import { databaseOf } from './database.ts';
@@ -150,18 +151,7 @@ export async function tokenFor(io: CliIo, place: ServerPlace): Promise<string> {
 }
 
 function isHere({ baseUrl, from }: ServerPlace): boolean {
-  return from === 'data folder' || isLoopback(new URL(baseUrl));
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
-}
-
-/** Loopback names are one address. */
-function isSameAddress(one: string, other: string): boolean {
-  const [first, second] = [new URL(one), new URL(other)];
-  if (first.protocol !== second.protocol) return false;
-  return first.host === second.host || (first.port === second.port && isLoopback(first) && isLoopback(second));
+  return from === 'data folder' || isLoopback(baseUrl);
 }
 
 /** Asks for nothing. */

@@ -3,8 +3,12 @@
 /** End of the address to which the server sends a browser whose link it refused. */
 export const LINK_REFUSED = '#link-refused';
 
-/** The code of a link; `null` for what is no such link. A code alone is none: a token looks like one, and would stand in an address. */
-export function codeIn(text: string): string | null {
-  const code = URL.parse(text.trim())?.searchParams.get('code') ?? '';
-  return /^[\w-]{16,}$/.test(code) ? code : null;
+/**
+ * The first link in a pasted text, such as the line that the server printed; `null` if it does not sign in. A code alone does
+ * not: a token looks like one, and would stand in an address.
+ */
+export function signInLinkIn(text: string): { readonly code: string; readonly origin: string } | null {
+  const url = URL.parse(/https?:\/\/[^\s"'<>()]+/.exec(text)?.[0] ?? '');
+  const code = url?.searchParams.get('code') ?? '';
+  return url !== null && /^[\w-]{16,}$/.test(code) ? { code, origin: url.origin } : null;
 }

@@ -1,6 +1,6 @@
 import { constraintsOf } from '@autonomous/shared/diagram';
 import { describe, expect, it } from 'vitest';
-import { agoText, codeIn, durationText } from '@autonomous/shared/presentation';
+import { agoText, durationText } from '@autonomous/shared/presentation';
 import { constraintsIn } from './run/run-document.tsx';
 import { stateName } from './statechart.tsx';
 import { mergedLines } from './transcript.tsx';
@@ -69,15 +69,4 @@ describe('The transcript', () => {
     expect(mergedLines([one, two], [two, three])).toEqual([one, two, three]);
     expect(mergedLines([], [one])).toEqual([one]);
   });
-});
-
-it.each([
-  ['http://127.0.0.1:3001/auth?code=abcdefghijklmnop', 'abcdefghijklmnop'],
-  [' http://[::1]:3001/auth?code=abcdefghij-klmnop_1 ', 'abcdefghij-klmnop_1'],
-  ['abcdefghij-klmnop_1', null],
-  ['http://127.0.0.1:3001/', null],
-  ['a b', null],
-  ['', null],
-])('of the link %j the code that signs in is %j', (text, code) => {
-  expect(codeIn(text)).toBe(code);
 });

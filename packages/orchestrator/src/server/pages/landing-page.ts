@@ -44,7 +44,7 @@ function signInCommand(): string {
 export function spentLinkPage(): string {
   return page(
     'This link does not sign in',
-    `<p class="lead">It was used, is older than ten minutes, is from before a restart, or is the link of another server. For a new one: ${signInCommand()}.</p>`,
+    `<p class="lead">It was used, is older than ten minutes, was cut off while it was copied, is from before a restart, or is the link of another server. For a new one: ${signInCommand()}.</p>`,
   );
 }
 
