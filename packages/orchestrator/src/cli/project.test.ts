@@ -111,11 +111,11 @@ describe('the project of a run', () => {
 
 describe('a launch from a folder', () => {
   /** Notes of a launch on the base branch `main`. */
-  async function notesOf(given: string | undefined, cwd: string): Promise<string> {
+  async function notesOf(given: string | undefined, cwd: string, git: { baseBranch?: string } = {}): Promise<string> {
     const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
     const io: CliIo = { stdin, stdout, stderr, env: {}, cwd, program: 'autonomous' };
     const launching = { ...client, launchRun: async () => aRun() } as unknown as Client;
-    await launchOn(launching, io, given, await findProject(client, io, given), { workflow: 'build', config: {} });
+    await launchOn(launching, io, given, await findProject(client, io, given), { workflow: 'build', config: { git } });
     expect(stdout.read()).toBeNull();
     return String(stderr.read() ?? '');
   }
@@ -138,22 +138,40 @@ describe('a launch from a folder', () => {
     expect(await notesOf(undefined, join(place.clone, 'src'))).toBe('');
   });
 
-  it('notes commits of the base branch that origin does not have, whichever branch is checked out', async () => {
+  const ofOrigin = 'has commits that branch main of origin does not have';
+  const startAgain = 'start again with --base topic.\n';
+
+  it('notes commits that origin does not have', async () => {
     place.git('-C', place.clone, 'fetch', '-q');
     commit();
     commit();
-    place.git('-C', place.clone, 'switch', '-qc', 'topic');
-    commit();
     expect(await notesOf('notes', place.folder)).toBe(
-      `Branch main of ${place.clone} has commits that origin does not have (2), and the run does not see them. Push them with git push origin main, and start again if it needs them.\n`,
+      `Branch main of ${place.clone} has commits that origin does not have (2), and the run does not see them. If it needs them, push the branch with git push origin main and start again.\n`,
     );
     expect(await notesOf(place.remote, place.clone)).toBe('');
+  });
+
+  it('notes commits of another branch than the one it starts from, and how a run starts from there', async () => {
+    place.git('-C', place.clone, 'fetch', '-q');
+    place.git('-C', place.clone, 'switch', '-qc', 'topic');
+    expect(await notesOf(undefined, place.clone)).toBe('');
+    commit();
+    expect(await notesOf(undefined, place.clone)).toBe(
+      `Branch topic of ${place.clone} ${ofOrigin} (1), and the run does not see them. If it needs them, push the branch with git push origin topic and ${startAgain}`,
+    );
+    expect(await notesOf(undefined, place.clone, { baseBranch: 'main' })).toBe('');
+    place.git('-C', place.clone, 'push', '-q', 'origin', 'topic');
+    expect(await notesOf(undefined, place.clone)).toContain(`If it needs them, ${startAgain}`);
+    place.git('-C', place.clone, 'switch', '-q', '--detach');
+    expect(await notesOf(undefined, place.clone)).toBe(
+      `${place.clone}, where no branch is checked out, ${ofOrigin} (1), and the run does not see them. If it needs them, make a branch with git switch -c NAME, push the branch with git push origin NAME and start again with --base NAME.\n`,
+    );
   });
 
   it('notes uncommitted changes, but not in a folder that is the project, of which the server says so', async () => {
     writeFileSync(join(place.clone, 'new.txt'), 'new\n');
     expect(await notesOf(undefined, place.clone)).toBe(
-      `${place.clone} has changes that are in no commit, and the run does not see them. Commit and push them, and start again if it needs them.\n`,
+      `${place.clone} has changes that are in no commit, and the run does not see them. If it needs them, commit the changes, push the branch with git push origin main and start again.\n`,
     );
     place.git('-C', place.clone, 'remote', 'remove', 'origin');
     expect(await notesOf(undefined, place.clone)).toBe('');

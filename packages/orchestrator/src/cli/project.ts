@@ -3,10 +3,9 @@ import { stat } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';
 import type { NewProject, NewRun, Project, RunView } from '@autonomous/shared';
 import { ApiError, type Client } from '@autonomous/shared/client';
-import { shellWord } from '@autonomous/shared/presentation';
 import { UsageError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
-import { askGit, countUnpushed, refuseOwnClone, topOf } from './local-git.ts';
+import { askGit, findUnseen, inOneLine, refuseOwnClone, topOf } from './local-git.ts';
 
 /**
  * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands.
@@ -20,8 +19,7 @@ export async function findProject(client: Client, io: CliIo, given: string | und
     if (named) return named;
   }
   const repository = await repositoryOf(io, given, known);
-  const existing = known.find((project) => withoutSlash(project.repository) === withoutSlash(repository));
-  return existing ?? { name: nameOf(repository), repository };
+  return projectAt(known, repository) ?? { name: nameOf(repository), repository };
 }
 
 /**
@@ -41,7 +39,8 @@ export async function launchOn(
   const place = project === undefined ? {} : isNew ? { project } : { projectId: project.id };
   try {
     const launched = await client.launchRun({ ...place, ...run });
-    if (project !== undefined) await noteUnseen(io, given, project, launched.config.git.baseBranch);
+    if (project !== undefined)
+      await noteUnseen(io, given, project, launched.config.git.baseBranch, run.config?.git?.baseBranch !== undefined);
     return launched;
   } catch (error) {
     if (isNew && error instanceof ApiError) note(io, 'No run was started, and no project was added.');
@@ -55,6 +54,7 @@ async function noteUnseen(
   given: string | undefined,
   { repository }: NewProject,
   baseBranch: string,
+  isNamed: boolean,
 ): Promise<void> {
   const top = await topOf(resolve(io.cwd, given ?? '.'));
   if (top === null || withoutSlash(await addressAround(top)) !== withoutSlash(repository)) return;
@@ -67,16 +67,10 @@ async function noteUnseen(
       );
     return;
   }
-  const unpushed = await countUnpushed(top, baseBranch);
-  if (unpushed > 0)
+  for (const { what, steps, option } of await findUnseen(top, baseBranch, isNamed))
     note(
       io,
-      `Branch ${baseBranch} of ${top} has commits that origin does not have (${unpushed}), and the run does not see them. Push them with git push origin ${shellWord(baseBranch)}, and start again if it needs them.`,
-    );
-  if ((await outputOf(top, 'status', '--porcelain', '--ignore-submodules')) !== '')
-    note(
-      io,
-      `${top} has changes that are in no commit, and the run does not see them. Commit and push them, and start again if it needs them.`,
+      `${what}, and the run does not see them. If it needs them, ${inOneLine([...steps, `start again ${option && `with ${option}`}`.trimEnd()])}.`,
     );
 }
 
@@ -94,6 +88,11 @@ async function listAllProjects(client: Client): Promise<readonly Project[]> {
     if (page.nextCursor === null) return projects;
     cursor = page.nextCursor;
   }
+}
+
+/** The project with a repository of this address. */
+export function projectAt(known: readonly Project[], address: string): Project | undefined {
+  return known.find(({ repository }) => withoutSlash(repository) === withoutSlash(address));
 }
 
 function knownAs(known: readonly Project[], given: string): Project | undefined {
@@ -146,7 +145,7 @@ export async function addressAround(top: string): Promise<string> {
 }
 
 /** A URL, or an address as ssh takes it. */
-function isAddress(text: string): boolean {
+export function isAddress(text: string): boolean {
   return /^[a-z][a-z+.-]*:\/\//i.test(text) || /^[\w.-]+@[\w.-]+:/.test(text);
 }
 

@@ -53,19 +53,24 @@ describe.skipIf(!bubblewrap.ok)('doctor PROJECT', () => {
     expect(check('network')).toEqual([]);
   });
 
-  it('names commits of a clone that its origin does not have, from which a run would start', async () => {
+  it('examines the branch from which a run of a clone would start, and names what that does not see', async () => {
     place.git('-C', place.clone, 'fetch', '-q');
-    expect((await examine(place.clone)).check('repository')).toHaveLength(1);
+    const fromOrigin = { status: 'ok', detail: expect.stringContaining(`${place.remote}, branch main at `) };
+    expect((await examine(place.clone)).check('repository')).toMatchObject([fromOrigin]);
+    place.git('-C', place.clone, 'switch', '-qc', 'topic');
     const author = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.com'];
     place.git('-C', place.clone, ...author, 'commit', '-qm', 'Merge', '--allow-empty');
     const { exitCode, check } = await examine(place.clone);
     expect(exitCode).toBe(0);
-    expect(check('repository')[1]).toEqual({
-      name: 'repository',
-      status: 'optional',
-      detail: 'branch main has commits that origin does not have (1), and runs start from origin',
-      way: 'git push, if runs need them',
-    });
+    expect(check('repository')).toEqual([
+      expect.objectContaining(fromOrigin),
+      {
+        name: 'repository',
+        status: 'optional',
+        detail: `Branch topic of ${place.clone} has commits that branch main of origin does not have (1), and runs do not see them`,
+        way: 'push the branch with git push origin topic and start runs with --base topic',
+      },
+    ]);
     expect((await examine(place.remote)).check('repository')).toHaveLength(1);
   });
 

@@ -37,21 +37,31 @@ export interface RepositoryExamination {
 const MB = 2 ** 20;
 const QUESTION_TIMEOUT_MS = 60_000;
 
+export interface RepositoryFindings {
+  /** The one that was examined; `null` where that failed. */
+  readonly branch: string | null;
+  readonly checks: readonly Check[];
+}
+
 /** Fetches the repository into a temporary folder, which is removed afterwards. */
-export async function examineRepository(request: RepositoryExamination): Promise<readonly Check[]> {
+export async function examineRepository(request: RepositoryExamination): Promise<RepositoryFindings> {
   const scratch = await mkdtemp(join(tmpdir(), 'autonomous-doctor-'));
   try {
     return await examineIn(scratch, request);
   } catch (error) {
     const isSaid = error instanceof Unprocessable || error instanceof InvalidRequest || error instanceof NeedsHuman;
     if (!isSaid) throw error;
-    return [{ name: 'repository', status: 'missing', detail: error.message, way: 'fix this, then call doctor again' }];
+    const way = 'fix this, or name another branch with --branch; then call doctor again';
+    return { branch: null, checks: [{ name: 'repository', status: 'missing', detail: error.message, way }] };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
 }
 
-async function examineIn(scratch: string, { config, repository, branch }: RepositoryExamination): Promise<Check[]> {
+async function examineIn(
+  scratch: string,
+  { config, repository, branch }: RepositoryExamination,
+): Promise<RepositoryFindings> {
   const { forge, git: access } = await openForge(config.github, { learn: () => {}, timeoutMs: FORGE_TIMEOUT_MS });
   const git = createGitRepository({ folder: join(scratch, 'mirrors'), author: config.commitAuthor, ...access });
   const inspected = await git.inspectRemote(repository, branch);
@@ -67,7 +77,7 @@ async function examineIn(scratch: string, { config, repository, branch }: Reposi
     hasSetupNetwork: await hasSetupNetwork(config, own?.egress),
     ask: (command) => askSandbox(config, scratch, command),
   });
-  return [
+  const checks = [
     present('repository', `${repository}, branch ${project.baseBranch} at ${commit.slice(0, 8)}`),
     ...inspected.notices.map((detail) => optional('repository', detail)),
     ...(await examineAtForge(forge, repository, config)),
@@ -81,6 +91,7 @@ async function examineIn(scratch: string, { config, repository, branch }: Reposi
     ...(await filesLeftOut(git, project, commit)),
     ...findings.map(checkOf),
   ];
+  return { branch: project.baseBranch, checks };
 }
 
 /** The first sentence is what is the matter, the others are the way out. */

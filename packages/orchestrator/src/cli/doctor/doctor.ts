@@ -12,8 +12,8 @@ import { examineRepository } from './doctor-project.ts';
 import { findServer, type ServerPlace, tokenFor } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { type CliIo, hasColor, sayJson } from '../io.ts';
-import { askGit, countUnpushed, topOf } from '../local-git.ts';
-import { addressAround } from '../project.ts';
+import { findUnseen, inOneLine, topOf } from '../local-git.ts';
+import { addressAround, isAddress, projectAt } from '../project.ts';
 import { modelsOfRoles, modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../../config.ts';
 import { misspeltVariables } from '../../misspelt-variables.ts';
@@ -85,30 +85,35 @@ async function examine(io: CliIo): Promise<Examined> {
   };
 }
 
-/** The repository of a project of the running server, else what was given. */
+/**
+ * What a run would start from: a project of the running server, or the repository that was given; of a clone that is its origin,
+ * with what the clone has and a run would not see.
+ */
 async function checkProject(
   { config, server, io }: Pick<Examined, 'config' | 'server'> & { readonly io: CliIo },
   given: string,
-  branch: string | undefined,
+  wanted: string | undefined,
 ): Promise<readonly Check[]> {
   const known = await projectsOf(server);
   const named = known?.find(({ id, name }) => id === given || name === given);
-  const isAddress = /^[\w.+-]+:\/\/|^[\w.-]+@[\w.-]+:/.test(given);
-  const repository = named?.repository ?? (isAddress ? given : resolve(io.cwd, given));
-  const checks = await examineRepository({ config, repository, branch: branch ?? named?.baseBranch });
-  return named === undefined && !isAddress ? [...checks, ...(await checkUnpushed(repository))] : checks;
-}
-
-/** A run that is launched from a clone starts from its origin. */
-async function checkUnpushed(folder: string): Promise<readonly Check[]> {
-  const top = await topOf(folder);
-  if (top === null || (await addressAround(top)) === top) return [];
-  const branch = await askGit(top, 'symbolic-ref', '--short', 'HEAD');
-  if (!branch.ok) return [];
-  const unpushed = await countUnpushed(top, branch.output);
-  if (unpushed === 0) return [];
-  const detail = `branch ${branch.output} has commits that origin does not have (${unpushed}), and runs start from origin`;
-  return [{ name: 'repository', status: 'optional', detail, way: 'git push, if runs need them' }];
+  const folder = named === undefined && !isAddress(given) ? resolve(io.cwd, given) : null;
+  const top = folder && (await topOf(folder));
+  const address = top === null ? (named?.repository ?? folder ?? given) : await addressAround(top);
+  const project = named ?? projectAt(known ?? [], address);
+  const { branch, checks } = await examineRepository({
+    config,
+    repository: address,
+    branch: wanted ?? project?.baseBranch,
+  });
+  const unseen =
+    branch === null || top === null || address === top ? [] : await findUnseen(top, branch, wanted !== undefined);
+  return [
+    ...checks,
+    ...unseen.map(({ what, steps, option }): Check => {
+      const way = inOneLine(option === '' ? steps : [...steps, `start runs with ${option}`]);
+      return { name: 'repository', status: 'optional', detail: `${what}, and runs do not see them`, way };
+    }),
+  ];
 }
 
 /** As the client commands find it; faults of what names it are among those of the configuration. */
