@@ -63,11 +63,18 @@ async function pause(promise: Promise<unknown>): Promise<{ readonly reason: stri
   return error as NeedsHuman; // The line above says so.
 }
 
-it('knows that a remote has no record where a branch is called autonomous, below which none can lie', async () => {
+it('says of a remote with a branch called autonomous, below which none can lie, that it is in the way', async () => {
   const { repository, project, remote } = await openFixture(root);
   git(remote, 'branch', 'autonomous', 'main');
   await repository.fetch(project);
   expect(await repository.fetchRecord(project)).toBeNull();
+  const words = `${remote} has a branch 'autonomous', and git has no branch autonomous/record beside it. Rename or remove 'autonomous' there, then `;
+  expect((await thrown(repository.inspectRemote(remote))).message).toBe(`${words}try again`);
+  const files = { '.autonomous/runs/r/context.json': '{}' };
+  expect(await pause(repository.record(project, { files, message: 'Record' }))).toMatchObject({
+    reason: 'push_rejected',
+    message: `${words}retry`,
+  });
 });
 
 describe('Inspecting a remote', () => {

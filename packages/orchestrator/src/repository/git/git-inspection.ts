@@ -5,8 +5,9 @@ import path from 'node:path';
 import { Unprocessable } from '@autonomous/shared';
 import { type GitPlace, gitText } from './git.ts';
 import { type GitMirrors, initBare } from './git-mirrors.ts';
-import { asUnprocessable, hasUncommittedChanges, listRemote, type RemoteRefs } from './git-remote.ts';
+import { asUnprocessable, besideWhichNone, exclusion, hasUncommittedChanges, listRemote, type RemoteRefs } from './git-remote.ts';
 import { withScratch } from './git-trees.ts';
+import { RECORD_BRANCH } from '../repository.ts';
 import { parseRemoteAddress, type RemoteAddress, withoutCredentials } from '../remote-url.ts';
 import { assertBranchName, isBranchName } from '../repository-paths.ts';
 import { OWN_BRANCHES } from './run-branches.ts';
@@ -35,6 +36,8 @@ export async function inspectRemote(
     if (place !== null) await assertWritable(address.path, place);
   }
   const refs = await listBranches(mirrors, address);
+  const other = besideWhichNone(RECORD_BRANCH, refs.branches.keys());
+  if (other !== undefined) throw new Unprocessable(`${exclusion(address, other, RECORD_BRANCH)}, then try again`);
   const chosen = chooseBaseBranch(address.url, refs, baseBranch);
   const isDirty =
     address.kind === 'local' &&

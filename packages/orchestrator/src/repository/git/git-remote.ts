@@ -133,15 +133,29 @@ export async function pushCommit(
   if (answer.silent || (refusal === null && !forbidden)) throw failureOf(answer, access);
   // The refusal alone does not tell whether the branch moved or may not be written: what the remote has now does. Where
   // even reading fails, that is the answer.
-  const remoteCommit = (await listRemote(place, access)).branches.get(branch) ?? null;
+  const { branches } = await listRemote(place, access);
+  const remoteCommit = branches.get(branch) ?? null;
   if (remoteCommit === commit) return { outcome: 'pushed' };
   if (remoteCommit !== expected) return { outcome: 'moved', remoteCommit };
+  const other = besideWhichNone(branch, branches.keys());
+  if (other !== undefined)
+    throw new NeedsHuman('push_rejected', `${exclusion(access.address, other, branch)}, then retry`);
   throw rejection(
     access,
     branch,
     { reason: refusal?.groups?.['reason'] ?? null, stderr: answer.stderr },
     `. Or push it from the server's machine: ${pushCommand(place, access, commit, ref)}`,
   );
+}
+
+/** The branch of a remote beside which git cannot have another one: one is the other's folder. */
+export function besideWhichNone(branch: string, branches: Iterable<string>): string | undefined {
+  return [...branches].find((name) => branch.startsWith(`${name}/`) || name.startsWith(`${branch}/`));
+}
+
+/** Says that a remote has a branch beside which git has no other one, and the way out, without its end. */
+export function exclusion({ url }: RemoteAddress, there: string, wanted: string): string {
+  return `${url} has a branch '${there}', and git has no branch ${wanted} beside it. Rename or remove '${there}' there`;
 }
 
 /** The command that pushes a commit with the rights of the person who gives it. */
