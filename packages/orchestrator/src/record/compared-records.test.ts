@@ -255,6 +255,30 @@ describe('a record in git', () => {
       },
     );
 
+    it('and that was undone by setting the branch back is undone in the mirror too, and never pushed again', async () => {
+      await pausedRun('r-1');
+      await record([]);
+      const good = remoteGit(['rev-parse', 'autonomous/record']);
+      const ours = FILES.filter((file) => !file.includes('r-2')).map((file) => [file, inRemote(file)] as const);
+      pushFormat(
+        RECORD_FORMAT + 1,
+        ours.map(([file]) => file),
+      );
+      await start();
+      await vi.waitFor(() => expect(comparison.noticesOf('p-1')).toHaveLength(2));
+      // The mirror's own record has it with the next run.
+      await pausedRun('r-3');
+      await record([]);
+      remoteGit(['update-ref', 'refs/heads/autonomous/record', good]);
+      await start();
+      expect(await comparison.faultOf('r-1', 'p-1')).toBeNull();
+      await vi.waitFor(() => expect(comparison.noticesOf('p-1')).toEqual([]));
+      await pausedRun('r-4');
+      await record(['r-3']);
+      for (const [file, text] of ours) expect(inRemote(file)).toBe(text);
+      expect(inRemote('runs/r-3/context.json')).toContain(`"format": ${RECORD_FORMAT}`);
+    });
+
     it('while this server runs is found by the next record, and written over by none', async () => {
       await pausedRun('r-1');
       await start();

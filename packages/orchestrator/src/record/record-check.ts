@@ -221,6 +221,19 @@ export async function faultOfRecordedProject(
   return fault === null || (await isContinued(repository, project, commit)) ? null : fault;
 }
 
+/** Those of these runs, and the project's own file, that have another format in a commit of the record: their folders and its path. */
+export async function listForeign(
+  repository: Repository,
+  project: RemoteProject,
+  commit: string,
+  runIds: readonly string[],
+): Promise<readonly string[]> {
+  const { refused } = await readRecordedTips(repository, project, commit, runIds);
+  const path = projectPath(project.id);
+  const file = (await readRecorded(repository, project, commit, [path], MAX_PROJECT_BYTES)).get(path) ?? '';
+  return [...[...refused.keys()].map(recordFolder), ...(faultOfProjectFile(file) === null ? [] : [path])];
+}
+
 type RecordReader = Pick<Repository, 'readBlobs' | 'recordedAt'>;
 
 /** Texts of those of these paths that are there. Nothing is listed: a record may have any number of runs. */
@@ -257,6 +270,9 @@ const comparedMark = (projectId: string): string => `record.compared.${RECORD_FO
 const COMPARED_KEPT = 16;
 /** Set when this server wrote the records of all open runs of a project. */
 const renewedMark = (projectId: string): string => `record.renewed.${projectId}`;
+
+/** What has another format in the remote's record: paths as in {@link listForeign}. */
+export const foreignMark = (projectId: string): string => `record.foreign.${projectId}`;
 
 /** Those of {@link knownRecords} that were not compared yet: an unchanged record is not read again. */
 export async function unknownRecords(

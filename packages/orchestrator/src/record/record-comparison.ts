@@ -15,7 +15,9 @@ import {
   faultOfRecordedProject,
   findFaults,
   findOutdatedRuns,
+  foreignMark,
   knownRecords,
+  listForeign,
   listRecordedRuns,
   noteCompared,
   readKnownTips,
@@ -62,6 +64,8 @@ const PATIENCE_MS = 5_000;
 const AGAIN_MS = 60_000;
 /** Remotes that are asked at the same time. */
 const AT_ONCE = 4;
+/** Paths of another format that are remembered, so that they are recognised once the remote no longer has them. */
+const FOREIGN_KEPT = 1_000;
 /** Runs that a message names. */
 const RUNS_NAMED = 5;
 
@@ -284,8 +288,12 @@ export class RecordComparison {
     const { log } = this.#options;
     try {
       const remote = await this.#withinTime((signal) => this.#options.repository.fetchRecord(project, signal));
-      const commits = await knownRecords(this.#options.repository, project);
+      let commits = await knownRecords(this.#options.repository, project);
       Object.assign(watched, await this.#find(project));
+      if (await this.#takeBack(project, remote, watched)) {
+        commits = await knownRecords(this.#options.repository, project);
+        Object.assign(watched, await this.#find(project));
+      }
       const { changedByOthers } = watched;
       if (changedByOthers.length > 0)
         log.warn({ projectId: project.id }, describeChange(nameOf(project), changedByOthers));
@@ -346,6 +354,24 @@ export class RecordComparison {
       unreadFaults: [...unreadFaults.values()],
       projectFault,
     };
+  }
+
+  /**
+   * Takes out of the mirror's own record what had another format on the remote and is not there any more: its branch was set back.
+   * @returns whether something was
+   */
+  async #takeBack(project: RemoteProject, remote: string | null, { refused, projectFault }: Found): Promise<boolean> {
+    const { store, repository } = this.#options;
+    const mark = foreignMark(project.id);
+    const before = (await store.getMark(mark))?.split(' ').filter((path) => path !== '') ?? [];
+    if (before.length === 0 && refused.size === 0 && projectFault === null) return false;
+    const now = remote === null ? [] : await listForeign(repository, project, remote, [...refused.keys()]);
+    const own = await repository.branchHead(project, RECORD_BRANCH);
+    const isAhead = own !== null && (remote === null || !(await repository.isAncestor(project, own, remote)));
+    const undone = isAhead ? before.filter((path) => !now.includes(path)) : [];
+    if (undone.length > 0) await repository.restoreRecord(project, undone, remote);
+    await store.setMark(mark, now.slice(0, FOREIGN_KEPT).join(' '));
+    return undone.length > 0;
   }
 
   /** Whether this server wrote a run's record: by its seal, or as far as the record says so. Others on the same remote have runs of their own. */

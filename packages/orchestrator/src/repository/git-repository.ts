@@ -39,7 +39,7 @@ import { KnownTrees } from './git/known-trees.ts';
 import { LfsObjects } from './checkout/lfs-objects.ts';
 import { lfsPointersOf } from './checkout/lfs-pointers.ts';
 import { packMirror } from './git/mirror-packing.ts';
-import { recordFiles } from './git/record-branch.ts';
+import { recordFiles, restoreRecord } from './git/record-branch.ts';
 import { listFilesAt, listRecordedFiles, listRunFiles } from './git/record-listing.ts';
 import { listRecordHeads, moveRecord } from './git/record-years.ts';
 import type { LeftOut, RemoteProject, Repository } from './repository.ts';
@@ -79,6 +79,7 @@ type RemoteMethods = Pick<
   | 'gather'
   | 'record'
   | 'moveRecord'
+  | 'restoreRecord'
 >;
 
 /** Methods that speak with the project's remote. */
@@ -120,6 +121,12 @@ function remoteMethods(
       const remote = await mirrors.withRemote(project, signal);
       const refs = recordRefs(mirrors, project, remote, trees, { author, at: now() });
       return mirrors.turns.take(`record ${project.id}`, () => recordFiles(remote.place, refs, contents, options));
+    },
+
+    async restoreRecord(project, paths, from) {
+      const remote = await mirrors.withRemote(project);
+      const refs = recordRefs(mirrors, project, remote, trees, { author, at: now() });
+      return mirrors.turns.take(`record ${project.id}`, () => restoreRecord(remote.place, refs, paths, from));
     },
 
     async moveRecord(project, moves, keep, signal) {

@@ -412,6 +412,12 @@ export interface Repository {
     keep: readonly string[],
     signal?: AbortSignal,
   ): Promise<boolean>;
+  /**
+   * Gives files and folders of the mirror's own record what a commit of the remote's record has there, which may be nothing.
+   * Pushes nothing.
+   * @param from as `fetchRecord` returns it
+   */
+  restoreRecord(project: RemoteProject, paths: readonly string[], from: string | null): Promise<void>;
 }
 
 export interface RecordContents {

@@ -5,7 +5,14 @@ import path from 'node:path';
 import { Unprocessable } from '@autonomous/shared';
 import { type GitPlace, gitText } from './git.ts';
 import { type GitMirrors, initBare } from './git-mirrors.ts';
-import { asUnprocessable, besideWhichNone, exclusion, hasUncommittedChanges, listRemote, type RemoteRefs } from './git-remote.ts';
+import {
+  asUnprocessable,
+  besideWhichNone,
+  exclusion,
+  hasUncommittedChanges,
+  listRemote,
+  type RemoteRefs,
+} from './git-remote.ts';
 import { withScratch } from './git-trees.ts';
 import { RECORD_BRANCH } from '../repository.ts';
 import { parseRemoteAddress, type RemoteAddress, withoutCredentials } from '../remote-url.ts';

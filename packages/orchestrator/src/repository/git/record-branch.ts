@@ -14,7 +14,7 @@ import {
   type RecordOptions,
   UnreadableRecord,
 } from '../repository.ts';
-import { EMPTY_TREE } from '../repository-paths.ts';
+import { atOrUnderAny, EMPTY_TREE } from '../repository-paths.ts';
 
 /** Writers of other mirrors may win a race this often in a row before the push is left to the next record. */
 const MAX_ATTEMPTS = 5;
@@ -164,6 +164,28 @@ async function unreached(refs: RecordRefs, parent: string | null, commits: reado
 
 function pathOf({ path }: TreeEdit): string {
   return typeof path === 'string' ? path : path.toString('utf8');
+}
+
+/**
+ * Gives paths of the mirror's own record what a commit of the remote's has there, which may be nothing.
+ * @param paths files, or folders with all that is in them
+ * @param from `null`: the remote has no record
+ */
+export async function restoreRecord(
+  place: GitPlace,
+  refs: RecordRefs,
+  paths: readonly string[],
+  from: string | null,
+): Promise<void> {
+  const local = await refs.localHead();
+  if (local === null) return;
+  const own = await refs.treeOf(local);
+  const theirs = from === null ? EMPTY_TREE : await refs.treeOf(from);
+  const isNamed = atOrUnderAny(paths);
+  const edits = (await diffTrees(place, own, theirs)).filter((edit) => isNamed(pathOf(edit)));
+  if (edits.length === 0) return;
+  const tree = await editTree(place, own, edits);
+  await refs.moveLocal(await refs.commitTree(tree, [local], 'As on the remote'), local);
 }
 
 /** Changes of this mirror's branch since its last common commit with the remote's. */
