@@ -10,7 +10,8 @@ import { Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { type FileLock, lockFile } from './event-store/sqlite/database-lock.ts';
 import { findHolder, lockIn, noteHolder, removeHolder } from './folder-holder.ts';
-import { RECORD_BRANCH, type Repository } from './repository/repository.ts';
+import { projectPath } from './record/record-check.ts';
+import { RECORD_BRANCH, type RemoteProject, type Repository } from './repository/repository.ts';
 import { startCommand } from './server/start-command.ts';
 
 export interface DataFolder {
@@ -77,7 +78,7 @@ export async function findLostProjects(
   repository: Repository,
   log: Logger,
 ): Promise<string | null> {
-  const lost = await lostProjects(dataFolder, knownProjects);
+  const lost = await lostProjects(dataFolder, knownProjects, repository);
   if (lost.length === 0) return null;
   const runs = await Promise.all(lost.map((id) => countRecordedRuns(repository, id, log)));
   return describeLostProjects(
@@ -86,19 +87,26 @@ export async function findLostProjects(
   );
 }
 
-/** Ids of projects that have a mirror with branches of this server in the folder and are not among the known ones, sorted. */
-export async function lostProjects(dataFolder: string, known: ReadonlySet<string>): Promise<readonly string[]> {
-  return (await unknownMirrors(dataFolder, known)).filter(({ isUnused }) => !isUnused).map(({ id }) => id);
+/**
+ * Ids of projects that are not among the known ones and have a mirror in the folder with branches of this server, or with a record of the
+ * project, sorted.
+ */
+export async function lostProjects(
+  dataFolder: string,
+  known: ReadonlySet<string>,
+  repository: RecordReader,
+): Promise<readonly string[]> {
+  return (await unknownMirrors(dataFolder, known, repository)).filter(({ isUnused }) => !isUnused).map(({ id }) => id);
 }
 
 /** Removes the mirrors of launches that were cut off in the first fetch of their project: all that they hold came from its remote. */
 export async function removeUnusedMirrors(
   dataFolder: string,
   known: ReadonlySet<string>,
-  repository: Pick<Repository, 'removeMirror'>,
+  repository: RecordReader & Pick<Repository, 'removeMirror'>,
   log: Logger,
 ): Promise<void> {
-  for (const { id, isUnused } of await unknownMirrors(dataFolder, known)) {
+  for (const { id, isUnused } of await unknownMirrors(dataFolder, known, repository)) {
     if (!isUnused) continue;
     try {
       await repository.removeMirror({ id });
@@ -112,16 +120,35 @@ export async function removeUnusedMirrors(
 async function unknownMirrors(
   dataFolder: string,
   known: ReadonlySet<string>,
+  repository: RecordReader,
 ): Promise<readonly { readonly id: string; readonly isUnused: boolean }[]> {
   const mirrors = join(dataFolder, 'mirrors');
   const names = await readdir(mirrors).catch(() => []);
   const unknown = names.filter((name) => name.endsWith('.git') && !known.has(name.slice(0, -'.git'.length))).sort();
   return Promise.all(
-    unknown.map(async (name) => ({
-      id: name.slice(0, -'.git'.length),
-      isUnused: await isOfRemoteAlone(join(mirrors, name)),
-    })),
+    unknown.map(async (name) => {
+      const id = name.slice(0, -'.git'.length);
+      return { id, isUnused: (await isOfRemoteAlone(join(mirrors, name))) && !(await isRecorded(repository, id)) };
+    }),
   );
+}
+
+type RecordReader = Pick<Repository, 'recordedAt' | 'remoteHead'>;
+
+/** Whether the remote has a record of this project, as of one whose mirror was fetched anew. True also where that cannot be read. */
+async function isRecorded(repository: RecordReader, id: string): Promise<boolean> {
+  const project = mirrorOf(id);
+  try {
+    const commit = await repository.remoteHead(project, RECORD_BRANCH);
+    return commit !== null && (await repository.recordedAt(project, commit, [projectPath(id)])).size > 0;
+  } catch {
+    return true;
+  }
+}
+
+/** Only the mirror is read: no address is needed. */
+function mirrorOf(id: string): RemoteProject {
+  return { id, repository: '', baseBranch: '' };
 }
 
 /** Whether a mirror has no ref but those of its remote's branches. False also for what is no whole mirror. */
@@ -152,10 +179,10 @@ export function describeLostProjects(ids: readonly string[], runs: number | null
 }
 
 async function countRecordedRuns(repository: Repository, id: string, log: Logger): Promise<number> {
-  // Only the mirror is read: no address is needed.
-  const project = { id, repository: '', baseBranch: '' };
+  const project = mirrorOf(id);
   try {
-    const commit = await repository.branchHead(project, RECORD_BRANCH);
+    const own = await repository.branchHead(project, RECORD_BRANCH);
+    const commit = own ?? (await repository.remoteHead(project, RECORD_BRANCH));
     if (commit === null) return 0;
     return (await repository.recordedRuns(project, commit, 'context.json')).size;
   } catch (error) {

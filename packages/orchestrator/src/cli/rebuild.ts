@@ -80,7 +80,7 @@ function tell({ projects, runs, leftOut, withoutParent, repeated, unknownRemotes
   if (leftOut.length > 0)
     note(
       io,
-      'What was left out stays in git. To bring it back, put a whole version of its files on the branch autonomous/record of a clone (git log autonomous/record -- .autonomous/runs/RUN lists them) and rebuild into a new folder from there.',
+      'What was left out stays in git. To bring it back with this version, commit a whole version of its files to the branch autonomous/record of a clone (git log autonomous/record -- .autonomous/runs/RUN lists them) and rebuild into a new folder from that clone.',
     );
   const ended = runs.length - quarantined.length - paused.length;
   say(

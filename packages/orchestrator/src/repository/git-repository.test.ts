@@ -77,6 +77,24 @@ it('says of a remote with a branch called autonomous, below which none can lie, 
   });
 });
 
+it('takes the record of a clone as its own branch has it where that goes on from the remote', async () => {
+  const { repository, project, remote } = await openFixture(root);
+  const record = async (name: string): Promise<string> => {
+    const files = { [`.autonomous/runs/${name}/context.json`]: '{}' };
+    return (await repository.record(project, { files, message: name })).commit;
+  };
+  await record('first');
+  const clone = join(root, 'clone');
+  git(root, 'clone', '--quiet', '--branch', 'autonomous/record', remote, clone);
+  git(clone, 'commit', '--quiet', '--allow-empty', '--message', 'Repaired');
+  const repaired = git(clone, 'rev-parse', 'HEAD');
+  expect(await plainRepository().fetchCopy({ id: 'c-1' }, clone)).toBe(repaired);
+  const newer = await record('second');
+  git(clone, 'fetch', '--quiet');
+  git(clone, 'reset', '--quiet', '--hard', 'HEAD~1');
+  expect(await plainRepository().fetchCopy({ id: 'c-2' }, clone)).toBe(newer);
+});
+
 describe('Inspecting a remote', () => {
   it('says what is wrong with a local path, and the way out', async () => {
     const repository = plainRepository();

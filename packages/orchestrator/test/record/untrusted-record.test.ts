@@ -355,7 +355,7 @@ describe('a file of the record that is not what it says', () => {
       'run r-config was left out: line 1 of its events.jsonl does not start a run: config.trustMode is missing',
       'run r-merge was left out: line 1 of its events.jsonl has a configuration that no server writes: config.git.autoMerge is not valid',
       'run r-git was left out: its project p-nowhere is not described in the record, or was left out',
-      'put a whole version of its files on the branch autonomous/record',
+      'commit a whole version of its files to the branch autonomous/record',
     ])
       expect(err).toContain(said);
     expect(err).not.toMatch(/constraint|SQLITE|RangeError|call stack/i);

@@ -21,6 +21,7 @@ import { processOf } from '../../folder-holder.ts';
 import { startCommand } from '../../server/start-command.ts';
 import { describeLostProjects, lostProjects } from '../../data-folder.ts';
 import { openServerSetup } from '../../server-setup/server-setup.ts';
+import { createGitRepository } from '../../repository/git-repository.ts';
 import { inspectDatabase } from '../../event-store/sqlite/sqlite-database.ts';
 import { createSandboxProvider } from '../../sandboxes/provider-choice.ts';
 import { printable } from '../follow/timeline.ts';
@@ -214,11 +215,12 @@ function checkDatabase({ databasePath }: ServerConfig): Check {
 
 /** Mirrors that the database does not know, and what the running server says of its projects. */
 async function checkRecord(config: ServerConfig, server: AskedServer): Promise<readonly Check[]> {
-  const { dataFolder, databasePath } = config;
+  const { commitAuthor, dataFolder, databasePath } = config;
   const checks: Check[] = [];
   try {
     const known = inspectDatabase(databasePath)?.projectIds ?? [];
-    const lost = await lostProjects(dataFolder, new Set(known));
+    const repository = createGitRepository({ folder: join(dataFolder, 'mirrors'), author: commitAuthor });
+    const lost = await lostProjects(dataFolder, new Set(known), repository);
     const way = 'stop the server and restore the newest copy of the data folder';
     if (lost.length > 0) checks.push(missing('record', describeLostProjects(lost, null), way));
   } catch {

@@ -86,8 +86,8 @@ async function forgetRecord(place: GitPlace): Promise<void> {
 }
 
 /**
- * Brings the branches of a copy of the remote into the mirror. Of a clone these are the remote branches that it has; its own
- * branches may be older.
+ * Brings the branches of a copy of the remote into the mirror. Of a clone these are the remote branches that it has, since its own
+ * branches may be older; of the record it is its own branch where that goes on from the remote's, as after a repair by hand.
  * @returns the commit of the record; `null` when the copy has none
  */
 export async function fetchCopy(
@@ -98,8 +98,15 @@ export async function fetchCopy(
   const project = { id, repository: from, baseBranch: '' };
   const remote = await mirrors.withRemote(project);
   await mirrors.turns.take(`fetch ${id}`, () => fetchBranches(remote.place, remote.access));
-  if (remote.access.address.kind === 'local')
+  if (remote.access.address.kind === 'local') {
+    const own = await recordsOfRemote(remote.place);
     await mirrors.turns.take(`fetch ${id}`, () => fetchClonedBranches(remote.place, remote.access));
+    for (const [branch, commit] of await recordsOfRemote(remote.place)) {
+      const repaired = own.get(branch) ?? commit;
+      if (repaired !== commit && (await isAncestor(remote.place, commit, repaired)))
+        await moveRef(remote.place, trackingRef(branch), repaired, commit);
+    }
+  }
   const record = await readRef(remote.place, trackingRef(RECORD_BRANCH));
   if (record !== null) await forwardBranch(remote.place, RECORD_BRANCH, record);
   return record;
