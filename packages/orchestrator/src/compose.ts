@@ -39,6 +39,7 @@ import { quickCheck } from './event-store/sqlite/integrity/quick-check.ts';
 import { isSameRepository } from './forges/forge.ts';
 import { webOriginOfApi } from './forges/github/github-address.ts';
 import type { MermaidParser } from './documents/plans/mermaid.ts';
+import { stopping } from './engine/stopping.ts';
 import { SharedFetches } from './repository/shared-fetches.ts';
 import type { SandboxProvider } from './sandboxes/sandbox.ts';
 import type { FeedSource } from './server/feed.ts';
@@ -284,6 +285,8 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   stops.add(() => engine.stop());
   stops.add(async () => issues?.stop());
   stops.add(() => server.close());
+  // Requests that wait for one are answered before the server closes.
+  stops.add(async () => fetches.stop(stopping()));
   stops.add(async () => probation.stop());
   stops.add(async () => crashes.stopping());
   const openRuns = await store.listOpenRuns();

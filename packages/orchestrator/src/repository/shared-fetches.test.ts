@@ -59,3 +59,13 @@ it('ends a fetch whose mirror is not wanted any more, and says what a fetch fail
   expect(await waiting).toBe(begun[0]?.signal?.reason);
   await fetches.end(PROJECT);
 });
+
+it('gives the reason of its stop to who waits and who asks later, and ends the fetch', async () => {
+  const { fetches, begun } = slowFetches({ head: null });
+  const reason = new Error('The server is stopping.');
+  const waiting = fetches.fetch(PROJECT, 60_000).catch((error: unknown) => error);
+  fetches.stop(reason);
+  expect(await waiting).toBe(reason);
+  expect(begun).toMatchObject([{ signal: { aborted: true } }]);
+  await expect(fetches.fetch(PROJECT, 60_000)).rejects.toBe(reason);
+});

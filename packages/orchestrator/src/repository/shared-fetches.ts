@@ -18,6 +18,7 @@ interface UnderWay {
 export class SharedFetches {
   readonly #repository: Pick<Repository, 'fetch' | 'remoteHead'>;
   readonly #underWay = new Map<string, UnderWay>();
+  readonly #stopping = new AbortController();
 
   constructor(repository: Pick<Repository, 'fetch' | 'remoteHead'>) {
     this.#repository = repository;
@@ -26,15 +27,20 @@ export class SharedFetches {
   /**
    * @param patienceMs longest wait
    * @param branch that is needed: while nothing is known of it, the fetch goes on
-   * @throws {StillFetching} after it @throws what the fetch fails with
+   * @throws {StillFetching} after it @throws what the fetch fails with, and the reason of {@link stop}
    */
   async fetch(project: Project, patienceMs: number, branch = project.baseBranch): Promise<void> {
+    this.#stopping.signal.throwIfAborted();
     const known = this.#underWay.get(project.id);
     const underWay = known === undefined || known.ending.signal.aborted ? this.#begin(project) : known;
     const patience = new AbortController();
-    const late = sleep(patienceMs, undefined, { signal: patience.signal }).then(() => {
-      throw new StillFetching(`It did not answer within ${patienceMs / 1_000} seconds.`);
-    });
+    const ended = AbortSignal.any([patience.signal, this.#stopping.signal]);
+    const late = sleep(patienceMs, undefined, { signal: ended }).then(
+      () => {
+        throw new StillFetching(`It did not answer within ${patienceMs / 1_000} seconds.`);
+      },
+      () => this.#stopping.signal.throwIfAborted(),
+    );
     underWay.waiting += 1;
     try {
       await Promise.race([underWay.fetched, late]);
@@ -43,6 +49,12 @@ export class SharedFetches {
       underWay.waiting -= 1;
       if (underWay.waiting === 0) await this.#endIfKnown(project, branch, underWay);
     }
+  }
+
+  /** Ends all fetches; who waits for one is given the reason at once. */
+  stop(reason: Error): void {
+    this.#stopping.abort(reason);
+    for (const { ending } of this.#underWay.values()) ending.abort(reason);
   }
 
   /** Ends the fetch of a project whose mirror is not wanted any more. */

@@ -158,9 +158,11 @@ class BubblewrapSandbox implements Sandbox {
     const breach = launched.breach();
     if (breach?.kind === 'disk') throw new NeedsHuman('storage_full', `The command was ended: ${breach.message}`);
     const outOfMemory = launched.outOfMemory();
-    if (outOfMemory !== null && end.endedBecause === null) {
-      const stderr = withLine(end.stderr, `[ended by the sandbox: ${outOfMemory}]\n`);
-      return { ...end, exitCode: null, stderr, endedBecause: outOfMemory };
+    const because = breach?.message ?? outOfMemory;
+    if (because !== null && end.endedBecause === null) {
+      const what = outOfMemory === null ? 'failed at its end' : 'ended by the sandbox';
+      const stderr = withLine(end.stderr, `[${what}: ${because}]\n`);
+      return { ...end, exitCode: null, stderr, endedBecause: because };
     }
     if (launched.commandRan() || end.endedBecause !== null) return end;
     if (end.foreignSignal !== null) {
@@ -244,7 +246,7 @@ function launch(
   let status = '';
   let firstPid: number | undefined;
   let breach: Breach | null = null;
-  let stopWatching: (() => void) | undefined;
+  let stopWatching: ReturnType<typeof watchSandbox> | undefined;
   const cgroup = createSandboxCgroup(spec.limits);
   const join = cgroup?.joinFiles.map((file) => `{ echo $$ > ${file}; } 2> /dev/null; `).join('') ?? '';
   let ranOutOfMemory = false;
@@ -291,10 +293,11 @@ function launch(
     // The first process inside dies with bwrap, unless bwrap is killed before it could say so to the kernel.
     killMore: () => killFirstProcess(firstPid),
   });
-  const done = started.done.finally(() => {
-    stopWatching?.();
+  const done = started.done.finally(async () => {
     ranOutOfMemory = cgroup?.ranOutOfMemory() ?? false;
     void cgroup?.remove();
+    const found = await stopWatching?.();
+    breach ??= found ?? null;
   });
   return {
     process: { ...started, done },

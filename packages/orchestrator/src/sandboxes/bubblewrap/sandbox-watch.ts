@@ -4,6 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { opendir, readdir, readFile, readlink, stat, statfs, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { SandboxLimits } from '../sandbox.ts';
 
@@ -12,11 +13,13 @@ const INTERVAL_MS = 250;
 /** The folders are measured when as much has gone from the disk since they last were, or after so long. */
 const MEASURED_AFTER_BYTES = 256 * 1024 * 1024;
 const MEASURED_AFTER_MS = 10_000;
-/** Time that a command has to tidy up a full folder before it is measured again. */
+/** Time that a command has to tidy up a full folder. */
 const TIDIED_WITHIN_MS = 5_000;
 /** Measuring takes at most this share of the time. */
 const MEASURING_SHARE = 0.1;
 const MEASURING_TIMEOUT_MS = 10 * 60_000;
+/** Longest wait for a measurement at a command's end. */
+const MEASURED_AT_END_MS = 5_000;
 /** Files that must still be possible on the disk, where its file system has a fixed number of them. */
 const RESERVED_FILES = 10_000;
 /** Most descriptors of all processes together that one look reads. */
@@ -42,8 +45,11 @@ export interface WatchRequest {
   readonly onBreach: (breach: Breach) => void;
 }
 
-/** Looks several times a second until the function it returns is called. */
-export function watchSandbox(request: WatchRequest): () => void {
+/**
+ * Looks several times a second until the function it returns is called, at the command's end.
+ * @returns the function; it gives the breach that only then was found
+ */
+export function watchSandbox(request: WatchRequest): () => Promise<Breach | null> {
   request.disk.commandStarts();
   let busy = false;
   const look = async (): Promise<void> => {
@@ -57,7 +63,16 @@ export function watchSandbox(request: WatchRequest): () => void {
   };
   const timer = setInterval(() => void look(), INTERVAL_MS);
   void look();
-  return () => clearInterval(timer);
+  return async () => {
+    clearInterval(timer);
+    const free = await freeBytesOf(request.folder);
+    return free === null ? null : request.disk.commandEnds(free);
+  };
+}
+
+async function freeBytesOf(folder: string): Promise<number | null> {
+  const found = await statfs(folder).catch(() => null);
+  return found && found.bavail * found.bsize;
 }
 
 /**
@@ -96,19 +111,24 @@ async function findDiskBreach(
 export class DiskUse {
   readonly #folders: readonly string[];
   readonly #limitBytes: number;
+  /** So much more makes a measurement due, and in a full folder it is a breach. */
+  readonly #stepBytes: number;
   readonly #now: () => number;
   readonly #bytesIn: typeof bytesIn;
+  /** Of the disk, at the last measurement. Others write there too. */
   #freeBytes: number | null = null;
   #freeAtStart: number | null = null;
+  /** As last measured. */
   #bytes = 0;
   #deletedBytes = 0;
-  #measuring = false;
+  #measuring: Promise<void> | null = null;
   #measuredAt: number;
   #restMs = 0;
-  #isFull = false;
   /** Number of commands that were started. */
   #commands = 0;
   #commandStartedAt: number;
+  /** What the folders held when the command started. */
+  #bytesAtStart = 0;
   /** A breach that was found and is not yet reported. */
   #breach: Breach | null = null;
 
@@ -116,6 +136,7 @@ export class DiskUse {
   constructor(folders: readonly string[], limitBytes: number, now = () => performance.now(), measure = bytesIn) {
     this.#folders = folders;
     this.#limitBytes = limitBytes;
+    this.#stepBytes = Math.min(MEASURED_AFTER_BYTES, limitBytes / 8);
     this.#now = now;
     this.#bytesIn = measure;
     this.#measuredAt = now();
@@ -127,6 +148,27 @@ export class DiskUse {
     this.#commands += 1;
     this.#breach = null;
     this.#commandStartedAt = this.#now();
+    this.#bytesAtStart = this.#bytes;
+  }
+
+  /**
+   * To be called when a command has ended, before the next one starts: what it has written is not charged to that one.
+   * @param freeBytes of the disk, now
+   * @returns the breach of the command
+   */
+  async commandEnds(freeBytes: number): Promise<Breach | null> {
+    const patience = new AbortController();
+    const late = sleep(MEASURED_AT_END_MS, undefined, { signal: patience.signal }).catch(() => undefined);
+    await Promise.race([late, this.#measureAtEnd(freeBytes)]);
+    patience.abort();
+    return this.#take();
+  }
+
+  async #measureAtEnd(freeBytes: number): Promise<void> {
+    await this.#measuring;
+    this.#deletedBytes = 0;
+    const isDue = this.#bytes > this.#limitBytes || (this.#hasGone(freeBytes) && this.#mayMeasure());
+    if (this.#limitBytes !== Infinity && isDue) await this.#measure(freeBytes, false);
   }
 
   /**
@@ -140,33 +182,46 @@ export class DiskUse {
     this.#freeBytes ??= freeBytes;
     this.#freeAtStart ??= freeBytes + deletedBytes;
     this.#deletedBytes = deletedBytes;
-    if (this.#bytes + deletedBytes > this.#limitBytes && !this.#isFull)
+    if (this.#bytes <= this.#limitBytes && this.#bytes + deletedBytes > this.#limitBytes)
       return this.#overLimit(this.#bytes + deletedBytes);
     const hidden = this.#freeAtStart - freeBytes - this.#bytes - deletedBytes;
     if (isHiding && hidden > this.#limitBytes) {
       const message = `the disk lost ${megabytes(hidden)} while it held deleted files whose size cannot be seen; the limit is ${megabytes(this.#limitBytes)}`;
       return { kind: 'folder', message };
     }
-    const gone = this.#freeBytes - freeBytes;
-    const passedMs = this.#now() - this.#measuredAt;
-    const ranMs = this.#now() - this.#commandStartedAt;
-    const isLate = this.#isFull ? Math.min(passedMs, ranMs) > TIDIED_WITHIN_MS : passedMs > MEASURED_AFTER_MS;
-    const isDue = isLate || gone > Math.min(MEASURED_AFTER_BYTES, this.#limitBytes / 8);
-    if (this.#limitBytes !== Infinity && isDue && passedMs > this.#restMs && !this.#measuring) {
-      this.#freeBytes = freeBytes;
-      void this.#measure();
-    }
+    const isTidied = this.#now() - this.#commandStartedAt > TIDIED_WITHIN_MS;
+    const isFull = this.#bytes > this.#limitBytes;
+    const isLate = isFull ? isTidied : this.#now() - this.#measuredAt > MEASURED_AFTER_MS;
+    if (this.#limitBytes !== Infinity && (isLate || this.#hasGone(freeBytes)) && this.#mayMeasure())
+      void this.#measure(freeBytes, isTidied);
+    return this.#take();
+  }
+
+  #hasGone(freeBytes: number): boolean {
+    return (this.#freeBytes ?? freeBytes) - freeBytes > this.#stepBytes;
+  }
+
+  #mayMeasure(): boolean {
+    return this.#measuring === null && this.#now() - this.#measuredAt > this.#restMs;
+  }
+
+  #take(): Breach | null {
     const breach = this.#breach;
     this.#breach = null;
     return breach;
   }
 
-  async #measure(): Promise<void> {
-    this.#measuring = true;
+  /** @param isTidied the command has had its time to tidy up */
+  #measure(freeBytes: number, isTidied: boolean): Promise<void> {
+    this.#freeBytes = freeBytes;
+    this.#measuring = this.#measureNow(isTidied).finally(() => (this.#measuring = null));
+    return this.#measuring;
+  }
+
+  async #measureNow(isTidied: boolean): Promise<void> {
     const startedAt = this.#now();
     const commands = this.#commands;
     const bytes = await this.#bytesIn(this.#folders);
-    this.#measuring = false;
     this.#measuredAt = this.#now();
     const tookMs = this.#measuredAt - startedAt;
     this.#restMs = tookMs / MEASURING_SHARE;
@@ -179,10 +234,11 @@ export class DiskUse {
       return;
     }
     this.#bytes = bytes;
-    this.#isFull = bytes + this.#deletedBytes > this.#limitBytes;
-    if (!this.#isFull) return;
-    this.#freeBytes = null;
-    if (isOfThisCommand) this.#breach = this.#overLimit(bytes + this.#deletedBytes);
+    const total = bytes + this.#deletedBytes;
+    // A command that finds a full folder may tidy it up, and must not fill it more meanwhile.
+    const allowed =
+      this.#bytesAtStart > this.#limitBytes && !isTidied ? this.#bytesAtStart + this.#stepBytes : this.#limitBytes;
+    if (isOfThisCommand && total > allowed) this.#breach = this.#overLimit(total);
   }
 
   #overLimit(bytes: number): Breach {

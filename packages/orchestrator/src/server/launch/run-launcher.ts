@@ -247,8 +247,10 @@ export class RunLauncher {
    */
   async #baseOf(project: Project, branch: string): Promise<string> {
     const { fetches, repository } = this.#options;
-    // A remote that is away now may be back when the run begins.
-    await fetches.fetch(project, LAUNCH_PATIENCE_MS, branch).catch(() => undefined);
+    // A remote that is away now may be back when the run begins; a server that stops is not.
+    await fetches.fetch(project, LAUNCH_PATIENCE_MS, branch).catch((error: unknown) => {
+      if (error instanceof Unavailable) throw error;
+    });
     const known = await repository.remoteHead(project, branch);
     if (known !== null) return known;
     // Asks the remote itself, whose message names the branches that there are.
