@@ -40,7 +40,7 @@ export async function refuseOwnClone(top: string): Promise<void> {
   );
 }
 
-/** Something of a clone that a run does not see. */
+/** Something of a folder that a run does not see. */
 export interface Unseen {
   readonly what: string;
   /** What a person does so that the next run sees it, in this order. */
@@ -49,40 +49,95 @@ export interface Unseen {
   readonly option: string;
 }
 
-/**
- * What a clone has and a run does not see, which starts from a branch of the clone's origin, as it was last fetched.
- * @param top folder of the clone
- * @param isNamed a person has named the branch, and knows whether another one is checked out
- */
-export async function findUnseen(top: string, baseBranch: string, isNamed: boolean): Promise<readonly Unseen[]> {
+/** What a run starts from. */
+export interface Start {
+  readonly branch: string;
+  /** Head of the branch, where it is known. */
+  readonly commit?: string | undefined;
+  /** A person has named the branch, and knows whether another one is checked out. */
+  readonly isNamed: boolean;
+  /** The folder itself is the project, and not its origin. */
+  readonly isOwn: boolean;
+}
+
+/** A repository on this machine, seen from the folder in which a person stands. */
+export interface LocalFolder {
+  /** Absolute. */
+  readonly top: string;
+  readonly cwd: string;
+}
+
+/** What a folder has and a run does not see. Of a clone's origin only that is known which was last fetched. */
+export async function findUnseen({ top, cwd }: LocalFolder, start: Start): Promise<readonly Unseen[]> {
   const head = await askGit(top, 'symbolic-ref', '--short', 'HEAD');
   const branch = head.ok ? head.output : null;
-  if (isNamed && branch !== baseBranch) return [];
+  const isBase = branch === start.branch;
+  if (start.isNamed && !isBase) return [];
+  const git = gitAt({ top, cwd });
   const name = shellWord(branch ?? 'NAME');
-  const option = branch === baseBranch ? '' : `--base ${name}`;
-  const named = branch === null ? ['make a branch with git switch -c NAME'] : [];
-  const pushed = `push the branch with git push origin ${name}`;
-  const commits = (await countMissing(top, baseBranch)) ?? 0;
-  const changes = await askGit(top, 'status', '--porcelain', '--ignore-submodules');
+  const option = isBase ? '' : `--base ${name}`;
+  const named = branch === null ? [`make a branch with ${git} switch -c NAME`] : [];
+  const pushed = start.isOwn ? [] : [`push the branch with ${git} push origin ${name}`];
+  const missing = await countMissing(top, start);
   const unseen: Unseen[] = [];
-  if (commits > 0) {
+  if (missing !== 0 && !(isBase && missing === null)) {
     const where = branch === null ? `${top}, where no branch is checked out,` : `Branch ${branch} of ${top}`;
-    const lacking = branch === baseBranch ? 'origin' : `branch ${baseBranch} of origin`;
-    const isPushed = branch !== null && (await countMissing(top, branch)) === 0;
-    const what = `${where} has commits that ${lacking} does not have (${commits})`;
-    unseen.push({ what, steps: isPushed ? [] : [...named, pushed], option });
+    const ofOrigin = isBase ? 'origin' : `branch ${start.branch} of origin`;
+    const lacking = start.isOwn ? `branch ${start.branch}` : ofOrigin;
+    const isPushed = branch !== null && (await countMissing(top, { ...start, branch, commit: undefined })) === 0;
+    const what =
+      missing === null
+        ? `${where} may have commits that ${lacking}, which was never fetched there, does not have`
+        : `${where} has commits that ${lacking} does not have (${missing})`;
+    unseen.push({ what, steps: isPushed ? [] : [...named, ...pushed], option });
   }
-  if (changes.ok && changes.output !== '') {
+  const changes = await askGit(top, 'status', '--porcelain', '--ignore-submodules');
+  if (!start.isOwn && changes.ok && changes.output !== '') {
     const what = `${top} has changes that are in no commit`;
-    unseen.push({ what, steps: [...named, 'commit the changes', pushed], option });
+    unseen.push({ what, steps: [...named, 'commit the changes', ...pushed], option });
   }
   return unseen;
 }
 
-/** Number of commits of what is checked out that a branch of origin does not have; `null` where git knows no such branch. */
-async function countMissing(top: string, branch: string): Promise<number | null> {
-  const answer = await askGit(top, 'rev-list', '--count', `refs/remotes/origin/${branch}..HEAD`);
-  return answer.ok ? Number(answer.output) : null;
+/** The sentence about a branch of a clone that its origin does not have, with the way to bring it there; `null`: it is none. */
+export async function whyNoBranch({ top, cwd }: LocalFolder, branch: string): Promise<string | null> {
+  const has = async (ref: string): Promise<boolean> => (await askGit(top, 'rev-parse', '--verify', ref)).ok;
+  if (!(await has(`refs/heads/${branch}`)) || (await has(`refs/remotes/origin/${branch}`))) return null;
+  return `${top} has a branch ${branch}, which its origin does not have. Push it with ${gitAt({ top, cwd })} push origin ${shellWord(branch)}.`;
+}
+
+/** Git as a person calls it from where they stand. */
+function gitAt({ top, cwd }: LocalFolder): string {
+  const isInside = cwd === top || cwd.startsWith(`${top}${path.sep}`);
+  return isInside ? 'git' : `git -C ${shellWord(top)}`;
+}
+
+/**
+ * Number of commits of what is checked out that a branch does not have, as it was last fetched. None are missing where the
+ * branch has all that they changed, as after a squash.
+ * @returns `null` where git knows no such branch
+ */
+async function countMissing(top: string, { branch, commit, isOwn }: Omit<Start, 'isNamed'>): Promise<number | null> {
+  const ref = isOwn ? `refs/heads/${branch}` : `refs/remotes/origin/${branch}`;
+  for (const base of [...(commit === undefined ? [] : [commit]), ref]) {
+    const answer = await askGit(top, 'rev-list', '--count', `${base}..HEAD`);
+    if (!answer.ok) continue;
+    return answer.output === '0' || (await hasAllChanges(top, base)) ? 0 : Number(answer.output);
+  }
+  return null;
+}
+
+/** Whether a commit has each file that HEAD changed as HEAD has it. */
+async function hasAllChanges(top: string, base: string): Promise<boolean> {
+  const common = await askGit(top, 'merge-base', base, 'HEAD');
+  if (!common.ok) return false;
+  const [changed, other] = await Promise.all(
+    [common.output, base].map((from) => askGit(top, 'diff-tree', '-r', '-z', '--name-only', from, 'HEAD')),
+  );
+  if (!changed?.ok || !other?.ok) return false;
+  const differing = new Set(other.output.split('\0'));
+  const files = changed.output.split('\0').filter((file) => file !== '');
+  return files.length > 0 && files.every((file) => !differing.has(file));
 }
 
 /** Steps as one sentence part: "a, b and c". */

@@ -2,20 +2,23 @@
 import type { Command } from 'commander';
 import { UsageError } from './exit.ts';
 
-const PLACEHOLDER = /^(?:[.…][\s.…]*|<[^<>]+>)$/;
+const DOTS = /^[.…][\s.…]*$/;
 /** Arguments that are words of the person. */
 const WORDS: ReadonlySet<string> = new Set(['text', 'question', 'response', 'request', 'topic']);
 /** Options whose values are words of the person. */
-const WORD_OPTION = /<(?:text|decision)>$/;
+const WORD_OPTION = /<(text|decision)>$/;
 
-/** @throws {UsageError} when words of the person are only dots, or only a name in angle brackets */
+/** @throws {UsageError} when words of the person are only dots, or only the name that the help has in their place */
 export function refusePlaceholders(command: Command): void {
-  const refuse = (name: string, value: unknown): void => {
+  const refuse = (name: string, value: unknown, shown = name): void => {
     const text = (Array.isArray(value) ? value.join(' ') : String(value)).trim();
-    if (PLACEHOLDER.test(text)) throw new UsageError(`'${text}' is a placeholder: write the ${name} in its place.`);
+    if (DOTS.test(text) || text === `<${shown}>`)
+      throw new UsageError(`'${text}' is a placeholder: write the ${name} in its place.`);
   };
   for (const [index, argument] of command.registeredArguments.entries())
     if (WORDS.has(argument.name())) refuse(argument.name(), command.processedArgs[index]);
-  for (const option of command.options)
-    if (WORD_OPTION.test(option.flags)) refuse(option.name(), command.getOptionValue(option.attributeName()));
+  for (const option of command.options) {
+    const [, shown] = WORD_OPTION.exec(option.flags) ?? [];
+    if (shown !== undefined) refuse(option.name(), command.getOptionValue(option.attributeName()), shown);
+  }
 }

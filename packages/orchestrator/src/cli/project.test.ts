@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import type { NewProject, Project } from '@autonomous/shared';
+import { type NewProject, type Project, toProblem, Unprocessable } from '@autonomous/shared';
 import { aRun } from '@autonomous/shared/a-run.fixture';
-import type { Client } from '@autonomous/shared/client';
+import { ApiError, type Client } from '@autonomous/shared/client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { CliIo } from './io.ts';
 import { makePlace, type Place } from './program.fixture.ts';
@@ -146,7 +146,7 @@ describe('a launch from a folder', () => {
     commit();
     commit();
     expect(await notesOf('notes', place.folder)).toBe(
-      `Branch main of ${place.clone} has commits that origin does not have (2), and the run does not see them. If it needs them, push the branch with git push origin main and start again.\n`,
+      `Branch main of ${place.clone} has commits that origin does not have (2), and the run does not see them. If it needs them, push the branch with git -C ${place.clone} push origin main and start again.\n`,
     );
     expect(await notesOf(place.remote, place.clone)).toBe('');
   });
@@ -162,9 +162,58 @@ describe('a launch from a folder', () => {
     expect(await notesOf(undefined, place.clone, { baseBranch: 'main' })).toBe('');
     place.git('-C', place.clone, 'push', '-q', 'origin', 'topic');
     expect(await notesOf(undefined, place.clone)).toContain(`If it needs them, ${startAgain}`);
+    place.git('-C', place.clone, 'update-ref', '-d', 'refs/remotes/origin/main');
+    expect(await notesOf(undefined, place.clone)).toContain(
+      `Branch topic of ${place.clone} may have commits that branch main of origin, which was never fetched there, does not have, and`,
+    );
+    place.git('-C', place.clone, 'fetch', '-q');
     place.git('-C', place.clone, 'switch', '-q', '--detach');
     expect(await notesOf(undefined, place.clone)).toBe(
       `${place.clone}, where no branch is checked out, ${ofOrigin} (1), and the run does not see them. If it needs them, make a branch with git switch -c NAME, push the branch with git push origin NAME and start again with --base NAME.\n`,
+    );
+  });
+
+  it('notes nothing of a branch whose changes were taken in as one commit', async () => {
+    place.git('-C', place.clone, 'fetch', '-q');
+    place.git('-C', place.clone, 'switch', '-qc', 'topic');
+    writeFileSync(join(place.clone, 'new.txt'), 'new\n');
+    place.git('-C', place.clone, 'add', '-A');
+    commit();
+    expect(await notesOf(undefined, place.clone)).toContain(`Branch topic of ${place.clone} ${ofOrigin} (1)`);
+    const tree = place.git('-C', place.clone, 'rev-parse', 'HEAD^{tree}').trim();
+    const author = ['-c', 'user.name=P', '-c', 'user.email=p@e.org'];
+    const squashed = place
+      .git('-C', place.clone, ...author, 'commit-tree', tree, '-p', 'origin/main', '-m', 'All')
+      .trim();
+    place.git('-C', place.clone, 'update-ref', 'refs/remotes/origin/main', squashed);
+    expect(await notesOf(undefined, place.clone)).toBe('');
+  });
+
+  it('notes commits of another branch of a folder that is the project', async () => {
+    place.git('-C', place.clone, 'remote', 'remove', 'origin');
+    place.git('-C', place.clone, 'switch', '-qc', 'topic');
+    commit();
+    expect(await notesOf(undefined, place.clone)).toBe(
+      `Branch topic of ${place.clone} has commits that branch main does not have (1), and the run does not see them. If it needs them, ${startAgain}`,
+    );
+  });
+
+  it('says of a refused branch that the clone has it, and how it gets to the origin', async () => {
+    const refusing = {
+      ...client,
+      launchRun: async () => {
+        throw new ApiError(toProblem(new Unprocessable('There is no branch topic')));
+      },
+    } as unknown as Client;
+    const stderr = new PassThrough();
+    const io: CliIo = { stdin: stderr, stdout: stderr, stderr, env: {}, cwd: place.clone, program: 'autonomous' };
+    place.git('-C', place.clone, 'branch', 'topic');
+    const run = { workflow: 'build', config: { git: { baseBranch: 'topic' } } };
+    await expect(launchOn(refusing, io, undefined, await findProject(client, io, undefined), run)).rejects.toThrow(
+      'There is no branch topic',
+    );
+    expect(String(stderr.read())).toContain(
+      `${place.clone} has a branch topic, which its origin does not have. Push it with git push origin topic.`,
     );
   });
 

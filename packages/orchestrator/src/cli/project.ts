@@ -5,7 +5,7 @@ import type { NewProject, NewRun, Project, RunView } from '@autonomous/shared';
 import { ApiError, type Client } from '@autonomous/shared/client';
 import { UsageError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
-import { askGit, findUnseen, inOneLine, refuseOwnClone, topOf } from './local-git.ts';
+import { askGit, findUnseen, inOneLine, refuseOwnClone, type Start, topOf, whyNoBranch } from './local-git.ts';
 
 /**
  * The project that `given` names by id, name, path or URL; absent, the repository in which the person stands.
@@ -36,13 +36,17 @@ export async function launchOn(
   run: Omit<NewRun, 'projectId' | 'project'>,
 ): Promise<RunView> {
   const isNew = project !== undefined && !('id' in project);
+  const named = run.config?.git?.baseBranch;
   const place = project === undefined ? {} : isNew ? { project } : { projectId: project.id };
   try {
     const launched = await client.launchRun({ ...place, ...run });
     if (project !== undefined)
-      await noteUnseen(io, given, project, launched.config.git.baseBranch, run.config?.git?.baseBranch !== undefined);
+      await noteUnseen(io, given, project, { branch: launched.config.git.baseBranch, isNamed: named !== undefined });
     return launched;
   } catch (error) {
+    const top = named === undefined ? null : await topOf(resolve(io.cwd, given ?? '.'));
+    const why = top === null || named === undefined ? null : await whyNoBranch({ top, cwd: io.cwd }, named);
+    if (why !== null && error instanceof ApiError) note(io, why);
     if (isNew && error instanceof ApiError) note(io, 'No run was started, and no project was added.');
     throw error;
   }
@@ -53,21 +57,18 @@ async function noteUnseen(
   io: CliIo,
   given: string | undefined,
   { repository }: NewProject,
-  baseBranch: string,
-  isNamed: boolean,
+  start: Omit<Start, 'isOwn'>,
 ): Promise<void> {
   const top = await topOf(resolve(io.cwd, given ?? '.'));
   if (top === null || withoutSlash(await addressAround(top)) !== withoutSlash(repository)) return;
-  if (withoutSlash(repository) === top) {
-    const remotes = (await outputOf(top, 'remote')).split('\n').join(', ');
-    if (remotes !== '')
-      note(
-        io,
-        `The project is the folder ${top} itself: it has no remote 'origin', and the run pushes nothing to ${remotes}. To use that remote, name its URL with --project.`,
-      );
-    return;
-  }
-  for (const { what, steps, option } of await findUnseen(top, baseBranch, isNamed))
+  const isOwn = withoutSlash(repository) === top;
+  const remotes = isOwn ? (await outputOf(top, 'remote')).split('\n').join(', ') : '';
+  if (remotes !== '')
+    note(
+      io,
+      `The project is the folder ${top} itself: it has no remote 'origin', and the run pushes nothing to ${remotes}. To use that remote, name its URL with --project.`,
+    );
+  for (const { what, steps, option } of await findUnseen({ top, cwd: io.cwd }, { ...start, isOwn }))
     note(
       io,
       `${what}, and the run does not see them. If it needs them, ${inOneLine([...steps, `start again ${option && `with ${option}`}`.trimEnd()])}.`,

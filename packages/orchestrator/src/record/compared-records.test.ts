@@ -255,29 +255,42 @@ describe('a record in git', () => {
       },
     );
 
-    it('and that was undone by setting the branch back is undone in the mirror too, and never pushed again', async () => {
-      await pausedRun('r-1');
-      await record([]);
-      const good = remoteGit(['rev-parse', 'autonomous/record']);
-      const ours = FILES.filter((file) => !file.includes('r-2')).map((file) => [file, inRemote(file)] as const);
-      pushFormat(
-        RECORD_FORMAT + 1,
-        ours.map(([file]) => file),
-      );
-      await start();
-      await vi.waitFor(() => expect(comparison.noticesOf('p-1')).toHaveLength(2));
-      // The mirror's own record has it with the next run.
-      await pausedRun('r-3');
-      await record([]);
-      remoteGit(['update-ref', 'refs/heads/autonomous/record', good]);
-      await start();
-      expect(await comparison.faultOf('r-1', 'p-1')).toBeNull();
-      await vi.waitFor(() => expect(comparison.noticesOf('p-1')).toEqual([]));
-      await pausedRun('r-4');
-      await record(['r-3']);
-      for (const [file, text] of ours) expect(inRemote(file)).toBe(text);
-      expect(inRemote('runs/r-3/context.json')).toContain(`"format": ${RECORD_FORMAT}`);
-    });
+    it.each([
+      ['seen by a comparison', true],
+      ['taken in by the record of another run', false],
+    ])(
+      'and that was undone by setting the branch back is never pushed again, once it was %s',
+      async (_, isCompared) => {
+        await pausedRun('r-1');
+        await record([]);
+        const good = remoteGit(['rev-parse', 'autonomous/record']);
+        const ours = FILES.filter((file) => !file.includes('r-2')).map((file) => [file, inRemote(file)] as const);
+        pushFormat(
+          RECORD_FORMAT + 1,
+          ours.map(([file]) => file),
+        );
+        if (isCompared) {
+          await start();
+          await vi.waitFor(() => expect(comparison.noticesOf('p-1')).toHaveLength(2));
+        }
+        // The mirror's own record has it with the next run.
+        await pausedRun('r-3');
+        await record([]);
+        expect(inRemote('runs/r-1/context.json')).toContain(`"format":${RECORD_FORMAT + 1}`);
+        remoteGit(['update-ref', 'refs/heads/autonomous/record', good]);
+        for (const runId of ['r-4', 'r-5']) {
+          await pausedRun(runId);
+          await record([]);
+          for (const [file, text] of ours) expect(inRemote(file)).toBe(text);
+          for (const own of ['r-3', runId])
+            expect(inRemote(`runs/${own}/context.json`)).toContain(`"format": ${RECORD_FORMAT}`);
+          remoteGit(['update-ref', 'refs/heads/autonomous/record', good]);
+        }
+        await start();
+        expect(await comparison.faultOf('r-1', 'p-1')).toBeNull();
+        await vi.waitFor(() => expect(comparison.noticesOf('p-1')).toEqual([]));
+      },
+    );
 
     it('while this server runs is found by the next record, and written over by none', async () => {
       await pausedRun('r-1');

@@ -23,7 +23,8 @@ const FILES_AT_ONCE = 32;
 const MAX_CONTEXT_BYTES = 4 * 1024 * 1024;
 /** Larger than any file of a project that a recorder writes. */
 const MAX_PROJECT_BYTES = 64 * 1024;
-const CONTEXT = 'context.json';
+/** File of each run that tells its state. */
+export const CONTEXT = 'context.json';
 /** Anyone with push access may have named a folder anything. */
 const RUN_ID = /^[\w-]{1,100}$/;
 
@@ -221,17 +222,22 @@ export async function faultOfRecordedProject(
   return fault === null || (await isContinued(repository, project, commit)) ? null : fault;
 }
 
-/** Those of these runs, and the project's own file, that have another format in a commit of the record: their folders and its path. */
-export async function listForeign(
+/** Those of these paths that are of a run, or of a project's file, that has another format in a commit of the record. */
+export async function foreignPaths(
   repository: Repository,
   project: RemoteProject,
   commit: string,
-  runIds: readonly string[],
-): Promise<readonly string[]> {
-  const { refused } = await readRecordedTips(repository, project, commit, runIds);
-  const path = projectPath(project.id);
-  const file = (await readRecorded(repository, project, commit, [path], MAX_PROJECT_BYTES)).get(path) ?? '';
-  return [...[...refused.keys()].map(recordFolder), ...(faultOfProjectFile(file) === null ? [] : [path])];
+  paths: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const runIds = [...new Set(paths.flatMap((path) => runIdOf(path) ?? []))];
+  const contexts = await readContexts(repository, project, commit, runIds);
+  const files = await readRecorded(repository, project, commit, paths.filter(isProjectPath), MAX_PROJECT_BYTES);
+  return new Set(
+    paths.filter((path) => {
+      const context = contexts.get(runIdOf(path) ?? '');
+      return (context?.ok === false && context.isOfOtherFormat) || faultOfProjectFile(files.get(path) ?? '') !== null;
+    }),
+  );
 }
 
 type RecordReader = Pick<Repository, 'readBlobs' | 'recordedAt'>;
@@ -270,9 +276,6 @@ const comparedMark = (projectId: string): string => `record.compared.${RECORD_FO
 const COMPARED_KEPT = 16;
 /** Set when this server wrote the records of all open runs of a project. */
 const renewedMark = (projectId: string): string => `record.renewed.${projectId}`;
-
-/** What has another format in the remote's record: paths as in {@link listForeign}. */
-export const foreignMark = (projectId: string): string => `record.foreign.${projectId}`;
 
 /** Those of {@link knownRecords} that were not compared yet: an unchanged record is not read again. */
 export async function unknownRecords(

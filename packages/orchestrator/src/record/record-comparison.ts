@@ -11,17 +11,19 @@ import { RECORD_BRANCH, type RemoteProject, type Repository } from '../repositor
 import type { Clock } from '../engine/clock.ts';
 import {
   compareTip,
+  CONTEXT,
   faultOfOtherFormat,
   faultOfRecordedProject,
   findFaults,
   findOutdatedRuns,
-  foreignMark,
+  foreignPaths,
   knownRecords,
-  listForeign,
   listRecordedRuns,
   noteCompared,
+  projectPath,
   readKnownTips,
   readRecordedTips,
+  recordFolder,
   unknownRecords,
 } from './record-check.ts';
 import { isOwnTip, requireSeals } from './record-seal.ts';
@@ -64,8 +66,6 @@ const PATIENCE_MS = 5_000;
 const AGAIN_MS = 60_000;
 /** Remotes that are asked at the same time. */
 const AT_ONCE = 4;
-/** Paths of another format that are remembered, so that they are recognised once the remote no longer has them. */
-const FOREIGN_KEPT = 1_000;
 /** Runs that a message names. */
 const RUNS_NAMED = 5;
 
@@ -357,20 +357,19 @@ export class RecordComparison {
   }
 
   /**
-   * Takes out of the mirror's own record what had another format on the remote and is not there any more: its branch was set back.
+   * Takes out of the mirror's own record what has another format there and not on the remote, whose branch was set back.
    * @returns whether something was
    */
   async #takeBack(project: RemoteProject, remote: string | null, { refused, projectFault }: Found): Promise<boolean> {
-    const { store, repository } = this.#options;
-    const mark = foreignMark(project.id);
-    const before = (await store.getMark(mark))?.split(' ').filter((path) => path !== '') ?? [];
-    if (before.length === 0 && refused.size === 0 && projectFault === null) return false;
-    const now = remote === null ? [] : await listForeign(repository, project, remote, [...refused.keys()]);
+    const { repository } = this.#options;
+    if (refused.size === 0 && projectFault === null) return false;
     const own = await repository.branchHead(project, RECORD_BRANCH);
-    const isAhead = own !== null && (remote === null || !(await repository.isAncestor(project, own, remote)));
-    const undone = isAhead ? before.filter((path) => !now.includes(path)) : [];
+    if (own === null || own === remote) return false;
+    const paths = [...[...refused.keys()].map((runId) => `${recordFolder(runId)}/${CONTEXT}`), projectPath(project.id)];
+    const here = await foreignPaths(repository, project, own, paths);
+    const there = remote === null ? new Set<string>() : await foreignPaths(repository, project, remote, paths);
+    const undone = [...here].filter((path) => !there.has(path)).map((path) => path.replace(`/${CONTEXT}`, ''));
     if (undone.length > 0) await repository.restoreRecord(project, undone, remote);
-    await store.setMark(mark, now.slice(0, FOREIGN_KEPT).join(' '));
     return undone.length > 0;
   }
 

@@ -20,7 +20,7 @@ import {
 import { isFinal } from '../core/advance.ts';
 import type { Clock } from '../engine/clock.ts';
 import type { EngineMessage } from '../engine/step-feed.ts';
-import { findFaults, projectPath, recordFolder, recordKeeper } from './record-check.ts';
+import { findFaults, foreignPaths, projectPath, recordFolder, recordKeeper } from './record-check.ts';
 import type { RecordComparison } from './record-comparison.ts';
 import { sealsOf } from './record-seal.ts';
 import { WAITING } from '../engine/run-steps.ts';
@@ -435,6 +435,7 @@ export class RunRecordWriter {
     const message = `Record of ${runs.map((run) => run.id).join(', ')}`;
     const keeper = recordKeeper(store, repository, project);
     let hasKept = false;
+    const foreign = foreignPaths.bind(null, repository, project);
     const keep: RecordKeeper = async (...question) => {
       const kept = await keeper(...question);
       // The file of the project is no run's, and the comparison knows of it.
@@ -445,7 +446,7 @@ export class RunRecordWriter {
     const { commit, pushed, why } = await repository.record(
       project,
       { files, commits, message },
-      { keep, signal: this.#stopping.signal, to },
+      { keep, foreign, signal: this.#stopping.signal, to },
     );
     for (const name of uploaded) this.#recordedUploads.add(name);
     const isWhereItBelongs = pushed || to === 'mirror';

@@ -124,7 +124,9 @@ describe('Inspecting a remote', () => {
     expect(await repository.inspectRemote(`file://${path}`)).toEqual({ baseBranch: 'main', notices: [] });
     git(path, 'branch', 'other');
     git(path, 'checkout', '--quiet', '--detach');
-    expect(await messageFor(path)).toBe(`${path} has no default branch. Name the base branch, one of main, other`);
+    expect(await messageFor(path)).toBe(
+      `${path} has no default branch. Name the base branch (--base), one of main, other`,
+    );
     expect((await repository.inspectRemote(path, 'other')).baseBranch).toBe('other');
     await expect(repository.inspectRemote(path, '--upload-pack=x')).rejects.toThrow(InvalidRequest);
   });
@@ -141,7 +143,7 @@ describe('Inspecting a remote', () => {
       'mine.txt': '',
     });
     expect((await repository.inspectRemote(path)).notices).toEqual([]);
-    const notice = `${path} has changes that are in no commit; runs start from the last commit and do not see them`;
+    const notice = `${path} has changes that are in no commit; runs start from the last commit of main and do not see them`;
     write(path, { 'src/cart.js': 'changed' });
     expect((await repository.inspectRemote(path)).notices).toEqual([notice]);
     write(path, { 'src/cart.js': 'export const total = 1;\n' });

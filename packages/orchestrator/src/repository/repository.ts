@@ -438,6 +438,11 @@ export interface RecordedCommit {
 export interface RecordOptions {
   /** Called before files of the record are overwritten, the mirror's own too. Absent: they are. */
   readonly keep?: RecordKeeper | undefined;
+  /**
+   * Finds those of these paths that another format has in a commit of the mirror's record: they came from the remote, and what it has
+   * there now takes their place. Absent: none are.
+   */
+  readonly foreign?: ((commit: string, paths: readonly string[]) => Promise<ReadonlySet<string>>) | undefined;
   readonly signal?: AbortSignal | undefined;
   /** `mirror`: nothing is pushed. Default: `remote`. */
   readonly to?: 'remote' | 'mirror';

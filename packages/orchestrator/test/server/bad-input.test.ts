@@ -352,7 +352,7 @@ it('a remote with changes that are in no commit is used, and the run says that i
   await gate.promise;
   const { notices } = await server.client.getRun(run.id);
   expect(notices).toEqual([
-    `${working} has changes that are in no commit; runs start from the last commit and do not see them`,
+    `${working} has changes that are in no commit; runs start from the last commit of main and do not see them`,
   ]);
   expect(await readFile(path.join(working, 'app.sh'), 'utf8')).toBe('echo changed\n');
   expect((await git('-C', working, 'status', '--porcelain')).trim()).toBe('M app.sh');

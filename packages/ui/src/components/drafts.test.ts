@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { draftOf, drafts, leftDrafts, linesOf } from './drafts.ts';
+import { countLineDrafts, draftOf, drafts, leftDrafts, linesOf } from './drafts.ts';
 
 it('keeps what was begun at a gate that somebody else decides, until it is dropped', () => {
   drafts.trigger.wrote({ owner: 'r-1.4', name: 'reject', text: 'Half written' });
@@ -15,7 +15,9 @@ it('keeps what was begun at a gate that somebody else decides, until it is dropp
 
 it('name their lines once no gate takes comments any more', () => {
   drafts.trigger.wrote({ owner: linesOf('r-2'), name: 'a.js:1', text: 'Why?' });
+  drafts.trigger.wrote({ owner: linesOf('r-2'), name: 'a.js:2', text: ' ' });
   const { context } = drafts.getSnapshot();
+  expect([countLineDrafts(context, 'r-2'), countLineDrafts(context, 'r-1')]).toEqual([1, 0]);
   expect(leftDrafts(context, 'r-2', [linesOf('r-2')])).toEqual([]);
   expect(leftDrafts(context, 'r-2', [])).toEqual([{ owner: 'r-2.lines', text: 'a.js:1: Why?' }]);
 });

@@ -1,5 +1,9 @@
-/** Unsent texts that a person has begun at a gate or beside a line. They are kept after anyone has decided the gate. */
+/**
+ * Unsent texts that a person has begun at a gate or beside a line. They are kept after anyone has decided the gate, and when the page is
+ * loaded again.
+ */
 import { createStore } from '@xstate/store';
+import { persist } from '@xstate/store/persist';
 import { useSelector } from '@xstate/store-react';
 
 /** Key of one draft. */
@@ -12,6 +16,13 @@ export interface DraftKey {
 
 /** By owner, then by name. */
 type Drafts = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/** The browser's tab, which an editor's view or a strict browser may not have: then the texts last as long as the page. */
+const THIS_TAB = {
+  getItem: (name: string) => sessionStorage.getItem(name),
+  setItem: (name: string, value: string) => sessionStorage.setItem(name, value),
+  removeItem: (name: string) => sessionStorage.removeItem(name),
+};
 
 export const drafts = createStore({
   context: none(),
@@ -27,11 +38,16 @@ export const drafts = createStore({
       return others;
     },
   },
-});
+}).with(persist({ name: 'autonomous.drafts', storage: THIS_TAB, onError: () => {} }));
 
 /** Text of a draft; empty if there is none. */
 export function draftOf({ owner, name }: DraftKey): string {
   return drafts.getSnapshot().context[owner]?.[name] ?? '';
+}
+
+/** Number of texts beside the lines of a run that were not added. */
+export function countLineDrafts(all: Drafts, runId: string): number {
+  return Object.values(all[linesOf(runId)] ?? {}).filter((text) => text.trim() !== '').length;
 }
 
 /** Owner of the drafts beside the lines of a run. */

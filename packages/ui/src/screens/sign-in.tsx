@@ -19,7 +19,7 @@ export function SignIn() {
   return (
     <section className="sign-in">
       <h1>Not signed in</h1>
-      {isRefused && (
+      {isRefused && pasted === '' && (
         <p role="alert">
           That link does not sign in: it was used, is older than ten minutes, was cut off while it was copied, is from
           before a restart of the server, or is the link of another one.
@@ -48,7 +48,11 @@ export function SignIn() {
           Sign in
         </vscode-button>
         {link === null && pasted.trim() !== '' && (
-          <p role="status">This is not a sign-in link. It has the form http://…/auth?code=…</p>
+          <p role="status">
+            {pasted.includes('/auth?code=')
+              ? 'This sign-in link is not whole: copy it with its end.'
+              : 'This is not a sign-in link, which has the form http://…/auth?code=… A token signs no browser in.'}
+          </p>
         )}
         {link !== null && !isSameAddress(link.origin, origin) && (
           <p role="status">

@@ -3,22 +3,32 @@ import { FINAL_STATUSES, type RunView } from '@autonomous/shared';
 import { countedComments, leftComments, sanitizeText, takesComments } from '@autonomous/shared/presentation';
 import { LineComment } from '../components/review/line-comments.tsx';
 import { Link } from '../components/link.tsx';
-import { drafts, leftDrafts, linesOf, useDrafts } from '../components/drafts.ts';
+import { countLineDrafts, drafts, leftDrafts, linesOf, useDrafts } from '../components/drafts.ts';
 import { useReview } from '../components/review/review.ts';
 
 /** At the open gate: all comments that its next words send. */
 export function GateComments({ run, approves }: { readonly run: RunView; readonly approves: boolean }) {
   const { comments = [] } = run;
-  if (comments.length === 0) return null;
+  const begun = countLineDrafts(useDrafts(), run.id);
   const left = leftComments(run).length;
   return (
-    <details className="unsent">
-      <summary>
-        {countedComments(comments.length)}, not sent yet.{approves ? ' Approve does not send them.' : ''}
-        {left > 0 && ` ${left === comments.length ? 'All' : left} of an earlier gate.`}
-      </summary>
-      <CommentList run={run} />
-    </details>
+    <>
+      {comments.length > 0 && (
+        <details className="unsent">
+          <summary>
+            {countedComments(comments.length)}, not sent yet.{approves ? ' Approve does not send them.' : ''}
+            {left > 0 && ` ${left === comments.length ? 'All' : left} of an earlier gate.`}
+          </summary>
+          <CommentList run={run} />
+        </details>
+      )}
+      {begun > 0 && (
+        <p role="status">
+          {begun === 1 ? 'A text beside a line was' : `${begun} texts beside lines were`} not added, and{' '}
+          {begun === 1 ? 'is' : 'are'} not sent: press Add there first.
+        </p>
+      )}
+    </>
   );
 }
 

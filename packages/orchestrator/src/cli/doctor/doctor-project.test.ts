@@ -68,10 +68,17 @@ describe.skipIf(!bubblewrap.ok)('doctor PROJECT', () => {
         name: 'repository',
         status: 'optional',
         detail: `Branch topic of ${place.clone} has commits that branch main of origin does not have (1), and runs do not see them`,
-        way: 'push the branch with git push origin topic and start runs with --base topic',
+        way: `push the branch with git -C ${place.clone} push origin topic and start runs with --base topic`,
       },
     ]);
     expect((await examine(place.remote)).check('repository')).toHaveLength(1);
+    // The branch was merged, and the clone has not fetched since.
+    place.git('-C', place.clone, 'push', '-q', place.remote, 'topic:main');
+    expect((await examine(place.clone)).check('repository')).toMatchObject([fromOrigin]);
+    place.git('-C', place.clone, 'remote', 'set-url', 'origin', `${place.remote}x`);
+    expect((await examine(place.clone)).check('repository')).toMatchObject([
+      { detail: expect.stringContaining(`The origin of ${place.clone} is ${place.remote}x. There is no folder`) },
+    ]);
   });
 
   it('reads the table that the configuration names, and says what is wrong with either', async () => {

@@ -38,8 +38,8 @@ const MB = 2 ** 20;
 const QUESTION_TIMEOUT_MS = 60_000;
 
 export interface RepositoryFindings {
-  /** The one that was examined; `null` where that failed. */
-  readonly branch: string | null;
+  /** What was examined; `null` where that failed. */
+  readonly start: { readonly branch: string; readonly commit: string } | null;
   readonly checks: readonly Check[];
 }
 
@@ -51,8 +51,8 @@ export async function examineRepository(request: RepositoryExamination): Promise
   } catch (error) {
     const isSaid = error instanceof Unprocessable || error instanceof InvalidRequest || error instanceof NeedsHuman;
     if (!isSaid) throw error;
-    const way = 'fix this, or name another branch with --branch; then call doctor again';
-    return { branch: null, checks: [{ name: 'repository', status: 'missing', detail: error.message, way }] };
+    const way = 'fix this, then call doctor again';
+    return { start: null, checks: [{ name: 'repository', status: 'missing', detail: error.message, way }] };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
@@ -91,7 +91,7 @@ async function examineIn(
     ...(await filesLeftOut(git, project, commit)),
     ...findings.map(checkOf),
   ];
-  return { branch: project.baseBranch, checks };
+  return { start: { branch: project.baseBranch, commit }, checks };
 }
 
 /** The first sentence is what is the matter, the others are the way out. */

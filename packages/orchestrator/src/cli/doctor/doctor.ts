@@ -12,7 +12,7 @@ import { examineRepository } from './doctor-project.ts';
 import { findServer, type ServerPlace, tokenFor } from '../connection.ts';
 import { EXIT, UsageError } from '../exit.ts';
 import { type CliIo, hasColor, sayJson } from '../io.ts';
-import { findUnseen, inOneLine, topOf } from '../local-git.ts';
+import { findUnseen, inOneLine, topOf, whyNoBranch } from '../local-git.ts';
 import { addressAround, isAddress, projectAt } from '../project.ts';
 import { modelsOfRoles, modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../../config.ts';
@@ -39,16 +39,15 @@ export interface DoctorOptions {
   readonly json?: boolean;
   /** Path or address of a repository, or name or id of a project of the running server. Absent: the machine alone. */
   readonly project?: string | undefined;
-  readonly branch?: string;
+  /** Branch of it. */
+  readonly base?: string;
 }
 
 /** @returns exit code 0 when everything needed is there */
-export async function doctor({ json = false, project, branch }: DoctorOptions, io: CliIo): Promise<number> {
+export async function doctor({ json = false, project, base }: DoctorOptions, io: CliIo): Promise<number> {
   const { config, server, checks: ofMachine } = await examine(io);
   const checks =
-    project === undefined
-      ? ofMachine
-      : [...ofMachine, ...(await checkProject({ config, server, io }, project, branch))];
+    project === undefined ? ofMachine : [...ofMachine, ...(await checkProject({ config, server, io }, project, base))];
   const ok = checks.every(({ status }) => status !== 'missing');
   if (json) sayJson(io, { ok, checks });
   else io.stdout.write(`${checks.map((check) => lineOf(check, hasColor(io.stdout, io.env))).join('\n')}\n`);
@@ -101,13 +100,17 @@ async function checkProject(
   const top = folder && (await topOf(folder));
   const address = top === null ? (named?.repository ?? folder ?? given) : await addressAround(top);
   const project = named ?? projectAt(known ?? [], address);
-  const { branch, checks } = await examineRepository({
-    config,
-    repository: address,
-    branch: wanted ?? project?.baseBranch,
-  });
-  const unseen =
-    branch === null || top === null || address === top ? [] : await findUnseen(top, branch, wanted !== undefined);
+  const branch = wanted ?? project?.baseBranch;
+  const { start, checks } = await examineRepository({ config, repository: address, branch });
+  if (top === null) return checks;
+  const local = { top, cwd: io.cwd };
+  const isOwn = address === top;
+  if (start === null) {
+    const why = branch === undefined ? null : await whyNoBranch(local, branch);
+    const of = isOwn ? '' : `The origin of ${top} is ${address}. `;
+    return checks.map((check) => ({ ...check, detail: of + check.detail, ...(why === null ? {} : { way: why }) }));
+  }
+  const unseen = await findUnseen(local, { ...start, isNamed: wanted !== undefined, isOwn });
   return [
     ...checks,
     ...unseen.map(({ what, steps, option }): Check => {

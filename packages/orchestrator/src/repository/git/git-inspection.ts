@@ -50,7 +50,7 @@ export async function inspectRemote(
     address.kind === 'local' &&
     refs.headCommit !== null &&
     (await hasUncommittedChanges(address.path, refs.headCommit, mirrors.home));
-  const notice = `${address.url} has changes that are in no commit; runs start from the last commit and do not see them`;
+  const notice = `${address.url} has changes that are in no commit; runs start from the last commit of ${chosen} and do not see them`;
   return { baseBranch: chosen, notices: isDirty ? [notice] : [] };
 }
 
@@ -225,7 +225,7 @@ function chooseBaseBranch(url: string, refs: RemoteRefs, asked: string | undefin
   }
   const chosen = refs.headBranch ?? (names.length === 1 ? names[0] : undefined);
   if (chosen === undefined)
-    throw new Unprocessable(`${url} has no default branch. Name the base branch, one of ${shown}`);
+    throw new Unprocessable(`${url} has no default branch. Name the base branch (--base), one of ${shown}`);
   if (!isBranchName(chosen))
     throw new Unprocessable(
       `The main branch of ${url} has a name that is not used here; name another base branch, one of ${shown}`,

@@ -42,12 +42,12 @@ export async function recordFiles(
   place: GitPlace,
   refs: RecordRefs,
   { files, commits = [], message }: RecordContents,
-  { keep, to = 'remote' }: Omit<RecordOptions, 'signal'>,
+  { keep, foreign, to = 'remote' }: Omit<RecordOptions, 'signal'>,
 ): Promise<RecordedCommit> {
   const paths = Object.keys(files);
   const oids = await writeBlobs(place, Object.values(files));
   const edits: TreeEdit[] = paths.map((path, index) => ({ path, mode: FILE_MODE, oid: oids[index] ?? null }));
-  const wanted = { edits, commits, message, keep };
+  const wanted = { edits, commits, message, keep, foreign };
   let commit = await commitOrKeep(place, refs, wanted, to);
   if (to === 'mirror') return { commit, pushed: false };
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
@@ -72,6 +72,7 @@ interface Wanted {
   readonly commits: readonly string[];
   readonly message: string;
   readonly keep: RecordOptions['keep'];
+  readonly foreign: RecordOptions['foreign'];
 }
 
 /**
@@ -125,7 +126,7 @@ const REFUSED = /^error: invalid path '(?<path>[^\n]*)'$/m;
 async function commitOnTop(
   place: GitPlace,
   refs: RecordRefs,
-  { edits, commits, message, keep }: Wanted,
+  { edits, commits, message, keep, foreign }: Wanted,
 ): Promise<string> {
   const [local, remote] = await Promise.all([refs.localHead(), refs.remoteHead()]);
   const common = local !== null && remote !== null ? await refs.commonRecord(local, remote) : null;
@@ -136,14 +137,17 @@ async function commitOnTop(
   const isRewritten = local !== null && parent !== local;
   const own = isRewritten ? await changesOf(place, refs, local, common) : [];
   const gathered = isRewritten ? await refs.gatheredSince(local, common) : [];
-  const changes = [...own, ...edits];
+  const isAhead = local !== null && remote !== null && local !== remote && !isRewritten;
+  const undoing = isAhead ? await diffTrees(place, baseTree, await refs.treeOf(remote)) : [];
+  const notOwn = local === null ? undefined : await foreign?.(local, [...own, ...undoing].map(pathOf));
+  const isForeign = (edit: TreeEdit): boolean => notOwn?.has(pathOf(edit)) === true;
+  const changes = [...own.filter((edit) => !isForeign(edit)), ...edits];
   const kept =
     keep !== undefined && parent !== null ? await keep(parent, local, changes.map(pathOf)) : new Set<string>();
-  const tree = await editTree(
-    place,
-    baseTree,
-    changes.filter((edit) => !kept.has(pathOf(edit))),
-  );
+  const tree = await editTree(place, baseTree, [
+    ...undoing.filter(isForeign),
+    ...changes.filter((edit) => !kept.has(pathOf(edit))),
+  ]);
   // Commits of runs that only the mirror's record leads to stay within reach.
   const beside = await unreached(refs, parent, [...gathered, ...commits]);
   const isSame = parent !== null && tree === baseTree && beside.length === 0;

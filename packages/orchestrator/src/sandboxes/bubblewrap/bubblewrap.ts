@@ -157,12 +157,14 @@ class BubblewrapSandbox implements Sandbox {
     const end = await launched.process.done.finally(() => this.#running.delete(launched.process));
     const breach = launched.breach();
     if (breach?.kind === 'disk') throw new NeedsHuman('storage_full', `The command was ended: ${breach.message}`);
+    if (breach !== null && end.endedBecause === null) {
+      const stderr = withLine(end.stderr, `[failed at its end: ${breach.message}]\n`);
+      return { ...end, exitCode: end.exitCode || 1, stderr };
+    }
     const outOfMemory = launched.outOfMemory();
-    const because = breach?.message ?? outOfMemory;
-    if (because !== null && end.endedBecause === null) {
-      const what = outOfMemory === null ? 'failed at its end' : 'ended by the sandbox';
-      const stderr = withLine(end.stderr, `[${what}: ${because}]\n`);
-      return { ...end, exitCode: null, stderr, endedBecause: because };
+    if (outOfMemory !== null && end.endedBecause === null) {
+      const stderr = withLine(end.stderr, `[ended by the sandbox: ${outOfMemory}]\n`);
+      return { ...end, exitCode: null, stderr, endedBecause: outOfMemory };
     }
     if (launched.commandRan() || end.endedBecause !== null) return end;
     if (end.foreignSignal !== null) {

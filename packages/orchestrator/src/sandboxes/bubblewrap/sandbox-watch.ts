@@ -167,7 +167,8 @@ export class DiskUse {
   async #measureAtEnd(freeBytes: number): Promise<void> {
     await this.#measuring;
     this.#deletedBytes = 0;
-    const isDue = this.#bytes > this.#limitBytes || (this.#hasGone(freeBytes) && this.#mayMeasure());
+    const isCheap = this.#restMs < MEASURED_AT_END_MS;
+    const isDue = this.#bytes > this.#limitBytes || (this.#hasGone(freeBytes) && (isCheap || this.#mayMeasure()));
     if (this.#limitBytes !== Infinity && isDue) await this.#measure(freeBytes, false);
   }
 

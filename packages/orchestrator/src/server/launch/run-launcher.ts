@@ -64,6 +64,8 @@ export interface RunLauncherOptions {
 
 /** A launch waits this long for its remote; then the run starts from what is known of it, and fetches by itself. */
 const LAUNCH_PATIENCE_MS = 5_000;
+/** A branch of this name leaves no room for those of runs and their record. */
+const FOLDER_OF_BRANCHES = 'autonomous';
 /** Without its first fetch nothing is known of a project; programs that ask wait for an answer for minutes. */
 const FIRST_FETCH_PATIENCE_MS = 60_000;
 
@@ -252,7 +254,8 @@ export class RunLauncher {
       if (error instanceof Unavailable) throw error;
     });
     const known = await repository.remoteHead(project, branch);
-    if (known !== null) return known;
+    const isBlocked = (await repository.remoteHead(project, FOLDER_OF_BRANCHES)) !== null;
+    if (known !== null && !isBlocked) return known;
     // Asks the remote itself, whose message names the branches that there are.
     await repository.inspectRemote(project.repository, branch);
     await fetches.fetch(project, FIRST_FETCH_PATIENCE_MS, branch).catch((cause: unknown) => {

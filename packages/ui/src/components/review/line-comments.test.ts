@@ -20,4 +20,5 @@ it('each line with a begun comment is shown with its text', () => {
   drafts.trigger.wrote({ ...draftAt(3), text: 'Why three?' });
   const html = files.map((file) => renderToStaticMarkup(createElement(Patch, { file, margin }))).join('');
   expect(html.match(/value="[^"]*"/g)).toEqual(['value="Why one?"', 'value="Why three?"']);
+  drafts.trigger.dropped({ owner: linesOf('r-1') });
 });
