@@ -103,6 +103,16 @@ it('charges each quick command with what it wrote, and the next one with nothing
   expect(await ends()).toBeNull();
 });
 
+it('charges a command with what it wrote, also where others have removed as much', async () => {
+  const { disk, look, writes, othersWrite, ends } = aFolder();
+  disk.commandStarts();
+  expect(await look()).toBeNull();
+  othersWrite(-3 * MB);
+  expect(await look()).toBeNull();
+  writes(2 * MB);
+  expect(await ends()).toMatchObject(OVER_LIMIT);
+});
+
 it('tells a command nothing of what was measured before it', async () => {
   const { disk, look, passes } = await aFullFolder();
   passes(6_000);

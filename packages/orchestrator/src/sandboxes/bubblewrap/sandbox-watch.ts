@@ -115,7 +115,7 @@ export class DiskUse {
   readonly #stepBytes: number;
   readonly #now: () => number;
   readonly #bytesIn: typeof bytesIn;
-  /** Of the disk, at the last measurement. Others write there too. */
+  /** Of the disk: the most since the last measurement began. Others write and remove there too. */
   #freeBytes: number | null = null;
   #freeAtStart: number | null = null;
   /** As last measured. */
@@ -180,7 +180,7 @@ export class DiskUse {
     freeBytes: number,
     { deletedBytes, isHiding }: Pick<HeldFiles, 'deletedBytes' | 'isHiding'>,
   ): Breach | null {
-    this.#freeBytes ??= freeBytes;
+    this.#freeBytes = Math.max(this.#freeBytes ?? 0, freeBytes);
     this.#freeAtStart ??= freeBytes + deletedBytes;
     this.#deletedBytes = deletedBytes;
     if (this.#bytes <= this.#limitBytes && this.#bytes + deletedBytes > this.#limitBytes)
