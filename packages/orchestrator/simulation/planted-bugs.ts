@@ -530,8 +530,8 @@ export const plantedStoreBugs: readonly {
     source: [
       {
         file: 'repository/git/record-branch.ts',
-        find: '    changes.filter((edit) => !kept.has(pathOf(edit))),',
-        replace: '    changes,',
+        find: '    ...changes.filter((edit) => !kept.has(pathOf(edit))),',
+        replace: '    ...changes,',
       },
     ],
   },

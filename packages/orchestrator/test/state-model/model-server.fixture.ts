@@ -197,7 +197,8 @@ export class ModelServer {
       fetches: new SharedFetches({ fetch: async () => undefined, remoteHead: async () => 'base' }),
       // Of the outside a launch asks only for these.
       repository: {
-        remoteHead: async () => 'base',
+        remoteHead: async (project: { readonly baseBranch: string }, branch: string) =>
+          branch === project.baseBranch ? 'base' : null,
         readFile: async () => null,
       } as unknown as Repository,
       models: { check: () => ({ ok: true }) } as unknown as Models,
