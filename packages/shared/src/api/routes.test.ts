@@ -212,6 +212,7 @@ describe('a request', () => {
 interface Operation {
   readonly summary: string;
   readonly security?: readonly unknown[];
+  readonly requestBody?: { readonly required?: boolean; readonly content: Record<string, unknown> };
   readonly responses: Record<string, { readonly content: Record<string, { readonly schema: object }> }>;
 }
 interface OpenApi {
@@ -237,6 +238,30 @@ describe('the OpenAPI document', () => {
       .map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, '{$1}')}`);
     expect(listed.toSorted()).toEqual([...new Set(routes)].toSorted());
     expect(listed).toContain('POST /api/gates/{id}/decision');
+  });
+
+  it('names the body that a route needs, which refuses a request without one', async () => {
+    const { document } = await read();
+    const { app, calls } = anApi();
+    const needy = Object.entries(document.paths).flatMap(([path, operations]) =>
+      Object.entries(operations)
+        .filter(([, { requestBody }]) => requestBody?.required === true && 'application/json' in requestBody.content)
+        .map(([method]) => ({ method: method.toUpperCase(), path: path.replaceAll(/\{\w+\}/g, 'r-1') })),
+    );
+    expect(needy.length).toBeGreaterThan(20);
+    const typed = { 'content-type': 'application/json' };
+    for (const { method, path } of needy)
+      for (const headers of [{}, typed]) {
+        const answer = await app.request(path, { method, headers });
+        expect
+          .soft([path, answer.status, await answer.json()])
+          .toMatchObject([
+            path,
+            400,
+            { code: 'invalid_request', detail: expect.stringContaining(`${method} ${path} needs a body in JSON`) },
+          ]);
+      }
+    expect(calls).toEqual([]);
   });
 
   it('describes each answer, and problems beside it', async () => {

@@ -59,6 +59,8 @@ export function createApi(orchestrator: Orchestrator, options: ApiOptions) {
     if (c.req.method !== 'GET' && c.req.method !== 'HEAD' && c.req.path !== '/api/uploads') await readJsonBody(c);
     await next();
   });
+  for (const each of Object.values(routes))
+    if (needsJson(each)) app.on(each.method, each.getRoutingPath(), refuseNoBody);
   if (options.onPost) app.on('POST', '*', options.onPost);
   if (options.onChange) app.on(['PUT', 'DELETE'], '*', options.onChange);
 
@@ -90,6 +92,19 @@ function createRoutes(faultsBeside: (body: unknown) => readonly Fault[] = () => 
     },
   });
 }
+
+function needsJson({ request }: RouteConfig): boolean {
+  return request?.body?.required === true && 'application/json' in request.body.content;
+}
+
+/** An empty body never reaches a schema, which would see it as an object without fields. */
+const refuseNoBody: MiddlewareHandler = async (c, next) => {
+  if ((await c.req.arrayBuffer()).byteLength === 0)
+    throw new InvalidRequest(
+      `${c.req.method} ${c.req.path} needs a body in JSON, and this request has none; /api/openapi.json has its fields.`,
+    );
+  await next();
+};
 
 /** Faults of names in the body of a launch or an exploration, which need not have the form of one. */
 function namesOfLaunch(body: unknown, unknownNames: ApiOptions['unknownNames'] = () => []): readonly Fault[] {
@@ -708,7 +723,7 @@ const routes = {
     method: 'post',
     path: '/api/runs/{id}/approve',
     summary: 'Approve what the run shows at its open gate, naming the gate and the hashes that it shows',
-    request: { params, body: takes(schemas.approveBody) },
+    request: { params, body: mayTake(schemas.approveBody) },
     responses: theRun,
   }),
   reject: route({
