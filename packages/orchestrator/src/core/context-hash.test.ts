@@ -33,5 +33,6 @@ it('the output of an activity is named where it is long enough', () => {
   const long = 'x'.repeat(64);
   expect(changes({ a: '' }, { a: long }, { output: long })).toEqual({ a: 'output' });
   expect(changes({ a: '' }, { a: long.slice(1) }, { output: long.slice(1) })['a']).toMatch(/^[\da-f]{16}$/);
+  expect(changes({ a: 1 }, { a: null })['a']).toMatch(/^[\da-f]{16}$/);
   expect(changes({ a: 1, b: 2 }, { a: 1 })).toEqual({ b: expect.stringMatching(/^[\da-f]{16}$/) });
 });

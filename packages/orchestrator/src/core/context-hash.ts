@@ -36,7 +36,7 @@ export function contextChanges(before: RunState, after: RunState, given: JsonObj
     if (value === undefined) continue;
     const old = Object.hasOwn(known, name) ? known[name] : undefined;
     if (old === value) continue;
-    if (value === text) hashes.push([name, OUTPUT]);
+    if (text !== null && value === text) hashes.push([name, OUTPUT]);
     else {
       const change = changeOf(old, value);
       if (change !== '') hashes.push([name, hashOf(change)]);
