@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
-import { access, constants, mkdir, readdir, readFile, realpath, statfs, writeFile } from 'node:fs/promises';
+import { access, constants, mkdir, readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
@@ -213,12 +213,6 @@ async function readServerId(folder: string): Promise<string> {
   const made = randomUUID();
   await writeFile(file, `${made}\n`, { mode: 0o600 }).catch(() => undefined);
   return made;
-}
-
-/** `null` where the folder is gone. */
-export async function freeBytes(folder: string): Promise<number | null> {
-  const found = await statfs(folder).catch(() => null);
-  return found && found.bavail * found.bsize;
 }
 
 function identityOf(path: string): string | null {

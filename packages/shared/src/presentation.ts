@@ -7,6 +7,7 @@ export * from './text/look-alikes.ts';
 export { branchConflictOf, conflictCommands } from './review/merge-conflict.ts';
 export * from './text/mermaid-fault.ts';
 export * from './review/patch.ts';
+export { PAUSE_LABELS } from './text/pause-labels.ts';
 export { pulseOf, pulseText, withPulse, withoutPulse } from './pulse.ts';
 export * from './review/reordered-lines.ts';
 export * from './review/review-comments.ts';

@@ -41,6 +41,8 @@ export const PAUSE_REASONS = [
   'auth_expired',
   'push_rejected',
   'remote_unavailable',
+  'record_differs',
+  'repository_replaced',
   'sandbox_unavailable',
   'storage_full',
   'secret_found',

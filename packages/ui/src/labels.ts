@@ -10,7 +10,7 @@ import {
   stageTitleOf,
   type WorkflowInfo,
 } from '@autonomous/shared';
-import { sanitizeText, withoutTerminal } from '@autonomous/shared/presentation';
+import { PAUSE_LABELS, sanitizeText, withoutTerminal } from '@autonomous/shared/presentation';
 
 const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
   queued: 'Queued',
@@ -22,28 +22,6 @@ const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
   completed: 'Completed',
   failed: 'Failed',
   cancelled: 'Cancelled',
-};
-
-const PAUSE_LABELS: Readonly<Record<PauseReason, string>> = {
-  timeout: 'time limit reached',
-  agent_failed: 'the agent failed',
-  setup_failed: 'the project could not be set up',
-  stalled: 'no progress',
-  model_unavailable: 'the model is unavailable',
-  rate_limited: 'rate limit reached',
-  budget: 'budget used up',
-  merge_conflict: 'merge conflict',
-  auth_expired: 'access to the repository expired',
-  push_rejected: 'the push was rejected',
-  remote_unavailable: 'the repository cannot be reached',
-  sandbox_unavailable: 'no sandbox available',
-  storage_full: 'the disk is full',
-  secret_found: 'a secret was found in the result',
-  review_needed: 'something in the result needs a review',
-  definition_missing: 'its workflow version is missing',
-  poisoned: 'quarantined',
-  rebuilt: 'rebuilt from its record',
-  held: 'a person paused it',
 };
 
 /** Kind of the gate of an ordinary pause, whose reason says more than its name. */

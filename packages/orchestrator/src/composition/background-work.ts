@@ -23,12 +23,10 @@ import { RecordComparison } from '../record/record-comparison.ts';
 import { RecordMover } from '../record/record-mover.ts';
 import { RunRecordWriter } from '../record/run-record-writer.ts';
 import { type Probe, SelfResume, SERVER } from '../engine/self-resume.ts';
-import type { Models } from '../models/model.ts';
-import type { ModelSettings } from '../models/registry.ts';
 import { probeProvider } from '../models/provider-probe.ts';
 import type { Workflow } from '../workflows/workflow.ts';
 import type { Adapters } from './adapters.ts';
-import { whyNotStorable } from './storage-health.ts';
+import { whyNoRoom, whyNotStorable } from './storage-health.ts';
 
 export interface BackgroundWorkOptions {
   readonly config: ServerConfig;
@@ -60,7 +58,7 @@ export interface BackgroundWork {
 /** Makes all of it, and lets it follow the engine; nothing is started. */
 export function createBackgroundWork(options: BackgroundWorkOptions): BackgroundWork {
   const { config, log, adapters, engine, crashes } = options;
-  const { store, models } = adapters;
+  const { store } = adapters;
   const clock = systemClock;
   const { comparison, recorder } = createRunRecord(options);
   const selfResume = new SelfResume({
@@ -68,12 +66,7 @@ export function createBackgroundWork(options: BackgroundWorkOptions): Background
     clock,
     log,
     firstWaitMs: config.resumeProbeMs,
-    probeOf: async (view, gate) =>
-      gate.reason === 'auth_expired'
-        ? forgeProbe(view, adapters)
-        : probeOf(view, gate, models, adapters.setup.settings(), options.workflows, () =>
-            whyNotStorable(config, store),
-          ),
+    probeOf: (view, gate) => probeOf(view, gate, options),
     retry: (runId, gateId) => engine.signal(runId, 'RETRY_REQUESTED', { by: SERVER, gateId }, { gateId }),
   });
   const probation = new CrashProbation({
@@ -160,26 +153,46 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
   return { comparison, recorder };
 }
 
-/**
- * Probe for the thing that a paused run waits for: the disk, or the provider of its
- * stage's model. `null` when there is none.
- */
-function probeOf(
-  { config, workflow }: RunView,
-  { reason, stage }: Gate,
-  models: Models,
-  settings: ModelSettings,
-  workflows: readonly Workflow[],
-  whyNot: () => Promise<string | null>,
-): Probe | null {
-  if (reason === 'storage_full')
-    return { key: 'the disk', ask: async () => ((await whyNot()) === null ? 'back' : 'away') };
-  const stages = workflows.find(({ name }) => name === workflow.name)?.stages ?? [];
+/** Probe for what stopped a paused run; `null` when nothing but the run itself can find out whether it is back. */
+async function probeOf(view: RunView, gate: Gate, options: BackgroundWorkOptions): Promise<Probe | null> {
+  if (gate.reason === 'storage_full') return diskProbe(options);
+  if (gate.reason === 'auth_expired') return forgeProbe(view, options.adapters);
+  if (gate.reason === 'remote_unavailable') return remoteProbe(view, options.adapters);
+  return modelProbe(view, gate, options);
+}
+
+/** The disk has room when a step of a run can be stored and a sandbox may go on. */
+function diskProbe({ config, adapters: { store } }: BackgroundWorkOptions): Probe {
+  const isBack = async () => (await whyNotStorable(config, store)) === null && (await whyNoRoom(config)) === null;
+  return { key: 'the disk', ask: async () => ((await isBack()) ? 'back' : 'away') };
+}
+
+/** Probe for the provider of the model of the gate's stage. `null` where no provider is known. */
+function modelProbe({ config, workflow }: RunView, { stage }: Gate, options: BackgroundWorkOptions): Probe | null {
+  const { models, setup } = options.adapters;
+  const stages = options.workflows.find(({ name }) => name === workflow.name)?.stages ?? [];
   const model = config.modelRouting[stages.find(({ name }) => name === stage)?.role ?? ''];
   const checked = model === undefined ? null : models.check(model);
   if (checked?.ok !== true) return null;
   const provider = checked.id.split(':', 1)[0] ?? '';
-  return { key: `provider ${provider}`, ask: () => probeProvider(settings, provider) };
+  return { key: `provider ${provider}`, ask: () => probeProvider(setup.settings(), provider) };
+}
+
+/** The remote is back when it answers and has the run's base branch, and so does the forge that holds it. */
+async function remoteProbe({ projectId, config }: RunView, adapters: Adapters): Promise<Probe | null> {
+  const { store, repository, forge } = adapters;
+  const project = await store.getProject(projectId);
+  if (project === null) return null;
+  const { baseBranch } = config.git;
+  const name = forge?.repositoryAt(project.repository) ?? null;
+  return {
+    key: `${baseBranch} of ${project.repository}`,
+    ask: async () => {
+      await repository.inspectRemote(project.repository, baseBranch);
+      if (forge !== null && name !== null) await forge.repository(name, undefined, projectId).facts();
+      return 'back';
+    },
+  };
 }
 
 /** Probe for the token of a project's forge: it is back when the repository can be read. `null` where there is no forge. */

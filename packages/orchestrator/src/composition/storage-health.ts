@@ -3,9 +3,10 @@ import path from 'node:path';
 import { Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { ServerConfig } from '../config.ts';
-import { type DataFolder, freeBytes } from '../data-folder.ts';
+import type { DataFolder } from '../data-folder.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
+import { readDiskRoom } from '../sandboxes/disk-reserve.ts';
 
 /** Interval between checks of the data folder. */
 const LOOK_AT_DATA_MS = 10_000;
@@ -33,9 +34,16 @@ export async function whyNotStorable(config: ServerConfig, store: EventStore): P
   const why = await store.whyNothingIsStored();
   if (why !== null) return why.message;
   for (const folder of new Set([config.dataFolder, path.dirname(config.databasePath)])) {
-    const free = await freeBytes(folder);
-    if (free !== null && free < LEAST_FREE_BYTES)
-      return `The disk that holds ${folder} is full (${free} bytes are free). Free some space; waiting work resumes automatically.`;
+    const room = await readDiskRoom(folder, LEAST_FREE_BYTES);
+    if (room !== null && room.freeBytes < LEAST_FREE_BYTES)
+      return `The disk that holds ${folder} is full (${room.freeBytes} bytes are free). Free some space; waiting work resumes automatically.`;
   }
   return null;
+}
+
+/** @returns why the commands of runs would be ended now, for who asks whether the server is ready; `null` when there is room */
+export async function whyNoRoom({ dataFolder }: ServerConfig): Promise<string | null> {
+  const shortage = (await readDiskRoom(dataFolder))?.shortage ?? null;
+  if (shortage === null) return null;
+  return `Runs pause at their next command: ${shortage}. Free some space; they resume automatically.`;
 }

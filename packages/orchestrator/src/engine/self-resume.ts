@@ -1,6 +1,6 @@
 /**
- * Resumes runs that paused because something was missing that comes back by itself: a model provider that was down, a disk
- * that was full, a token of the forge that is replaced while the server runs. Probes it with growing waits. When it is back, one run goes first, and the others follow once that run
+ * Resumes runs that paused because something was missing that comes back by itself: a model provider or a remote that was down, a
+ * disk that was full, a token of the forge that is replaced while the server runs. Probes it with growing waits. When it is back, one run goes first, and the others follow once that run
  * gets further. Covers runs of every workflow and version: each gets the retry that a person would give it.
  */
 import type { Gate, RunView, WorkflowEvent } from '@autonomous/shared';
@@ -38,9 +38,9 @@ const FURTHER_AFTER_MS = 45_000;
 const MOST_RETRIES = 40;
 /** Newest events of a run that are searched for the reason of its pause and for its retries. */
 const EVENTS_LOOKED_AT = 400;
-const REASONS: ReadonlySet<string> = new Set(['model_unavailable', 'rate_limited', 'storage_full', 'auth_expired']);
-/** The reason of these pauses tells all; those of the others have more than one cause. */
-const PLAIN_REASONS: ReadonlySet<string> = new Set(['storage_full', 'auth_expired']);
+/** The reason of these pauses tells all; those of a model have more than one cause. */
+const PLAIN_REASONS: ReadonlySet<string> = new Set(['storage_full', 'auth_expired', 'remote_unavailable']);
+const REASONS: ReadonlySet<string> = new Set(['model_unavailable', 'rate_limited', ...PLAIN_REASONS]);
 /** Whether a run may leave this gate without a person, by a probe or by a timer of its own. */
 export function resumesByItself({ kind, reason }: Pick<Gate, 'kind' | 'reason'>): boolean {
   return kind === 'pause' && reason !== undefined && REASONS.has(reason);

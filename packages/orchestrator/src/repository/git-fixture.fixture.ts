@@ -90,13 +90,20 @@ export function importFiles(
 }
 
 /** Commits files onto a branch of a bare remote, as another person's push would. */
-export function commitOnRemote(remote: string, branch: string, files: Readonly<Record<string, string>>): string {
+export function commitOnRemote(
+  remote: string,
+  branch: string,
+  files: Readonly<Record<string, string | null>>,
+  message = 'Somebody else',
+): string {
   const clone = mkdtempSync(join(tmpdir(), 'autonomous-clone-'));
   try {
     git(clone, 'clone', '--quiet', '--branch', branch, remote, '.');
-    write(clone, files);
+    for (const [path, text] of Object.entries(files))
+      if (text === null) rmSync(join(clone, path));
+      else write(clone, { [path]: text });
     git(clone, 'add', '--all');
-    git(clone, 'commit', '--quiet', '--message', 'Somebody else');
+    git(clone, 'commit', '--quiet', '--message', message);
     git(clone, 'push', '--quiet', 'origin', branch);
     return git(clone, 'rev-parse', 'HEAD');
   } finally {

@@ -9,6 +9,8 @@ export interface ReadinessSources {
   readonly sandboxes: Pick<SandboxProvider, 'availability' | 'name'>;
   /** Why nothing can be stored now, in words; `null` while storing works. */
   readonly whyNotStorable: () => Promise<string | null>;
+  /** Why the disk has too little room for what runs do, in words; `null` while it has enough. */
+  readonly whyNoRoom: () => Promise<string | null>;
   /** Damage that was found in the database's file since the start; `null` when none was. */
   readonly damage: () => string | null;
   readonly record: {
@@ -24,6 +26,7 @@ export async function readinessOf({
   store,
   sandboxes,
   whyNotStorable,
+  whyNoRoom,
   damage,
   record,
 }: ReadinessSources): Promise<Readiness> {
@@ -33,6 +36,7 @@ export async function readinessOf({
     (error: unknown) => ({ ok: false, detail: error instanceof Error ? error.message : String(error) }),
   );
   const fault = await whyNotStorable();
+  const shortage = await whyNoRoom();
   const checks = [
     { name: 'database', ...position },
     { name: 'storage', ok: fault === null, detail: fault ?? 'steps of runs can be stored' },
@@ -41,10 +45,11 @@ export async function readinessOf({
       ok: sandbox.ok,
       detail: sandbox.ok ? sandbox.detail : `${sandbox.reason} ${sandbox.remedy}`,
     },
+    ...(shortage === null ? [] : [{ name: 'disk space', ok: false, detail: shortage }]),
     ...(damage() === null ? [] : [{ name: 'database file', ok: false, detail: DAMAGED }]),
     // Anybody may read this: no project and no run is named.
     ...(record.notices().length === 0 ? [] : [{ name: 'record in git', ok: false, detail: BEHIND_GIT }]),
   ];
-  // Without a sandbox runs pause, which the server still has to tell people.
+  // Without a sandbox or room for one runs pause, which the server still has to tell people.
   return { ready: position.ok && fault === null, checks };
 }

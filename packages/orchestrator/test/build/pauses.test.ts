@@ -89,8 +89,8 @@ describe('the implementation', () => {
 });
 
 describe('publishing', () => {
-  it('waits for a remote that is away', async () => {
-    const server = await aServer();
+  it('waits for a remote that is away, and goes on by itself when it is back', async () => {
+    const server = await aServer({ env: { RESUME_PROBE_SECONDS: '1' } });
     const run = await server.launch('Add the feature', MERGED_BY_A_PERSON);
     await server.until(run, { gate: 'implementation' });
     await rename(server.remote, `${server.remote}.away`);
@@ -102,7 +102,6 @@ describe('publishing', () => {
       summary: expect.stringContaining(server.remote),
     });
     await rename(`${server.remote}.away`, server.remote);
-    await server.decide(run, { decision: 'retry' });
     await server.until(run, { status: 'completed' });
     expect(await server.file('main', 'feature.sh')).toBe('echo feature\n');
     await server.orchestrator.settled();

@@ -2,6 +2,7 @@
  * Calls a project's remote while the activity runs. A remote can be silent for minutes. Cancelled runs and a stopping server do
  * not wait for it. A repeated call has the same key.
  */
+import { NeedsHuman, type WayOn } from '@autonomous/shared';
 import type { PushResult, RemoteProject } from '../../repository/repository.ts';
 import type { ActivityContext } from '../../core/activity.ts';
 import type { ActivityTools } from '../tools.ts';
@@ -14,6 +15,23 @@ export async function fetchRemote(
 ): Promise<void> {
   await tools.repository.fetch(project, signal);
   await tools.assertRecordKnown(project, runId, signal);
+}
+
+/**
+ * Head of a branch of the remote as last fetched.
+ * @param wayOut sentence for a person, where another one than to push it fits
+ * @throws {NeedsHuman} `remote_unavailable` when the remote has no such branch any more
+ */
+export async function remoteBranchHead(
+  { repository }: Pick<ActivityTools, 'repository'>,
+  project: RemoteProject,
+  branch: string,
+  { wayOut = 'Push it, then retry.', ways }: { readonly wayOut?: string; readonly ways?: readonly WayOn[] } = {},
+): Promise<string> {
+  const head = await repository.remoteHead(project, branch);
+  if (head !== null) return head;
+  const message = `The remote has no branch '${branch}' any more. ${wayOut}`;
+  throw new NeedsHuman('remote_unavailable', message, ways === undefined ? {} : { ways });
 }
 
 /** @throws {NeedsHuman} `auth_expired`, `push_rejected` or `remote_unavailable` */

@@ -1,7 +1,7 @@
 /** The command `doctor`: whether this machine has all that the server and its runs need, and how to get what is missing. */
 import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
-import { access, statfs } from 'node:fs/promises';
+import { access } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { promisify, styleText } from 'node:util';
@@ -23,14 +23,12 @@ import { describeLostProjects, lostProjects } from '../../data-folder.ts';
 import { openServerSetup } from '../../server-setup/server-setup.ts';
 import { createGitRepository } from '../../repository/git-repository.ts';
 import { inspectDatabase } from '../../event-store/sqlite/sqlite-database.ts';
+import { megabytes, readDiskRoom, RESERVED_DISK_BYTES } from '../../sandboxes/disk-reserve.ts';
 import { createSandboxProvider } from '../../sandboxes/provider-choice.ts';
 import { printable } from '../follow/timeline.ts';
 
 const OLDEST_NODE = [22, 18] as const;
 const OLDEST_GIT = [2, 38] as const;
-const MB = 1024 * 1024;
-/** Sandboxes end a command when less is free. */
-const LEAST_FREE_BYTES = 512 * MB;
 const PROBE_MS = 3_000;
 /** The way to a server that takes no token which is known here. */
 const TO_TOKEN = 'set AUTONOMOUS_TOKEN, or AUTONOMOUS_DATA to its data folder';
@@ -198,11 +196,14 @@ async function checkDataFolder({ dataFolder }: ServerConfig): Promise<Check> {
 
 async function checkDisk({ dataFolder }: ServerConfig): Promise<Check> {
   const folder = await nearestFolder(dataFolder);
-  const { bavail, bsize } = await statfs(folder);
-  const free = bavail * bsize;
-  const detail = `${Math.round(free / MB).toLocaleString('en')} MB free in ${folder}`;
-  if (free >= LEAST_FREE_BYTES) return present('disk space', detail);
-  return missing('disk space', detail, `free some: below ${LEAST_FREE_BYTES / MB} MB runs pause`);
+  const room = await readDiskRoom(folder);
+  const detail = `${megabytes(room?.freeBytes ?? 0)} free in ${folder}`;
+  if (room !== null && room.shortage === null) return present('disk space', detail);
+  return missing(
+    'disk space',
+    room?.shortage ?? detail,
+    `free some: below ${megabytes(RESERVED_DISK_BYTES)} runs pause`,
+  );
 }
 
 function checkDatabase({ databasePath }: ServerConfig): Check {

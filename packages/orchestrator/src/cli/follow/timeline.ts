@@ -10,7 +10,6 @@ import {
   gateInfoOf,
   type GateOpening,
   type JsonValue,
-  type PauseReason,
   type Progress,
   type RunView,
   stageTitleOf,
@@ -20,7 +19,7 @@ import {
   wordsOf,
   ownedFilesNotices,
 } from '@autonomous/shared';
-import { eventInfoOf, ownEventText, sanitizeText, testCountText } from '@autonomous/shared/presentation';
+import { eventInfoOf, ownEventText, PAUSE_LABELS, sanitizeText, testCountText } from '@autonomous/shared/presentation';
 
 /** `wait` stands out: a person has to act. `quiet` is what may be overlooked. */
 export type Tone = 'stage' | 'good' | 'bad' | 'wait' | 'plain' | 'quiet';
@@ -240,7 +239,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
   RUN_PAUSED: (opening) =>
     gate(
       opening,
-      `paused, ${PAUSES[opening.reason]}: ${opening.message}`,
+      `paused, ${PAUSE_LABELS[opening.reason]}: ${opening.message}`,
       ...(opening.question?.options ?? []).map((option, index) => `${index + 1}. ${option}`),
     ),
   RETRY_REQUESTED: ({ by, accepts, notes }) =>
@@ -293,28 +292,6 @@ const WITH_FAILURES = 'completed with failures';
 
 /** A summary of a workflow that says the same of itself. */
 const withoutTheSame = (summary = ''): string => summary.replace(`, ${WITH_FAILURES}.`, '.');
-
-const PAUSES: Readonly<Record<PauseReason, string>> = {
-  timeout: 'time limit reached',
-  agent_failed: 'the agent failed',
-  setup_failed: 'the project could not be set up',
-  stalled: 'no progress',
-  model_unavailable: 'the model is unavailable',
-  rate_limited: 'rate limit reached',
-  budget: 'budget used up',
-  merge_conflict: 'merge conflict',
-  auth_expired: 'access to the repository expired',
-  push_rejected: 'the push was rejected',
-  remote_unavailable: 'the repository cannot be reached',
-  sandbox_unavailable: 'no sandbox',
-  storage_full: 'the disk is full',
-  secret_found: 'a secret was found in the result',
-  review_needed: 'something in the result needs a review',
-  definition_missing: 'its workflow version is missing',
-  poisoned: 'quarantined',
-  rebuilt: 'rebuilt from its record',
-  held: 'a person paused it',
-};
 
 function gate({ decisions }: GateOpening, ...text: readonly string[]): TimelineEntry {
   return entry('wait', lines(...text, `→ ${decisions.join(' · ')}`));

@@ -259,13 +259,8 @@ function failureOf(answer: RemoteAnswer, access: RemoteAccess): NeedsHuman {
   const said = saidByGit(stderr, access);
   if (isStorageFull(stderr.replace(/^remote:.*$/gm, '')))
     return new NeedsHuman('storage_full', 'The disk with the project mirrors is full. Free some space, then retry');
-  if (/could not read (?:Username|Password)|Authentication failed|returned error: 40[13]|Access denied/i.test(stderr)) {
-    const sent = tokenSettings(access).length > 0;
-    const why = sent
-      ? `does not accept the token; it may have expired or not cover this repository: set a valid ${access.tokenVariable}, then retry`
-      : `asks for a sign-in and the server has no token for it: set ${access.tokenVariable} (it is sent to ${access.tokenHost} alone), then retry`;
-    return new NeedsHuman('auth_expired', `${url} ${why}`);
-  }
+  if (/could not read (?:Username|Password)|Authentication failed|returned error: 40[13]|Access denied/i.test(stderr))
+    return new NeedsHuman('auth_expired', `${url} ${whyNoAccess(access, /returned error: 403/.test(stderr))}`);
   if (kind === 'ssh' && /Permission denied|Host key verification failed/i.test(stderr)) {
     return new NeedsHuman(
       'auth_expired',
@@ -273,6 +268,18 @@ function failureOf(answer: RemoteAnswer, access: RemoteAccess): NeedsHuman {
     );
   }
   return new NeedsHuman('remote_unavailable', unavailable(stderr, said, access.address));
+}
+
+/** Rest of a sentence whose subject is the remote. */
+function whyNoAccess(access: RemoteAccess, isForbidden: boolean): string {
+  const { tokenVariable, tokenHost } = access;
+  if (tokenSettings(access).length > 0)
+    return isForbidden
+      ? `answers the token with 403 Forbidden; it may lack rights on this repository: set a ${tokenVariable} that may read and write it, then retry`
+      : `does not accept the token; it may have expired or not cover this repository: set a valid ${tokenVariable}, then retry`;
+  return isForbidden
+    ? `answers 403 Forbidden, and the server has no token for it: if it needs one, set ${tokenVariable} (it is sent to ${tokenHost} alone), then retry`
+    : `asks for a sign-in and the server has no token for it: set ${tokenVariable} (it is sent to ${tokenHost} alone), then retry`;
 }
 
 function unavailable(stderr: string, said: string, address: RemoteAddress): string {

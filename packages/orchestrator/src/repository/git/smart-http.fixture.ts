@@ -16,8 +16,8 @@ export interface SmartHttpServer {
 export interface SmartHttpOptions {
   /** Folder of the bare repositories. */
   readonly root: string;
-  /** What each token may do; a request with another or without one gets 401. */
-  readonly tokens: Readonly<Record<string, 'read' | 'write'>>;
+  /** What each token may do, and under '' a request without one; any other gets 401. */
+  readonly tokens: Readonly<Record<string, 'nothing' | 'read' | 'write'>>;
   /** Answers every request with a redirect to this origin instead. */
   readonly redirectTo?: string;
 }
@@ -70,6 +70,7 @@ function urlOf(request: IncomingMessage): URL {
 function refusalOf(request: IncomingMessage, tokens: SmartHttpOptions['tokens']): number | null {
   const right = tokens[passwordOf(request)];
   if (right === undefined) return 401;
+  if (right === 'nothing') return 403;
   if (!GIT_PATH.test(urlOf(request).pathname)) return 404;
   return isPush(request) && right === 'read' ? 403 : null;
 }

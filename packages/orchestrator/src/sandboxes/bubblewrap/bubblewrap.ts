@@ -38,11 +38,11 @@ import type {
   SandboxProvider,
   SandboxSpec,
 } from '../sandbox.ts';
+import { RESERVED_DISK_BYTES } from '../disk-reserve.ts';
 import { createSandboxCgroup, removeAbandonedCgroups } from './sandbox-cgroup.ts';
 import { type Breach, DiskUse, watchSandbox } from './sandbox-watch.ts';
 
 const AVAILABILITY_KEPT_MS = 60_000;
-const RESERVED_DISK_BYTES = 512 * 1024 * 1024;
 const PROBE_TIMEOUT_MS = 10_000;
 
 /**

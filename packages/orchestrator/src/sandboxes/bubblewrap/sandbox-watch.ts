@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { opendir, readdir, readFile, readlink, stat, statfs, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { megabytes, readDiskRoom } from '../disk-reserve.ts';
 import type { SandboxLimits } from '../sandbox.ts';
 
 const INTERVAL_MS = 250;
@@ -20,8 +21,6 @@ const MEASURING_SHARE = 0.1;
 const MEASURING_TIMEOUT_MS = 10 * 60_000;
 /** Longest wait for a measurement at a command's end. */
 const MEASURED_AT_END_MS = 5_000;
-/** Files that must still be possible on the disk, where its file system has a fixed number of them. */
-const RESERVED_FILES = 10_000;
 /** Most descriptors of all processes together that one look reads. */
 const DESCRIPTORS_LOOKED_AT = 2_000;
 
@@ -65,14 +64,9 @@ export function watchSandbox(request: WatchRequest): () => Promise<Breach | null
   void look();
   return async () => {
     clearInterval(timer);
-    const free = await freeBytesOf(request.folder);
-    return free === null ? null : request.disk.commandEnds(free);
+    const room = await readDiskRoom(request.folder, request.reservedDiskBytes);
+    return room && request.disk.commandEnds(room.freeBytes);
   };
-}
-
-async function freeBytesOf(folder: string): Promise<number | null> {
-  const found = await statfs(folder).catch(() => null);
-  return found && found.bavail * found.bsize;
 }
 
 /**
@@ -88,18 +82,9 @@ async function findDiskBreach(
   { folder, disk, reservedDiskBytes }: WatchRequest,
   held: HeldFiles,
 ): Promise<Breach | null> {
-  const found = await statfs(folder).catch(() => null);
-  if (found === null) return null;
-  const freeBytes = found.bavail * found.bsize;
-  if (reservedDiskBytes > 0 && found.files > 0 && found.ffree < RESERVED_FILES) {
-    const message = `only ${found.ffree} more files are possible on the disk of ${folder}; ${RESERVED_FILES} are kept in reserve`;
-    return { kind: 'disk', message };
-  }
-  if (freeBytes >= reservedDiskBytes) return disk.findBreach(freeBytes, held);
-  return {
-    kind: 'disk',
-    message: `only ${megabytes(freeBytes)} are free on the disk of ${folder}; ${megabytes(reservedDiskBytes)} are kept in reserve`,
-  };
+  const room = await readDiskRoom(folder, reservedDiskBytes);
+  if (room === null) return null;
+  return room.shortage === null ? disk.findBreach(room.freeBytes, held) : { kind: 'disk', message: room.shortage };
 }
 
 /**
@@ -391,8 +376,4 @@ async function figures(file: string, ...keys: readonly string[]): Promise<number
   const text = await readFile(file, 'utf8').catch(() => '');
   // oxlint-disable-next-line autonomous/linear-expressions -- a key of /proc, which the kernel writes
   return keys.map((key) => Number(new RegExp(`^${key}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? 0) * 1024);
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 / 1024)} MB`;
 }

@@ -4,10 +4,11 @@
  */
 import { randomUUID } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
-import { rm, statfs } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { NeedsHuman } from '@autonomous/shared';
+import { megabytes, readDiskRoom, RESERVED_DISK_BYTES } from '../disk-reserve.ts';
 import {
   damaged,
   FolderWriter,
@@ -49,7 +50,6 @@ const MAX_LISTING_BYTES = 64 * 1024 ** 2;
 const MAX_ENTRIES = 400_000;
 /** Entries of a listing after which the rest of the server has its turn: some ten milliseconds' worth. */
 const ENTRIES_A_TURN = 5_000;
-const RESERVED_DISK_BYTES = 512 * 1024 ** 2;
 
 interface Entry {
   readonly kind: string;
@@ -143,8 +143,8 @@ export class RemoteFolder {
       if (size > this.#place.fileBytes) throw tooMuch(`${path}, which has ${megabytes(size)}`);
     }
     if (bytes > MAX_CHANGED_BYTES) throw tooMuch(`${megabytes(bytes)} of new and changed files`);
-    const disk = await statfs(this.#place.host);
-    if (disk.bavail * disk.bsize - bytes >= RESERVED_DISK_BYTES) return;
+    const room = await readDiskRoom(this.#place.host, RESERVED_DISK_BYTES + bytes);
+    if (room === null || room.shortage === null) return;
     throw new NeedsHuman(
       'storage_full',
       `The sandbox has ${megabytes(bytes)} of new and changed files, and the disk of ${this.#place.host} has no room for them. Free some.`,
@@ -264,8 +264,4 @@ function tooMuch(what: string): NeedsHuman {
     'agent_failed',
     `The sandbox holds ${what}: more than is copied back. Reduce the files that it generates, then retry.`,
   );
-}
-
-function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 / 1024)} MB`;
 }
