@@ -77,7 +77,7 @@ export async function openAdapters(options: AdapterOptions): Promise<Adapters> {
   const token = config.token ?? (await openToken(config.dataFolder));
   const scrubber = options.scrubber ?? createLearningScrubber(config.secrets);
   scrubber.learn([token]);
-  const { forge, git } = await openForge(config.github, { learn: (secrets) => scrubber.learn(secrets) });
+  const { forge, git } = await openForge(config.github, { learn: (secrets) => scrubber.learn(secrets), marks: store });
   const repository = createGitRepository({
     folder: path.join(config.dataFolder, 'mirrors'),
     author: config.commitAuthor,

@@ -1,17 +1,18 @@
 /** The forge that the configuration names, and the password that git uses there. */
-import type { Project } from '@autonomous/shared';
+import { NeedsHuman, type Project } from '@autonomous/shared';
 import type { ServerConfig } from '../config.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Forge, RepositoryName } from '../forges/forge.ts';
 import { hostOfApi } from '../forges/github/github-address.ts';
 import { type GitHubCredentials, tokenInFile } from '../forges/github/github-credentials.ts';
+import { identifiedForge, type KnownRepositories, markOfRepository } from '../forges/repository-identity.ts';
 import type { MirrorOptions } from '../repository/git/git-mirrors.ts';
 
 export interface ForgeAccess {
   /** `null` where the server has no credentials for one. */
   readonly forge: Forge | null;
   /** For repositories over git. */
-  readonly git: Pick<MirrorOptions, 'token' | 'tokenHost' | 'tokenVariable' | 'newAddressOf'>;
+  readonly git: Pick<MirrorOptions, 'token' | 'tokenHost' | 'tokenVariable' | 'newAddressOf' | 'assertSame'>;
 }
 
 export interface ForgeOptions {
@@ -19,34 +20,59 @@ export interface ForgeOptions {
   readonly learn: (secrets: readonly string[]) => void;
   /** Time for a request to the forge; default: the adapter's. */
   readonly timeoutMs?: number;
+  /** Keeps the ids of the projects' repositories. Absent: a repository is what has its name. */
+  readonly marks?: Pick<EventStore, 'getMark' | 'setMark'>;
 }
 
 /** Nothing is sent. The adapter is loaded only where there are credentials. */
 export async function openForge(
   { signIn, apiUrl }: ServerConfig['github'],
-  { learn, timeoutMs }: ForgeOptions,
+  { learn, timeoutMs, marks }: ForgeOptions,
 ): Promise<ForgeAccess> {
   const tokenHost = hostOfApi(apiUrl);
   if (signIn === null) return { forge: null, git: { tokenHost } };
   const credentials = credentialsOf(signIn, learn);
   const { createGitHubForge } = await import('../forges/github/github.ts');
-  const forge = createGitHubForge({
+  const named = createGitHubForge({
     apiUrl,
     credentials,
     // Pauses between writes keep GitHub's limits, which a server on this machine does not have.
     ...(/^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::\d+)?$/.test(new URL(apiUrl).host) ? { paceMs: 0 } : {}),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
+  const forge = marks === undefined ? named : identifiedForge(named, knownIn(marks));
   const newAddressOf = (address: string): Promise<string | null> => newAddressAt(forge, address);
+  const assertSame = ({ id, repository }: Pick<Project, 'id' | 'repository'>) => assertSameAt(forge, id, repository);
   if (credentials.kind === 'token' && signIn.kind === 'token')
-    return { forge, git: { token: signIn.token, tokenHost, newAddressOf } };
+    return { forge, git: { token: signIn.token, tokenHost, newAddressOf, assertSame } };
   const token = async (): Promise<string> => {
     const password = await forge.gitPassword();
     learn([password]);
     return password;
   };
   const tokenVariable = credentials.kind === 'token' ? credentials.variable : 'GITHUB_APP_PRIVATE_KEY';
-  return { forge, git: { token, tokenHost, tokenVariable, newAddressOf } };
+  return { forge, git: { token, tokenHost, tokenVariable, newAddressOf, assertSame } };
+}
+
+function knownIn(marks: NonNullable<ForgeOptions['marks']>): KnownRepositories {
+  return {
+    read: (projectId) => marks.getMark(markOfRepository(projectId)),
+    keep: (projectId, id) => marks.setMark(markOfRepository(projectId), id),
+  };
+}
+
+/**
+ * A forge that does not answer says nothing: git is asked all the same.
+ * @throws {NeedsHuman} `repository_replaced`
+ */
+async function assertSameAt(forge: Forge, projectId: string, address: string): Promise<void> {
+  const name = forge.repositoryAt(address);
+  if (name === null) return;
+  try {
+    await forge.repository(name, undefined, projectId).facts();
+  } catch (error) {
+    if (error instanceof NeedsHuman && error.reason === 'repository_replaced') throw error;
+  }
 }
 
 /** Git address of a repository that was renamed or transferred; `null` where it is at this one, at no forge or not to be seen. */

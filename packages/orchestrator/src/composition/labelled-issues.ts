@@ -9,9 +9,9 @@ import {
   Unprocessable,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import { requestOfIssue } from '../documents/labelled-issue.ts';
 import type { ServerConfig } from '../config.ts';
 import { systemClock } from '../engine/clock.ts';
+import { readForeignText } from '../foreign-text/foreign-text.ts';
 import { type IssueLaunch, type IssueLaunchOutcome, IssueWatcher } from '../upkeep/issue-watcher.ts';
 import type { Repository } from '../repository/repository.ts';
 import type { SharedFetches } from '../repository/shared-fetches.ts';
@@ -59,7 +59,13 @@ async function launchOfIssue(
   const workflow = options.workflows.launchable[0]?.name ?? '';
   const budgets = await budgetsOf(options, project, workflow);
   if (Object.keys(budgets).length === 0) return 'no_budget';
-  const request = requestOfIssue(issue);
+  const { url, title, body, isClipped } = issue;
+  const read = await readForeignText('requestOfIssue', [{ url, title, body, isClipped }]);
+  if (!read.ok) {
+    options.log.warn({ projectId: project.id }, `no run was started for issue ${issue.number}: its text ${read.why}`);
+    return 'refused';
+  }
+  const request = read.value;
   // The budgets of now are the run's own: a project that drops them meanwhile does not set it free.
   const config = { git: { createPR: true }, ...budgets };
   try {

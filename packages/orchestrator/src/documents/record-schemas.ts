@@ -24,6 +24,8 @@ export const recordedProjectSchema = z.strictObject({
   repository: text.min(1),
   baseBranch: text.min(1),
   createdAt: time,
+  /** Id of the repository at its forge. Absent: it is at none, or not known. */
+  forgeId: text.min(1).optional(),
 });
 export type RecordedProject = z.infer<typeof recordedProjectSchema>;
 

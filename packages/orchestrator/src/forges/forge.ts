@@ -32,6 +32,8 @@ export const MERGE_METHODS = ['squash', 'merge', 'rebase'] as const;
 export type MergeMethod = (typeof MERGE_METHODS)[number];
 
 export interface RepositoryFacts extends RepositoryName {
+  /** Stays the same when it is renamed or transferred; another one under its name has another. */
+  readonly id: string;
   /** Web page. */
   readonly url: string;
   /** `owner/name` by which it was asked for, where it has another name or owner now; else `null`. */
@@ -138,7 +140,7 @@ export interface Author {
 export interface Remark {
   readonly id: string;
   readonly author: Author;
-  /** Written by this server: by its account and with a marker. A person may use the same account. */
+  /** Of the server's account, which other programs and a person may use too: its words ask for nothing. */
   readonly isOwn: boolean;
   /** At most `MAX_FOREIGN_CHARACTERS`. */
   readonly body: string;
@@ -262,8 +264,12 @@ export interface Forge {
   readonly host: string;
   /** Owner and name of the repository with this address; `null` when it is not at this forge. Does not call the forge. */
   repositoryAt(address: string): RepositoryName | null;
-  /** @param signal ends every call of the methods; its reason is thrown */
-  repository(name: RepositoryName, signal?: AbortSignal): ForgeRepository;
+  /**
+   * @param signal ends every call of the methods; its reason is thrown
+   * @param projectId the methods refuse a repository that is not the one that this project was made for (`repository_replaced`).
+   *   Absent: whatever has the name
+   */
+  repository(name: RepositoryName, signal?: AbortSignal, projectId?: string): ForgeRepository;
   /**
    * Password for git over HTTPS at this host. Must be asked for each time: it may be renewed within the hour.
    * @throws {NeedsHuman} `auth_expired` where there is none

@@ -15,7 +15,7 @@ import { readContext } from '../documents/run-context.ts';
 import { faultOfFormat } from '../core/stored-format.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import { isBranchName } from '../repository/repository-paths.ts';
-import { faultOfConfigs } from './recorded-config.ts';
+import { faultOfBranch, faultOfConfigs } from './recorded-config.ts';
 import { eventsOf, type ReadRecordedRun, readRecordedRun, type RecordedRun } from './recorded-run.ts';
 
 export interface RecordedFiles {
@@ -154,8 +154,8 @@ async function readProjects(
     if (fault !== null) refusedProjects.set(id, `its record ${fault}`);
     const parsed = json.ok ? recordedProjectSchema.loose().safeParse(json.value) : null;
     if (parsed?.success !== true || parsed.data.id !== id || !isBranchName(parsed.data.baseBranch)) return;
-    const { format, name, repository: address, baseBranch, createdAt } = parsed.data;
-    projects.push({ format, id, name, repository: address, baseBranch, createdAt });
+    const { format, name, repository: address, baseBranch, createdAt, forgeId } = parsed.data;
+    projects.push({ format, id, name, repository: address, baseBranch, createdAt, forgeId });
   });
   return { projects, refusedProjects };
 }
@@ -221,7 +221,7 @@ function startOf(run: RecordedRun): RunStart | string {
   if (missing !== null) return `line 1 of its events.jsonl does not start a run: ${missing} is missing`;
   const wrong = faultOfLinks(start);
   if (wrong !== null) return `line 1 of its events.jsonl does not start a run: ${wrong} is not valid`;
-  const fault = faultOfConfigs(events);
+  const fault = faultOfConfigs(events) ?? faultOfBranch(run.runId, events);
   if (fault !== null) return fault;
   return start as unknown as RunStart; // Checked as far as those need it who do not replay the run.
 }
@@ -239,10 +239,11 @@ function missingIn(start: unknown): string | null {
   return part === undefined ? null : `config.${part}`;
 }
 
+const id = z.string().regex(/^[\w-]{1,100}$/);
 const linksSchema = z.object({
-  parent: z.object({ runId: z.string(), key: z.string(), depth: z.int().positive() }).optional(),
-  treeId: z.string().optional(),
-  explorationId: z.string().optional(),
+  parent: z.object({ runId: id, key: z.string(), depth: z.int().positive() }).optional(),
+  treeId: id.optional(),
+  explorationId: id.optional(),
 });
 
 /** Name of the first field that ties a run to others and is not valid; `null` when all are. */

@@ -17,6 +17,7 @@ import {
   type RemoteProject,
   type Repository,
 } from '../repository/repository.ts';
+import { markOfRepository } from '../forges/repository-identity.ts';
 import { isFinal } from '../core/advance.ts';
 import type { Clock } from '../engine/clock.ts';
 import type { EngineMessage } from '../engine/step-feed.ts';
@@ -390,7 +391,8 @@ export class RunRecordWriter {
     this.#redactor.warm();
     // Said, and tried again, by the comparison itself.
     if (comparison && !(await comparison.isKnown(project, this.#stopping.signal))) return false;
-    const files: Record<string, string | Uint8Array> = { [projectPath(project.id)]: renderProject(project) };
+    const forgeId = (await store.getMark(markOfRepository(project.id))) ?? undefined;
+    const files: Record<string, string | Uint8Array> = { [projectPath(project.id)]: renderProject(project, forgeId) };
     const commits: string[] = [];
     const uploaded: string[] = [];
     const faults = await findFaults(
@@ -606,8 +608,8 @@ function uploadsIn(payloads: readonly JsonObject[]): readonly RunUpload[] {
   return [...uploads.values()];
 }
 
-function renderProject({ id, name, repository, baseBranch, createdAt }: Project): string {
-  const recorded: RecordedProject = { format: RECORD_FORMAT, id, name, repository, baseBranch, createdAt };
+function renderProject({ id, name, repository, baseBranch, createdAt }: Project, forgeId: string | undefined): string {
+  const recorded: RecordedProject = { format: RECORD_FORMAT, id, name, repository, baseBranch, createdAt, forgeId };
   return `${JSON.stringify(recorded, null, 2)}\n`;
 }
 

@@ -205,7 +205,9 @@ export class IssueWatcher {
   async #look(watched: WatchedRepository): Promise<void> {
     const { forge, label } = this.#options;
     const { signal } = this.#stopping;
-    const issues = await forge.repository(watched.name, signal).issuesWithLabel(label, watched.since ?? undefined);
+    const issues = await forge
+      .repository(watched.name, signal, watched.project.id)
+      .issuesWithLabel(label, watched.since ?? undefined);
     let isWhole = issues.length < MOST_ISSUES;
     let started = 0;
     let failure: Error | null = null;
@@ -304,7 +306,7 @@ export class IssueWatcher {
     const { forge, log } = this.#options;
     try {
       const comment = { marker: `autonomous-run-${number}`, body };
-      await forge.repository(name, this.#stopping.signal).putComment(number, comment);
+      await forge.repository(name, this.#stopping.signal, project.id).putComment(number, comment);
     } catch (error) {
       // The issue is deleted or locked, for example: only another text is tried again.
       if (!(error instanceof ForgeRefusal)) throw error;

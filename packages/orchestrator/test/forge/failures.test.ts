@@ -56,6 +56,7 @@ it('pauses with the way out at each thing that keeps it from publishing, while a
       reason: 'remote_unavailable',
       says: /acme\/obstacles\.git, or the server's token does not cover it; check the address and the token/,
       goes: () => server.restore(repository),
+      isNoticed: true,
     },
     hooked: {
       comes: () => {
@@ -88,6 +89,7 @@ it('pauses with the way out at each thing that keeps it from publishing, while a
       comes: () => answersOnly({ kind: 'status', status: 500 }),
       says: /^GitHub .* cannot be reached \(it answers 500\).*then retry\.$/,
       goes: () => server.recover(),
+      isNoticed: true,
     },
   };
   const run = await shop.launch({ ...ONCE, baseBranch: 'release' }, MANUAL);

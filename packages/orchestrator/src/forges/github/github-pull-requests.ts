@@ -29,6 +29,7 @@ export async function readFacts(caller: Caller, name: RepositoryName): Promise<R
       rebase: data.allow_rebase_merge,
     };
     return {
+      id: String(data.id),
       owner: data.owner.login,
       name: data.name,
       url: data.html_url,

@@ -25,6 +25,8 @@ export interface MirrorOptions {
   readonly tokenHost?: string;
   /** Address of a repository that has moved from this one; `null` where it is not known. Absent: none is known. */
   readonly newAddressOf?: (address: string) => Promise<string | null>;
+  /** Called before each use of a project's remote; a rejection forbids it. Absent: what is at the address is the project's. */
+  readonly assertSame?: (project: RemoteProject) => Promise<void>;
 }
 
 /** A mirror, and access to its remote. */
@@ -68,7 +70,9 @@ export class GitMirrors {
     await rm(gitDir, { recursive: true, force: true, maxRetries: 3 });
   }
 
+  /** @throws {NeedsHuman} `repository_replaced` where another repository is at the project's address */
   async withRemote(project: RemoteProject, signal?: AbortSignal): Promise<MirrorOfRemote> {
+    await this.#options.assertSame?.(project);
     const access = await this.accessTo(parseRemoteAddress(project.repository), { signal });
     return { place: await this.of(project), access };
   }
