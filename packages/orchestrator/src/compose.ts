@@ -19,7 +19,7 @@ import { createIssueWatcher } from './composition/labelled-issues.ts';
 import { roadmapReader } from './composition/roadmap-reader.ts';
 import { createRunLog } from './composition/run-log.ts';
 import { StopList } from './composition/stop-list.ts';
-import { whyNotStorable } from './composition/storage-health.ts';
+import { whyNoRoom, whyNotStorable } from './composition/storage-health.ts';
 import type { ServerConfig } from './config.ts';
 import type { ActivityRegistry } from './core/activity.ts';
 import { activitiesOf } from './custom-workflows.ts';
@@ -367,6 +367,7 @@ function createService(
     scrub: scrubber.scrub,
     runConfig,
     whyNotStorable: () => whyNotStorable(config, store),
+    whyNoRoom: () => whyNoRoom(config),
     damage,
     roadmaps: roadmapReader,
     compile: compileWith(tools),

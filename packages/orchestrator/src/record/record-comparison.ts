@@ -140,7 +140,7 @@ export class RecordComparison {
   /**
    * To be called before a run does anything that others see. When the last comparison failed, compares again at once: the
    * caller has just reached the project's remote, or is about to.
-   * @throws {NeedsHuman} `remote_unavailable` when the record could not be compared, or
+   * @throws {NeedsHuman} `remote_unavailable` when the record could not be compared, `record_differs` when it
    *   has more of the run than the database, or another format
    */
   async assertKnown(project: RemoteProject, runId: string, signal: AbortSignal): Promise<void> {
@@ -160,7 +160,7 @@ export class RecordComparison {
     await this.#compareNow(project, signal);
     signal.throwIfAborted();
     const fault = this.#foundFault(runId, project);
-    if (fault) throw new NeedsHuman('remote_unavailable', fault.message);
+    if (fault) throw new NeedsHuman('record_differs', fault.message);
   }
 
   /** To be called after each commit of this server to a project's record. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { aView } from '../event-store/sqlite/steps.fixture.ts';
 import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { rebuiltPause } from './rebuilt-pause.ts';
-import { faultOfConfigs } from './recorded-config.ts';
+import { faultOfBranch, faultOfConfigs } from './recorded-config.ts';
 
 const event = (type: string, payload: object): WorkflowEvent =>
   ({ type, sequence: 3, payload: payload as JsonObject }) as WorkflowEvent;
@@ -39,6 +39,8 @@ describe('the configuration of a recorded run', () => {
     ['config.egress.planner', { egress: { planner: 'all' } }],
     ['config.maxCostUsd', { maxCostUsd: '1' }],
     ['config.maxFixAttempts', { maxFixAttempts: undefined }],
+    ['config.git.baseBranch', { git: { ...CONFIG.git, baseBranch: 'autonomous/record' } }],
+    ['config.git.baseBranch', { git: { ...CONFIG.git, baseBranch: '--force' } }],
     ['config.surprise', { surprise: true }],
   ])('is refused by its field %s', (field, change) => {
     const config = { ...CONFIG, ...change };
@@ -47,6 +49,26 @@ describe('the configuration of a recorded run', () => {
     expect(faultOfConfigs([event('RUN_QUEUED', { start: { config } })])).toBe(said);
     expect(faultOfConfigs([event('RUN_CONFIGURED', { config })])).toBe(said);
   });
+});
+
+it.each<[branch: unknown, isOwn: boolean]>([
+  ['autonomous/r-1-login', true],
+  ['autonomous/r-1-login-beside', true],
+  ['autonomous/r-1', true],
+  ['', true],
+  ['main', false],
+  ['autonomous/r-2-login', false],
+  ['autonomous/r-1-login/x', false],
+  ['autonomous/record', false],
+  ['refs/heads/autonomous/r-1-login', false],
+  [7, false],
+  [undefined, false],
+])('the branch %j is one of run r-1: %s', (branch, isOwn) => {
+  for (const event_ of [event('RUN_STARTED', { branch }), event('RUN_QUEUED', { start: { branch } })])
+    expect(faultOfBranch('r-1', [event_]) === null).toBe(isOwn);
+  const before = event('RUN_STARTED', { branch: 'autonomous/r-0-login' });
+  expect(faultOfBranch('r-1', [before, event('RUN_FORKED', { branch })]) === null).toBe(isOwn);
+  expect(faultOfBranch('record', [event('RUN_STARTED', { branch: 'autonomous/record-2026' })])).not.toBeNull();
 });
 
 it('the pause of a rebuilt run shows each trust mode, role and model by itself, and settings as they act', () => {

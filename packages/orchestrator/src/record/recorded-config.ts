@@ -1,9 +1,12 @@
 /**
- * Checks the configurations that a recorded run names. Whoever can push could have written them, so each value must be of the
+ * Checks the configurations and the branch that a recorded run names. Whoever can push could have written them, so each value must be of the
  * type that a server writes: what a person is shown of it is what acts.
  */
 import { runConfigSchema, SETTING_NAME, type WorkflowEvent } from '@autonomous/shared';
 import { z } from 'zod';
+import { isBranchOfRun } from '../documents/run-branch.ts';
+import { isRecordBranch } from '../repository/repository.ts';
+import { isBranchName } from '../repository/repository-paths.ts';
 
 const { git } = runConfigSchema.shape;
 
@@ -11,7 +14,9 @@ const recordedConfigSchema = runConfigSchema.extend({
   // A person may have extended them beyond what a request may ask for.
   timeoutMinutes: z.record(z.string().regex(SETTING_NAME), z.number().positive()),
   // Without a project the base branch is empty.
-  git: git.extend({ baseBranch: z.string().max(200) }),
+  git: git.extend({
+    baseBranch: z.string().refine((name) => name === '' || (isBranchName(name) && !isRecordBranch(name))),
+  }),
 });
 
 /** Events whose payload has a configuration, and where in it. */
@@ -27,6 +32,19 @@ export function faultOfConfigs(events: readonly WorkflowEvent[]): string | null 
       return `line ${sequence} of its events.jsonl has a configuration that no server writes: ${field} is not valid`;
   }
   return null;
+}
+
+/** Why the branch of a run is not its own, to be read after the run's name; `null` when it is, or there is none. */
+export function faultOfBranch(runId: string, events: readonly WorkflowEvent[]): string | null {
+  const named = events.flatMap(({ type, payload }) => {
+    if (type === 'RUN_QUEUED') return [fieldsOf(payload['start'])['branch']];
+    return type === 'RUN_STARTED' || type === 'RUN_FORKED' ? [payload['branch']] : [];
+  });
+  // A fork has the beginning of another run, whose branch it does not use.
+  const branch = named.findLast((each) => each !== undefined);
+  if (branch === '' || (typeof branch === 'string' && isBranchOfRun(branch, runId) && !isRecordBranch(branch)))
+    return null;
+  return `its events.jsonl names another branch than 'autonomous/${runId}-…', and a run writes to its own alone`;
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {

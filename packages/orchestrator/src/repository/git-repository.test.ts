@@ -207,6 +207,21 @@ describe('A remote over smart HTTP', () => {
     await expect(inspecting.inspectRemote(`${server.url}/owner/shop.git`)).rejects.toThrow(Unprocessable);
   });
 
+  it('says that a remote answers 403, to a token and to none', async () => {
+    await server.close();
+    const tokens = { '': 'nothing', 'barred-token': 'nothing' } as const;
+    server = await startSmartHttp({ root: join(root, 'remotes'), tokens });
+    const barred = await pause(open());
+    expect(barred).toMatchObject({
+      reason: 'auth_expired',
+      message: expect.stringMatching(/answers 403 Forbidden, and the server has no token for it: .*set GITHUB_TOKEN/),
+    });
+    rmSync(join(root, 'remotes'), { recursive: true });
+    const powerless = await pause(open('barred-token'));
+    expect(powerless.reason).toBe('auth_expired');
+    expect(powerless.message).toMatch(/answers the token with 403 Forbidden; it may lack rights/);
+  });
+
   it('tells a token that may only read from one that is not accepted', async () => {
     const fixture = await open('reader-token');
     const { repository, project } = fixture;

@@ -43,7 +43,7 @@ import { recordFiles, restoreRecord } from './git/record-branch.ts';
 import { listFilesAt, listRecordedFiles, listRunFiles } from './git/record-listing.ts';
 import { listRecordHeads, moveRecord } from './git/record-years.ts';
 import type { LeftOut, RemoteProject, Repository } from './repository.ts';
-import { listRunBranches, removeRunBranch } from './git/run-branches.ts';
+import { assertRunBranch, listRunBranches, removeRunBranch } from './git/run-branches.ts';
 import { type Submodule, Submodules } from './checkout/submodules.ts';
 import { assertBranchName, assertFilePath, assertObjectId } from './repository-paths.ts';
 
@@ -103,7 +103,7 @@ function remoteMethods(
     },
 
     async removeRunBranch(project, branch, signal) {
-      assertBranchName(branch.name);
+      assertRunBranch(branch.name);
       return removeRunBranch(await mirrors.withRemote(project, signal), branch);
     },
 
@@ -193,12 +193,12 @@ function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
     },
 
     async createBranch(project, branch, commit) {
-      assertBranchName(branch);
+      assertRunBranch(branch);
       await createBranch(await mirrors.of(project), branch, commit);
     },
 
     async forwardBranch(project, branch, commit) {
-      assertBranchName(branch);
+      assertRunBranch(branch);
       await forwardBranch(await mirrors.of(project), branch, assertObjectId(commit));
     },
 

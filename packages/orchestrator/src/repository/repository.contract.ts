@@ -69,7 +69,7 @@ export function describeRepository(
       expect(await repository.branchHead(project, BRANCH)).toBe(further);
       const other = await commitFiles(fixture, 'autonomous/other', { 'b.txt': 'b' });
       await expect(repository.createBranch(project, BRANCH, other)).rejects.toThrow(Conflict);
-      await expect(repository.createBranch(project, 'x', '1'.repeat(40))).rejects.toThrow(NotFound);
+      await expect(repository.createBranch(project, 'autonomous/x', '1'.repeat(40))).rejects.toThrow(NotFound);
     });
 
     it('says which commits it does not have', async () => {

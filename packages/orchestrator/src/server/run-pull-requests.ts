@@ -88,13 +88,13 @@ export class RunPullRequests {
       throw new NotFound(
         `Run ${runId} has no pull request. A run opens one when its setting git.createPR is true and its project is at a forge that the server signs in to.`,
       );
-    const { repository: address } = await projects.of(projectId);
+    const { id, repository: address } = await projects.of(projectId);
     const name = forge?.repositoryAt(address) ?? null;
     if (forge === null || name === null)
       throw new Unprocessable(
         `The server has no credentials for the forge of run ${runId}. Set GITHUB_TOKEN, and GITHUB_API_URL for an Enterprise server, then restart the server.`,
       );
-    const repository = forge.repository(name, AbortSignal.timeout(forgeTimeoutMs));
+    const repository = forge.repository(name, AbortSignal.timeout(forgeTimeoutMs), id);
     try {
       return await ask({ ...name, host: forge.host, number: published.pullRequest.number, repository });
     } catch (error) {

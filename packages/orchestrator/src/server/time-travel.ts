@@ -19,7 +19,7 @@ import {
   type TreeBudgets,
   type WorkflowEvent,
 } from '@autonomous/shared';
-import { slugOf } from '../documents/slug.ts';
+import { branchOfRun } from '../documents/run-branch.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -175,7 +175,7 @@ export class TimeTravel {
       project,
     );
     const request = wanted.request === undefined ? undefined : this.#options.scrub(wanted.request.trim());
-    const branch = project === null ? '' : `autonomous/${runId}-${slugOf(request ?? view.originalRequest)}`;
+    const branch = project === null ? '' : branchOfRun(runId, request ?? view.originalRequest);
     const { answer } = wanted;
     const signal = answer === undefined ? undefined : await this.#answerTo(caller, view, runId, answer);
     const begin = (): Promise<RunView> =>

@@ -11,6 +11,8 @@ import {
   temporaryFolder,
 } from '../../repository/git-fixture.fixture.ts';
 import { type IntegrateInput, integrate } from './integrate-base.ts';
+import { findOwnMerge, mergeKey } from './own-merge.ts';
+import { WAYS } from './ways.ts';
 import type { ActivityTools } from '../tools.ts';
 
 const BRANCH = 'autonomous/p-parent';
@@ -72,4 +74,23 @@ it("tells the new path of the run's own plan, and leaves a plan that was merged 
   commitOnRemote(fixture.remote, 'main', { [`${SPECS}/001-search.md`]: 'of the base\n', [merged]: 'of this run\n' });
   const result = await integrated({ [own]: 'of this run too\n', [merged]: 'of this run\n' }, own);
   expect(result).toMatchObject({ moved: true, planPath: `${SPECS}/003-login.md` });
+});
+
+it('recognises that the run was merged already, and leaves alone what people have reverted since', async () => {
+  const ofRun = { 'login.ts': 'login\n', [`${SPECS}/001-login.md`]: 'login\n' };
+  const mergedAs = mergeKey('p', baseCommit, '1'.repeat(40));
+  const merge = commitOnRemote(fixture.remote, 'main', ofRun, `Login\n\nEffect-Key: ${mergedAs}`);
+  const later = commitOnRemote(fixture.remote, 'main', { 'other.ts': 'other\n' });
+  expect(await integrated(ofRun, '')).toEqual({ moved: false });
+  const since = { runId: 'p', since: baseCommit, base: later };
+  expect(await findOwnMerge(fixture.repository, fixture.project, since)).toMatchObject({ commit: merge });
+  expect(await findOwnMerge(fixture.repository, fixture.project, { ...since, runId: 'q' })).toBeNull();
+  expect(await findOwnMerge(fixture.repository, fixture.project, { ...since, since: merge })).toBeNull();
+
+  commitOnRemote(fixture.remote, 'main', { 'login.ts': null });
+  await expect(integrated(ofRun, '')).rejects.toMatchObject({
+    reason: 'merge_conflict',
+    message: expect.stringContaining(`merged into main already, as commit ${merge}, and that was reverted`),
+    ways: [expect.objectContaining({ way: WAYS.leaveBranch })],
+  });
 });

@@ -9,7 +9,8 @@ import { type Activity, type ActivityContext, THREE_TRIES } from '../../core/act
 import type { RemoteProject } from '../../repository/repository.ts';
 import { commitOnBranch } from './commits.ts';
 import { takeMergeTurn } from './merge-turns.ts';
-import { fetchRemote } from './remote.ts';
+import { assertStands, findOwnMerge } from './own-merge.ts';
+import { fetchRemote, remoteBranchHead } from './remote.ts';
 import { conflictWithBase, othersOnBranch, withoutBase } from './ways-on.ts';
 import { shareBranch } from './push-branch.ts';
 import type { ActivityTools } from '../tools.ts';
@@ -45,15 +46,19 @@ export function integrate(tools: ActivityTools): Activity<IntegrateInput, Integr
       const project = await tools.project(input.projectId, input.runId);
       await takeMergeTurn(tools, context, input);
       await fetchRemote(tools, context, project);
-      const base = await repository.remoteHead(project, input.baseBranch);
-      if (base === null)
-        throw new NeedsHuman(
-          'remote_unavailable',
-          `The remote has no branch '${input.baseBranch}' any more. Push it again and retry, or leave the result as its branch.`,
-          { ways: [withoutBase(input, 'as it is', `${input.baseBranch} was not there.`)] },
-        );
+      const base = await remoteBranchHead(tools, project, input.baseBranch, {
+        wayOut: 'Push it again and retry, or leave the result as its branch.',
+        ways: [withoutBase(input, 'as it is', `${input.baseBranch} was not there.`)],
+      });
       if (base === input.baseCommit) return { moved: false };
       await assertMovedOn(tools, project, input, base);
+      const { runId, baseCommit: since } = input;
+      const merged = await findOwnMerge(repository, project, { runId, since, base });
+      if (merged !== null) {
+        await assertStands(repository, project, input, { ...merged, base });
+        // `merge` finds it, too.
+        return { moved: false };
+      }
       // The base may move once more between two attempts: each of its states is an effect of its own.
       const key = `${context.key}/${base.slice(0, 12)}`;
       const specs = await movedSpecs(tools, project, input, base);
@@ -91,9 +96,8 @@ export function takeIn(tools: ActivityTools): Activity<TakeInInput, TakenIn> {
       const project = await tools.project(input.projectId, input.runId);
       await fetchRemote(tools, context, project);
       const isBase = input.from === 'base';
-      const theirs = await repository.remoteHead(project, isBase ? baseBranch : branch);
       const from = isBase ? baseBranch : branch;
-      if (theirs === null) throw new NeedsHuman('remote_unavailable', `The remote has no branch '${from}' any more.`);
+      const theirs = await remoteBranchHead(tools, project, from);
       if (isBase) await assertMovedOn(tools, project, input, theirs);
       if (input.named !== undefined && input.named !== theirs) throw othersOnBranch(branch, theirs);
       const unchanged = { commit: head, baseCommit: input.baseCommit, planPath: input.planPath };

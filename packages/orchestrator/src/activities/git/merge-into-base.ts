@@ -7,6 +7,7 @@ import type { RemoteProject } from '../../repository/repository.ts';
 import { assertAccepted } from '../evidence/concerns.ts';
 import { outgoingCommit } from './outgoing.ts';
 import { assertOwnChanges } from './own-changes.ts';
+import { findOwnMerge, mergeKey } from './own-merge.ts';
 import { fetchRemote, pushRemote } from './remote.ts';
 import type { ActivityTools } from '../tools.ts';
 import type { RunHeader } from '../types.ts';
@@ -42,6 +43,8 @@ export function merge(tools: ActivityTools): Activity<MergeInput, Merged> {
       }
       // A squash onto a base that the head does not contain would undo what others did there.
       if (!(await repository.isAncestor(project, input.baseCommit, input.head))) return { merged: false };
+      const earlier = await earlierMerge(tools, project, input);
+      if (earlier !== null) return { merged: true, commit: earlier, strategy: input.strategy };
       await assertOwnChanges(tools, { ...input, project });
       const view = await tools.view(input.runId);
       const { baseCommit, head: result } = input;
@@ -87,9 +90,8 @@ async function mergedOnto(
   for (let tries = 1; tries <= OWNED_TRIES; tries++) {
     const base = await repository.remoteHead(project, input.baseBranch);
     if (base === null || !(await repository.isAncestor(project, input.baseCommit, base))) return null;
-    const since = await repository.commitsBetween(project, input.baseCommit, base);
-    const known = since.find(({ effectKey }) => isMergeOf(effectKey, input));
-    if (known !== undefined) return known.id;
+    const known = await earlierMerge(tools, project, input);
+    if (known !== null) return known;
     const moved = (await repository.changes(project, input.baseCommit, base)).map(({ path }) => path);
     if (input.strategy === 'ff' || !moved.every((path) => owned.has(path) && !ofRun.has(path))) return null;
     const tree = await repository.restorePaths(project, await repository.treeOf(project, input.head), base, moved);
@@ -101,8 +103,16 @@ async function mergedOnto(
   return null;
 }
 
-function isMergeOf(effectKey: string | null, { runId, head }: MergeInput): boolean {
-  return effectKey !== null && effectKey.startsWith(`${runId}/merge/`) && effectKey.endsWith(`/${head}`);
+/** The commit by which the base as last fetched has this run merged already. */
+async function earlierMerge(
+  { repository }: ActivityTools,
+  project: RemoteProject,
+  { runId, baseBranch, baseCommit }: MergeInput,
+): Promise<string | null> {
+  const base = await repository.remoteHead(project, baseBranch);
+  return base === null
+    ? null
+    : ((await findOwnMerge(repository, project, { runId, since: baseCommit, base }))?.commit ?? null);
 }
 
 /** The commit that the base branch is moved to: the same one for the same head and base, however often the merge is tried. */
@@ -121,7 +131,7 @@ async function mergeCommit(
     parent: input.baseCommit,
     ...(input.strategy === 'merge' ? { secondParent: input.head } : {}),
     message: `${harmlessMessage(input.title)}\n\nRun: ${input.runId}\nBranch: ${input.branch}`,
-    effectKey: `${input.runId}/merge/${input.baseCommit}/${input.head}`,
+    effectKey: mergeKey(input.runId, input.baseCommit, input.head),
     at: context.startedAt,
   });
 }

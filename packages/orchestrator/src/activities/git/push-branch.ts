@@ -1,6 +1,7 @@
 /** The push of a run's own branch to its project's remote. */
-import { NeedsHuman, type RunView } from '@autonomous/shared';
+import { NeedsHuman, type RunView, TerminalFailure } from '@autonomous/shared';
 import { type Activity, type ActivityContext, FORGE_TRIES, THREE_TRIES } from '../../core/activity.ts';
+import { isBranchOfRun } from '../../documents/run-branch.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { outgoingCommit } from './outgoing.ts';
 import { type Branch, openPullRequest } from '../pull-request/open-pull-request.ts';
@@ -76,6 +77,8 @@ async function pushedForPeople(tools: ActivityTools, context: ActivityContext, i
   const project = await tools.project(input.projectId, input.runId);
   const commit = await outgoingCommit(tools, context, { ...input, project });
   const branch = input.beside === true ? besideOf(input.branch) : input.branch;
+  if (!isBranchOfRun(branch, input.runId))
+    throw new TerminalFailure(`Run ${input.runId} may not push to ${branch}, which is no branch of its own.`);
   await pushOwn(tools, context, project, branch, commit);
   return { commit, pushed: true, ...(input.beside === true ? { branch } : {}) };
 }

@@ -127,7 +127,7 @@ export async function placeOf(
       'auth_expired',
       `Pull request ${number} cannot be read: the server has no credentials for the forge of ${project.name} any more. Configure them and restart the server, then retry.`,
     );
-  return { name, repository: tools.forge.repository(name, signal), project };
+  return { name, repository: tools.forge.repository(name, signal, project.id), project };
 }
 
 /** A merge as the forge has it; `null` for a pull request that is not merged. */

@@ -42,7 +42,7 @@ export async function openPullRequest(
 ): Promise<RunPullRequest | null> {
   const name = tools.forge?.repositoryAt(project.repository) ?? null;
   if (tools.forge === null || name === null) return null;
-  const repository = tools.forge.repository(name, signal);
+  const repository = tools.forge.repository(name, signal, project.id);
   const base = view.config.git.baseBranch || project.baseBranch;
   const { title, body } = await textOf(tools, { project, view, branch, commit, document });
   const before = await ownOf(repository, view, { branch, base });

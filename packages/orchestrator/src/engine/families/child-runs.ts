@@ -19,7 +19,7 @@ import {
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { allowedPathFault, MAX_ALLOWED_PATTERNS } from '../../path-rules/allowed-files.ts';
-import { slugOf } from '../../documents/slug.ts';
+import { branchOfRun } from '../../documents/run-branch.ts';
 import type { Activity, ActivityContext } from '../../core/activity.ts';
 import { isFinal } from '../../core/advance.ts';
 import { cancelledChildText } from '../../core/cancelled-child.ts';
@@ -223,7 +223,7 @@ export class ChildRuns {
       request: asked.request,
       config,
       requestedConfig: requestedOfChild(config, [parent.config, ...further], requested),
-      branch: parent.projectId === '' ? '' : `autonomous/${runId}-${slugOf(asked.title ?? asked.request)}`,
+      branch: parent.projectId === '' ? '' : branchOfRun(runId, asked.title ?? asked.request),
       parent: { runId: parentId, key, depth },
       treeId: treeOf(parent),
       ...(asked.input === undefined ? {} : { input: asked.input }),

@@ -1,13 +1,22 @@
 /** Branches of runs, in a mirror and in its remote: which there are, and how one is removed. */
+import { InvalidRequest } from '@autonomous/shared';
 import type { MirrorOfRemote } from './git-mirrors.ts';
 import { localRef, trackingRef } from './git-refs.ts';
 import { removeRemoteBranch } from './git-remote.ts';
 import { type GitPlace, gitText, runGit } from './git.ts';
 import { isRecordBranch, type RunBranch } from '../repository.ts';
+import { assertBranchName } from '../repository-paths.ts';
 
 /** Branches of runs and of their record. */
 export const OWN_BRANCHES = 'autonomous/';
 const PLACES = { mirror: 'refs/heads/', remote: 'refs/remotes/origin/' } as const;
+
+/** @throws {InvalidRequest} unless it may be the branch of a run: those of people and of the record are not moved for one */
+export function assertRunBranch(name: string): string {
+  assertBranchName(name);
+  if (name.startsWith(OWN_BRANCHES) && !isRecordBranch(name)) return name;
+  throw new InvalidRequest(`'${name}' is no branch of a run, whose name begins with '${OWN_BRANCHES}'`);
+}
 
 export async function listRunBranches(place: GitPlace): Promise<readonly RunBranch[]> {
   const found = new Map<string, { name: string; mirror: string | null; remote: string | null }>();
