@@ -12,7 +12,7 @@ it.each([
   ['title and body', {}, 'Add a page\n\nPlease.'],
   ['a title alone', { body: '' }, 'Add a page'],
   ['Windows line ends', { body: 'one\r\ntwo' }, 'Add a page\n\none\ntwo'],
-  ['comments that are not shown', { body: 'a<!-- x -->b<!--->c--> <!--\n\nto the end' }, 'Add a page\n\nabc-->'],
+  ['comments that are not shown', { body: 'a<!-- x -->b<!--->c--> d\n\n<!--\n\nto the end' }, 'Add a page\n\nabc--> d'],
   ['hidden characters', { title: 'Add\u200B', body: 'a\u{E0041}b' }, 'Add⟨U+200B⟩\n\na⟨U+E0041⟩b'],
 ])('the request of an issue with %s', (_, change, request) => {
   expect(requestOfIssue({ ...issue, ...change })).toBe(request);

@@ -32,11 +32,6 @@ export function hasMarker(body: string, marker: string): boolean {
   return body.includes(markOf(marker));
 }
 
-/** Whether a text has the marker of any comment of the server. */
-export function hasAnyMarker(body: string): boolean {
-  return body.includes(MARK);
-}
-
 const MARK = '<!-- autonomous:';
 
 function markOf(marker: string): string {

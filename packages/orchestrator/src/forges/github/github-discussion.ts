@@ -11,7 +11,7 @@ import {
   type Review,
   type ReviewThread,
 } from '../forge.ts';
-import { clip, hasAnyMarker, hasMarker, markedBody } from './bodies.ts';
+import { clip, hasMarker, markedBody } from './bodies.ts';
 import { type Caller, readNewest, readPages } from './github-client.ts';
 import { isHttpError } from './github-failure.ts';
 
@@ -119,8 +119,7 @@ export async function readDiscussion(
   const remarkOf = (node: CommentNode): Remark => {
     const { text, isClipped } = clip(node.body);
     const { id, url, updatedAt: at } = node;
-    const isOwn = node.viewerDidAuthor && hasAnyMarker(node.body);
-    return { id, author: authorOf(node), isOwn, body: text, isClipped, url, at };
+    return { id, author: authorOf(node), isOwn: node.viewerDidAuthor, body: text, isClipped, url, at };
   };
   return {
     reviews: reviews.map((each): Review => {

@@ -411,7 +411,7 @@ describe('what people say', () => {
       ['acme', true, false],
       ['anna', true, false],
       ['otto', false, false],
-      ['octo-server', true, false],
+      ['octo-server', true, true],
       ['octo-server', true, true],
     ]);
     expect(await repository.permissionOf('otto')).toBe('read');
