@@ -24,7 +24,7 @@ const PROMPTS: readonly [string, string, string] = ['Carry out the item.', 'And 
 const SAID = ['I stop here.', CLAIM, CLAIM, 'I stop again.', '<promise>ABORT</promise>', 'Hello.'];
 const refusal = (phase: string): string =>
   [
-    `${MARK} Work in progress: Sign in by a link`,
+    `${MARK} Work in progress: "Sign in by a link"`,
     `${MARK} Phase: ${phase}`,
     `${MARK} Complete the phase or output <promise>ABORT</promise> to stop`,
   ].join('\n');

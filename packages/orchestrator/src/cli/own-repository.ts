@@ -5,19 +5,24 @@ import { mkdir, readdir, realpath, rename, rm, writeFile } from 'node:fs/promise
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { slugOf } from '../documents/slug.ts';
+import { z } from 'zod';
 import { CommandFailure, UsageError } from './exit.ts';
+import { readState, stateFileOf, writeState } from './hooks/hook-state.ts';
+import type { CliIo } from './io.ts';
 
 const run = promisify(execFile);
 
 /** Branch of a new repository. */
 const BRANCH = 'main';
-/** Settings of git: the repository was made here; another command went on in it. */
+/** Settings of git: the id of the repository, by which the state folder knows it; another command went on in it. */
 const OWN = 'autonomous.own';
 const SHARED = 'autonomous.shared';
 /** The topic for which it was made, as JSON. */
 const TOPIC = 'autonomous.topic';
 /** Begins the name of a folder in which a repository is made; one that is left there belongs to a command that was killed. */
 const DRAFT = '.autonomous-';
+/** Of a repository that was made here. A folder that says so itself may come from anybody. */
+const madeSchema = z.object({ folder: z.string() });
 /** Variables that would lead git to another repository, as in a hook of git. Source: `git rev-parse --local-env-vars`. */
 const ELSEWHERE = [
   'GIT_DIR',
@@ -58,30 +63,41 @@ export async function folderOfTopic(repositories: string, topic: string): Promis
  * @throws {UsageError} when the folder cannot be made, or has other files or another repository
  * @throws {CommandFailure} when git makes no repository
  */
-export async function ownRepository(folder: string, about: { topic: string; request: string }): Promise<OwnRepository> {
+export async function ownRepository(
+  io: Pick<CliIo, 'env'>,
+  folder: string,
+  about: { topic: string; request: string },
+): Promise<OwnRepository> {
   const there = await namesIn(folder);
-  if (there !== null && there.length > 0) return goOnIn(folder);
+  if (there !== null && there.length > 0) return goOnIn(io, folder);
   await makeFolder(there === null ? path.dirname(folder) : folder);
   // Made beside its place, on the same disk, so that it is there as a whole or not at all.
-  const draft = path.join(there === null ? path.dirname(folder) : folder, `${DRAFT}${randomUUID()}`);
+  const id = randomUUID();
+  const draft = path.join(there === null ? path.dirname(folder) : folder, `${DRAFT}${id}`);
+  const stateFile = stateFileOf(io, 'own', id);
+  let isMade = false;
   try {
     await makeFolder(draft);
-    await begin(draft, about);
+    await begin(draft, id, about);
+    await writeState(stateFile, { folder: await realPlaceOf(folder) });
     if (there === null) await rename(draft, folder);
     else for (const name of ['.git', 'README.md']) await rename(path.join(draft, name), path.join(folder, name));
+    isMade = true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOTEMPTY' || code === 'EEXIST') {
       await rm(draft, { recursive: true, force: true });
-      return await goOnIn(folder);
+      return await goOnIn(io, folder);
     }
     if (code === undefined || error instanceof UsageError) throw error;
     throw notMade(folder, error);
   } finally {
     await rm(draft, { recursive: true, force: true });
+    if (!isMade) await rm(stateFile, { force: true });
   }
   const discard = async () => {
     if (await isSet(folder, SHARED)) return;
+    await rm(stateFile, { force: true });
     if (there === null) return rm(folder, { recursive: true, force: true });
     for (const name of ['.git', 'README.md']) await rm(path.join(folder, name), { recursive: true, force: true });
   };
@@ -89,18 +105,29 @@ export async function ownRepository(folder: string, about: { topic: string; requ
 }
 
 /** @throws {UsageError} when the folder has no repository of its own: its result is merged without a question */
-async function goOnIn(folder: string): Promise<OwnRepository> {
+async function goOnIn(io: Pick<CliIo, 'env'>, folder: string): Promise<OwnRepository> {
   if (!(await isRepository(folder)))
     throw new UsageError(
       `${folder} has files and is no git repository. Name an empty or new folder with --out, or a repository with --project.`,
     );
   const remotes = await ask(folder, 'remote');
-  if (!(await isSet(folder, OWN)) || remotes !== '')
+  if (!(await wasMadeHere(io, folder)) || remotes !== '')
     throw new UsageError(
       `${folder} is a repository ${remotes === '' ? 'that was not made for a topic' : 'with a remote'}, and --out merges without a question. Name it with --project instead, or an empty or new folder with --out.`,
     );
   await ask(folder, 'config', SHARED, 'true');
   return { folder, isNew: false, discard: async () => {} };
+}
+
+async function wasMadeHere(io: Pick<CliIo, 'env'>, folder: string): Promise<boolean> {
+  const id = await ask(folder, 'config', '--local', '--get', OWN);
+  const made = id === null ? null : await readState(stateFileOf(io, 'own', id), madeSchema);
+  return made?.folder === (await realpath(folder));
+}
+
+/** Real path of a folder that may not be there yet. */
+async function realPlaceOf(folder: string): Promise<string> {
+  return realpath(folder).catch(async () => path.join(await realpath(path.dirname(folder)), path.basename(folder)));
 }
 
 /** @returns null: there is no such folder. @throws {UsageError} when it is a file or cannot be read */
@@ -168,13 +195,19 @@ async function git(folder: string, ...args: readonly string[]): Promise<string> 
 }
 
 /** @throws {CommandFailure} */
-async function begin(folder: string, { topic, request }: { topic: string; request: string }): Promise<void> {
+async function begin(
+  folder: string,
+  id: string,
+  { topic, request }: { topic: string; request: string },
+): Promise<void> {
   await writeFile(path.join(folder, 'README.md'), `# ${topic}\n\n${request}\n`);
   try {
     await git(folder, 'init', '--quiet', '--template=', `--initial-branch=${BRANCH}`);
-    await git(folder, 'config', OWN, 'true');
+    await git(folder, 'config', OWN, id);
     await git(folder, 'config', TOPIC, JSON.stringify(topic));
     await git(folder, 'config', 'receive.denyCurrentBranch', 'updateInstead');
+    // The server pushes here: nothing of the folder is started for that.
+    await git(folder, 'config', 'core.hooksPath', '/dev/null');
     await git(folder, 'add', '--force', 'README.md');
     const isNamed = (await ask(folder, 'var', 'GIT_COMMITTER_IDENT')) !== null;
     const identity = isNamed ? [] : ['-c', 'user.name=Autonomous', '-c', 'user.email=autonomous@localhost'];

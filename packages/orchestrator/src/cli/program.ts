@@ -1,7 +1,7 @@
 /** The program `autonomous`: puts its commands together, carries out one, and turns its end into an exit code. */
-import { readFileSync } from 'node:fs';
 import { ApiError, ServerUnreachable } from '@autonomous/shared/client';
 import { Command, CommanderError, Help } from 'commander';
+import { programVersion } from '../event-store/program-version.ts';
 import { type CommandLine, createCommandLine } from './command-line.ts';
 import { addAccept } from './commands/decisions/accept.ts';
 import { addAnswer } from './commands/decisions/answer.ts';
@@ -114,7 +114,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
 export function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
   const program = new Command('autonomous')
     .description('Runs coding agents that plan, build and check, and asks you where you want to be asked.')
-    .version(version(), '-V, --version')
+    .version(programVersion(), '-V, --version')
     .usage('COMMAND [options]')
     .helpCommand(false)
     .configureHelp({ subcommandTerm: termInHelp })
@@ -134,11 +134,4 @@ export function createProgram(io: CliIo, end: (exitCode: number) => void): Comma
 /** With their arguments, the names of the program's own commands would leave no room for what they do. */
 function termInHelp(command: Command): string {
   return command.parent?.parent === null ? command.name() : new Help().subcommandTerm(command);
-}
-
-function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string;
-  };
-  return manifest.version;
 }

@@ -71,6 +71,12 @@ export function isPublicAddress(address: string): boolean {
   return GLOBAL_V6.check(address, 'ipv6') && !SPECIAL_V6.check(address, 'ipv6');
 }
 
+/** Is this an address of the link alone, such as that of a cloud's metadata service? No server that a person means has one. */
+export function isLinkLocalAddress(address: string): boolean {
+  if (isIPv4(address)) return LINK_LOCAL.check(address, 'ipv4');
+  return isIPv6(address) && LINK_LOCAL.check(address, 'ipv6');
+}
+
 /** Text of a stranger for one line of a log: no control characters, not longer than a name may be. */
 export function printable(text: string): string {
   const safe = text.replace(/[^\x21-\x7e]/g, '?');
@@ -112,6 +118,12 @@ const SPECIAL_V6 = blockList('ipv6', [
   '2002::/16',
   '3fff::/20',
 ]);
+
+/** IPv6 forms of the IPv4 addresses are among them. */
+const LINK_LOCAL = blockList('ipv4', ['169.254.0.0/16', '168.63.129.16/32']);
+LINK_LOCAL.addSubnet('fe80::', 10, 'ipv6');
+// The metadata service of a cloud over IPv6.
+LINK_LOCAL.addAddress('fd00:ec2::254', 'ipv6');
 
 function blockList(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
   const list = new BlockList();

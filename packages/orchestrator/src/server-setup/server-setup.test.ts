@@ -218,15 +218,21 @@ describe('a server of one’s own', () => {
     expect(given).toMatchObject({ hint: null, models: ['openai-compatible:qwen3'] });
   });
 
-  it.each([undefined, 'localhost:11434', 'ftp://host/v1', 'http://user:password@host/v1'])(
-    'is refused with the address %s',
-    async (baseUrl) => {
-      const setup = await open();
-      await expect(
-        setup.setKey('openai-compatible', { key: 'abc', keep: 'file', ...(baseUrl === undefined ? {} : { baseUrl }) }),
-      ).rejects.toMatchObject({ status: 400, faults: [{ path: 'baseUrl', message: expect.any(String) }] });
-    },
-  );
+  it.each([
+    undefined,
+    'localhost:11434',
+    'ftp://host/v1',
+    'http://user:password@host/v1',
+    'http://169.254.169.254/v1',
+    'http://0xa9fea9fe/v1',
+    'http://[::ffff:169.254.169.254]/v1',
+    'http://[fe80::1]/v1',
+  ])('is refused with the address %s', async (baseUrl) => {
+    const setup = await open();
+    await expect(
+      setup.setKey('openai-compatible', { key: 'abc', keep: 'file', ...(baseUrl === undefined ? {} : { baseUrl }) }),
+    ).rejects.toMatchObject({ status: 400, faults: [{ path: 'baseUrl', message: expect.any(String) }] });
+  });
 });
 
 describe('Ollama', () => {

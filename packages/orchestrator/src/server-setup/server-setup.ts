@@ -2,6 +2,7 @@
  * Keys, agents and default models of a running server: those of its environment, and those that people give it while it runs.
  * Models are looked up here at each use, so that a key takes effect without a restart, also for runs that wait for one.
  */
+import { lookup } from 'node:dns/promises';
 import { homedir } from 'node:os';
 import {
   Conflict,
@@ -24,6 +25,7 @@ import type { Models } from '../models/model.ts';
 import { checkProvider, type ProviderCheck, withoutSecrets } from '../models/provider-check.ts';
 import { isKeyedProvider, KEYED_PROVIDERS, PROVIDERS, whyNoKey } from '../models/provider-catalog.ts';
 import { createModels, type ModelSettings } from '../models/registry.ts';
+import { isLinkLocalAddress } from '../network/egress-rules.ts';
 import { startCommand } from '../server/start-command.ts';
 import { workflows as builtIn } from '../workflows/index.ts';
 import { withChildren, type Workflow } from '../workflows/workflow.ts';
@@ -200,6 +202,7 @@ class Setups implements ServerSetup {
       let stored = storedOf(provider, given, takesBaseUrl ? this.#keyOf(provider)?.baseUrl : undefined);
       // Before anything can tell it: what is refused was in the request all the same.
       if (stored.key !== undefined) this.#options.learn([stored.key]);
+      if (stored.baseUrl !== undefined) await refuseLinkLocal(stored.baseUrl);
       if (isKeyedProvider(provider) && stored.key !== undefined)
         refuseWrongKey(stored.key, this.#hasOwnAddress(provider) ? undefined : provider);
       else if (stored.key !== undefined) refuseWrongKey(stored.key, undefined);
@@ -553,6 +556,20 @@ function storedOf(provider: string, { key, baseUrl }: NewKey, known: string | un
       'The address is not an http or https URL without user name, password, query and fragment. Give one such as http://127.0.0.1:8000/v1.',
     );
   return { ...(key === '' ? {} : { key }), baseUrl: address };
+}
+
+/** @throws {InvalidRequest} for an address, or a name that leads to one, at which a cloud keeps its secrets */
+async function refuseLinkLocal(baseUrl: string): Promise<void> {
+  const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '');
+  // A name that cannot be resolved is found out when the server is asked.
+  const found = await lookup(host, { all: true }).catch(() => []);
+  const linkLocal = found.find(({ address }) => isLinkLocalAddress(address));
+  if (linkLocal === undefined) return;
+  const what = linkLocal.address === host ? `${host} is` : `${host} leads to ${linkLocal.address},`;
+  throw refusal(
+    'baseUrl',
+    `${what} a link-local address, where no model server is. Give the address of the server itself.`,
+  );
 }
 
 function refuseWrongKey(key: string, provider: Parameters<typeof whyNoKey>[1]): void {

@@ -1,5 +1,6 @@
 /** The commands by which a person starts this program, for texts that tell them what to type. */
 import path from 'node:path';
+import { shellWord } from '@autonomous/shared/presentation';
 
 /** Name of the published package. */
 const PACKAGE = 'autonomous-orchestrator';
@@ -33,7 +34,7 @@ export function startCommand(
   if (env['npm_command'] === 'exec') return installed(`npx ${PACKAGE}`, '');
   const linked = path.basename(file);
   const isLinked = linked === 'autonomous' || linked === PACKAGE;
-  return installed(isLinked ? linked : `node ${/\s/.test(file) ? `'${file}'` : file}`, ' serve');
+  return installed(isLinked ? linked : `node ${shellWord(file)}`, ' serve');
 }
 
 function installed(program: string, serve: '' | ' serve'): StartCommand {

@@ -1,12 +1,12 @@
 /** Research without a project: in a repository of its own. */
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { folderOfTopic, ownRepository } from '../../src/cli/own-repository.ts';
 import { commandLine as cli } from '../fixtures/command-line.fixture.ts';
 import { aResearchServer, found, OLDEST, reads, report, type ResearchServer, synthesis } from './research.fixture.ts';
@@ -123,13 +123,29 @@ describe('a repository of its own', () => {
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     return folder;
   };
+  let io: { readonly env: Record<string, string> };
+  beforeAll(async () => {
+    io = { env: { XDG_STATE_HOME: await mkdtemp(path.join(tmpdir(), 'own-repository-state-')) } };
+  });
+  afterAll(() => rm(io.env['XDG_STATE_HOME'] ?? '', { recursive: true, force: true }));
+
+  it('is none that a folder says it is, copied or brought along by others', async () => {
+    const above = await aFolder();
+    const folder = path.join(above, 'bells');
+    await ownRepository(io, folder, about);
+    expect((await ownRepository(io, folder, about)).isNew).toBe(false);
+    await cp(folder, path.join(above, 'copied'), { recursive: true });
+    const elsewhere = { env: { XDG_STATE_HOME: await aFolder() } };
+    for (const asked of [ownRepository(io, path.join(above, 'copied'), about), ownRepository(elsewhere, folder, about)])
+      await expect(asked).rejects.toThrow('is a repository that was not made for a topic');
+  });
 
   it.each(['new', 'empty'])(
     'is made once by commands at the same time in a folder that is %s, and kept while another uses it',
     async (kind) => {
       const folder = path.join(await aFolder(), 'bells');
       if (kind === 'empty') await mkdir(folder);
-      const made = await Promise.all([1, 2, 3].map(() => ownRepository(folder, about)));
+      const made = await Promise.all([1, 2, 3].map(() => ownRepository(io, folder, about)));
       expect(made.filter(({ isNew }) => isNew)).toHaveLength(1);
       for (const each of made) await each.discard();
       expect(git(folder, 'log', '--format=%s', 'main')).toBe('Begin: Bells');
@@ -142,7 +158,7 @@ describe('a repository of its own', () => {
     const above = await aFolder();
     const made = [];
     for (const topic of ['C++', 'C', 'C++', '-rf', 'C']) {
-      const { folder, isNew } = await ownRepository(await folderOfTopic(above, topic), {
+      const { folder, isNew } = await ownRepository(io, await folderOfTopic(above, topic), {
         topic,
         request: 'What is it?',
       });
@@ -161,7 +177,7 @@ describe('a repository of its own', () => {
     const above = await aFolder();
     const folder = path.join(above, 'bells');
     await mkdir(path.join(folder, '.autonomous-0b7c'), { recursive: true });
-    expect((await ownRepository(folder, about)).isNew).toBe(true);
+    expect((await ownRepository(io, folder, about)).isNew).toBe(true);
     expect(git(folder, 'log', '--format=%s', 'main')).toBe('Begin: Bells');
   });
 
@@ -170,7 +186,7 @@ describe('a repository of its own', () => {
     git(above, 'init', '--quiet', 'other');
     vi.stubEnv('GIT_DIR', path.join(above, 'other', '.git'));
     try {
-      await ownRepository(path.join(above, 'bells'), about);
+      await ownRepository(io, path.join(above, 'bells'), about);
     } finally {
       vi.unstubAllEnvs();
     }
@@ -192,7 +208,7 @@ describe('a repository of its own', () => {
   ])('is refused %s', async (_case, place, words) => {
     const above = await aFolder();
     const before = await place(above);
-    await expect(ownRepository(before, about)).rejects.toThrow(words);
+    await expect(ownRepository(io, before, about)).rejects.toThrow(words);
     expect((await readdir(above)).filter((name) => name !== 'link')).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -68,16 +68,23 @@ describe('The server’s package', () => {
     expect(await readFile(path.join(root, '1.2.3', 'filler'), 'utf8')).toBe('another build');
   });
 
-  it('is installed again where a power cut left names without content', async () => {
+  it('is installed again where a file is without its content, is another one or a link, or is none of the package', async () => {
     const root = await aFolder();
     const a = await aPackage({ filler: Buffer.from('code of the server') });
     const registry = await serve(a);
     const options = { ...quiet, root, pinned: a.pinned, registry: registry.url };
     const installed = await installServer(options);
     const file = path.join(root, '1.2.3', 'filler');
-    for (const content of ['', null]) {
-      if (content === null) await rm(file);
-      else await writeFile(file, content);
+    const elsewhere = path.join(await aFolder(), 'elsewhere');
+    await writeFile(elsewhere, 'code of the server');
+    for (const change of [
+      () => writeFile(file, ''),
+      () => rm(file),
+      () => writeFile(file, 'code of nobody now'),
+      () => rm(file).then(() => symlink(elsewhere, file)),
+      () => writeFile(path.join(root, '1.2.3', 'more.js'), 'code of others'),
+    ]) {
+      await change();
       expect(await findInstalled(root, a.pinned)).toBeNull();
       expect(await installServer(options)).toEqual(installed);
       expect(await readFile(file, 'utf8')).toBe('code of the server');

@@ -2,8 +2,8 @@
  * Installs the pinned package below the extension's storage: `server/<version>` is there in full or not at all. The packed
  * file carries its dependencies, so that unpacking it is installing it.
  */
-import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { hash, randomUUID } from 'node:crypto';
+import { lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { showHiddenInLine } from '@autonomous/shared';
@@ -40,9 +40,9 @@ export interface InstallOptions {
 }
 
 /**
- * Written before the folder gets its name: the digest of the packed file, and then the size and path of each unpacked one. A package
+ * Written before the folder gets its name: the digest of the packed file, and then the digest and path of each unpacked one. A package
  * of the same version with another digest is another package. After a power cut a file system may have a file's name without its
- * content, which the sizes show.
+ * content, which the digests show.
  */
 const INTEGRITY_FILE = '.integrity';
 /** Files that are looked at or written to disk at the same time. */
@@ -191,7 +191,7 @@ async function writeToDisk(folder: string, integrity: string): Promise<void> {
     const handle = await open(file, 'r');
     try {
       await handle.sync();
-      return `${(await handle.stat()).size} ${path.relative(folder, file)}`;
+      return `${await digestOf(file)} ${path.relative(folder, file)}`;
     } finally {
       await handle.close();
     }
@@ -222,14 +222,27 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** @param lines size and path of each file, with a space between them */
+/**
+ * Whether the folder has these files with their contents, and nothing else: no link leads to a file that others may change.
+ * @param lines digest and path of each file, with a space between them
+ */
 async function areComplete(folder: string, lines: readonly string[]): Promise<boolean> {
-  const sizes = await mapInParts(lines, async (line) => {
+  if ((await lstat(folder).catch(() => null))?.isDirectory() !== true) return false;
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const others = entries.filter((entry) => !entry.isDirectory());
+  const names = others.map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
+  const listed = new Set(lines.map((line) => line.slice(line.indexOf(' ') + 1)));
+  const isOwn = (name: string): boolean => listed.has(name) || name === INTEGRITY_FILE || name.startsWith(USED_BY);
+  if (!others.every((entry) => entry.isFile()) || !names.every(isOwn)) return false;
+  const digests = await mapInParts(lines, async (line) => {
     const space = line.indexOf(' ');
-    const found = await stat(path.join(folder, line.slice(space + 1))).catch(() => null);
-    return found?.isFile() === true && String(found.size) === line.slice(0, space);
+    return (await digestOf(path.join(folder, line.slice(space + 1))).catch(() => '')) === line.slice(0, space);
   });
-  return sizes.every(Boolean);
+  return digests.every(Boolean);
+}
+
+async function digestOf(file: string): Promise<string> {
+  return hash('sha256', await readFile(file));
 }
 
 async function mapInParts<Value, Result>(

@@ -1,5 +1,5 @@
 /** Decides an external agent's permission request: by policy, or as a question to a person. Pure. */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { PermissionOption, RequestPermissionRequest } from '@agentclientprotocol/sdk';
 import type { Question } from '@autonomous/shared';
 
@@ -118,19 +118,21 @@ function lastingAnswer(
 }
 
 /**
- * Tells calls apart that have the same title: some agents call every command `bash`, and a title may be cut. What a model says
- * about a call in words is another each time, and does nothing.
+ * Tells calls apart that have the same title: some agents call every command `bash`, and a title may be cut. Any other input is
+ * another call, whatever its fields are called: what a person allowed is what they saw.
  */
 function mark({ rawInput }: Pick<RequestPermissionRequest['toolCall'], 'rawInput'>): string {
   if (rawInput === undefined || rawInput === null) return '';
-  const input = JSON.stringify(rawInput, (key, value: unknown) => (key === 'description' ? undefined : value));
-  return ` [${createHash('sha256').update(oneLine(input)).digest('hex').slice(0, 12)}]`;
+  return ` [${hash('sha256', JSON.stringify(rawInput)).slice(0, 12)}]`;
 }
 
 function details(rawInput: unknown): string {
   if (rawInput === undefined || rawInput === null) return '';
   const text = typeof rawInput === 'string' ? rawInput : JSON.stringify(rawInput, null, 2);
-  return text.length <= LONGEST_DETAILS ? text : `${text.slice(0, LONGEST_DETAILS)}…`;
+  const more = text.length - LONGEST_DETAILS;
+  return more <= 0
+    ? text
+    : `${text.slice(0, LONGEST_DETAILS)}…\n[${more} more ${more === 1 ? 'character' : 'characters'} are not shown]`;
 }
 
 function oneLine(text: string): string {

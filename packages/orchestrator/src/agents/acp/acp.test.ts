@@ -259,6 +259,24 @@ describe.skipIf(!available.ok)('an external agent', () => {
       ]);
     });
 
+    it('and shows how much of its input is left out, and is another call with any other input', () => {
+      const ask = (rawInput: object) => {
+        const toolCall = { toolCallId: 'one', title: 'bash', kind: 'execute', rawInput } as const;
+        const decision = decidePermission('scripted', { default: 'ask' }, { toolCall, options: [] }, []);
+        if (decision.kind !== 'ask') throw new Error('it is not asked');
+        return decision.question;
+      };
+      const command = 'x'.repeat(3_000);
+      expect(ask({ command }).context).toMatch(/…\n\[19 more characters are not shown\]$/);
+      const questions = [
+        { command: 'a' },
+        { command: 'a', description: 'b' },
+        { command: 'a', description: 'c' },
+        { command: 'a ' },
+      ];
+      expect(new Set(questions.map((input) => ask(input).question)).size).toBe(questions.length);
+    });
+
     it('and a kind of tool has a policy of its own', async () => {
       const call = await aCall({
         turns: [wants('npm test', 'execute')],
@@ -303,7 +321,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
     ])('and a person answered "%s" in the call before', async (answer, chosen) => {
       const settings = { permissions: { default: 'ask' } } as const;
       const answers = [`Question: ${question}\nAnswer: Reject`, `Question: ${question}\nAnswer: ${answer}`];
-      const call = await aCall({ turns: [wants('npm  test', 'execute')], settings }, { answers });
+      const call = await aCall({ turns: [wants('npm test', 'execute')], settings }, { answers });
       expect((await call.outcome).kind).toBe('finished');
       expect(await call.file('permission.txt')).toBe(chosen);
     });

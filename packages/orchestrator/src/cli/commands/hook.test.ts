@@ -25,7 +25,7 @@ const REFUSED = {
   exitCode: 2,
   stdout: '',
   stderr: [
-    '[autonomous-check] Work in progress: Sign in by a link',
+    '[autonomous-check] Work in progress: "Sign in by a link"',
     '[autonomous-check] Phase: implementing',
     '[autonomous-check] Complete the phase or output <promise>ABORT</promise> to stop',
     '',
@@ -166,9 +166,9 @@ describe('hook stop', () => {
     const { exitCode, stderr } = await stop(aPlace(JSON.stringify({ items: [...items, odd] })));
     expect(exitCode).toBe(2);
     expect(stderr.split('\n')).toHaveLength(4);
-    expect(stderr).toMatch(/^\[autonomous-check\] Work in progress: A [^\u001b]*B\n/);
+    expect(stderr).toMatch(/^\[autonomous-check\] Work in progress: "A [^\u001b]*B"\n/);
     const untitled = { items: [{ workflowState: { phase: 'testing' } }] };
-    expect((await stop(aPlace(JSON.stringify(untitled)))).stderr).toContain(': an item without a title\n');
+    expect((await stop(aPlace(JSON.stringify(untitled)))).stderr).toContain(': "an item without a title"\n');
   });
 
   it.each([
@@ -189,7 +189,7 @@ describe('hook stop', () => {
     expect(await stop(place, { stop_hook_active: true }, ...limit)).toEqual(REFUSED);
     expect(await stop(place, { session_id: 's2' }, ...limit)).toEqual(REFUSED);
     const warning =
-      '[autonomous-check] Warning: Stop allowed after 2 refusals in a row: Sign in by a link is still in phase implementing';
+      '[autonomous-check] Warning: Stop allowed after 2 refusals in a row: "Sign in by a link" is still in phase implementing';
     expect(await stop(place, { stop_hook_active: true }, ...limit)).toEqual({
       exitCode: 0,
       stdout: `${JSON.stringify({ systemMessage: warning })}\n`,

@@ -92,6 +92,7 @@ describe('the hooks in settings', () => {
     ['', 'is not JSON from line 1 on (ValueExpected)'],
     ['{\n  "a": 1\n  "b": 2\n}', 'is not JSON from line 3 on (CommaExpected)'],
     ['[]', 'is not a JSON object'],
+    ['['.repeat(300_000), 'is nested deeper than 100 levels'],
     ['{"hooks": []}', "has a field 'hooks' that is not an object"],
     ['{"hooks": {"Stop": {}}}', "has a field 'hooks.Stop' that is not a list"],
     ['{"hooks": {"PreCompact": 7}}', "has a field 'hooks.PreCompact' that is not a list"],
@@ -99,6 +100,14 @@ describe('the hooks in settings', () => {
     ['{"hooks": {"Stop": [], "Other": [], "Stop": []}}', "has the field 'hooks.Stop' more than once"],
   ])('cannot be added to %j', (settings, fault) => {
     expect(findHooks(settings)).toEqual({ ok: false, fault });
+  });
+
+  it('are added beside a name that objects have from elsewhere', () => {
+    const settings = '{\n  "hooks": { "__proto__": { "Stop": [{ "hooks": [{}] }] } }\n}\n';
+    const after = withHooks(settings, COMMANDS);
+    expect(findHooks(after)).toMatchObject({ ok: true, found: { length: 3 } });
+    expect(after).toContain('"__proto__": { "Stop": [{ "hooks": [{}] }] }');
+    expect(withoutHooks(after).replaceAll(/\s/g, '')).toBe(settings.replaceAll(/\s/g, ''));
   });
 
   it.each([

@@ -2,7 +2,15 @@
  * Adds the hooks of this program to the settings of Claude Code and takes them out. Pure; comments, layout and everything else of the text
  * stay as they are.
  */
-import { findNodeAtLocation, type Node, parse, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import {
+  createScanner,
+  findNodeAtLocation,
+  getNodeValue,
+  type Node,
+  type ParseError,
+  parseTree,
+  printParseErrorCode,
+} from 'jsonc-parser';
 import { type Hook, type HookEvent, HOOKS } from './claude-hooks.ts';
 import { type HookCommands, hookOfCommand } from './hook-command.ts';
 import { withEntry, withoutEntry, withValue } from './json-edit.ts';
@@ -11,6 +19,13 @@ import { withEntry, withoutEntry, withValue } from './json-edit.ts';
 export const SETTINGS_PATH = '.claude/settings.json';
 /** Settings in which nothing is set. */
 export const EMPTY_SETTINGS = '{}\n';
+
+/** Deeper settings than any program has: reading them is recursive. */
+const MAX_NESTING = 100;
+/** Kinds of tokens by jsonc-parser, whose enumeration exists for its types alone. */
+const OPENS: ReadonlySet<number> = new Set([1, 3]);
+const CLOSES: ReadonlySet<number> = new Set([2, 4]);
+const END = 17;
 
 export type Settings =
   | { readonly ok: true; readonly found: readonly FoundHook[] }
@@ -27,7 +42,8 @@ export interface FoundHook {
 /** Finds the hooks of this program. `fault` says why the settings cannot be edited, as a predicate of the file. */
 export function findHooks(text: string): Settings {
   const errors: ParseError[] = [];
-  const root: unknown = parse(text, errors, { allowTrailingComma: true });
+  if (isNestedTooDeeply(text)) return { ok: false, fault: `is nested deeper than ${MAX_NESTING} levels` };
+  const root = valueIn(text, errors);
   const [error] = errors;
   if (error !== undefined) {
     const line = text.slice(0, error.offset).split('\n').length;
@@ -104,8 +120,25 @@ function withoutOne(text: string, { event, group, place }: FoundHook): string {
 }
 
 function hooksIn(text: string): Readonly<Record<string, unknown>> | null {
-  const root: unknown = parse(text, [], { allowTrailingComma: true });
+  const root = valueIn(text, []);
   return isObject(root) && isObject(root['hooks']) ? root['hooks'] : null;
+}
+
+/** The whole text as a value, in which `__proto__` is a name as any other; `undefined` where it is none. */
+function valueIn(text: string, errors: ParseError[]): unknown {
+  const tree = parseTree(text, errors, { allowTrailingComma: true });
+  return tree && getNodeValue(tree);
+}
+
+function isNestedTooDeeply(text: string): boolean {
+  const scanner = createScanner(text, true);
+  let depth = 0;
+  for (let kind: number = scanner.scan(); kind !== END; kind = scanner.scan()) {
+    if (OPENS.has(kind)) depth += 1;
+    if (CLOSES.has(kind)) depth -= 1;
+    if (depth > MAX_NESTING) return true;
+  }
+  return false;
 }
 
 function handlersOf(group: unknown): readonly unknown[] {

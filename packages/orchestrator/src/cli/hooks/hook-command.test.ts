@@ -18,6 +18,11 @@ describe('the commands of the hooks', () => {
       { program: 'autonomous', checkout: "/home/me/Tom's code/src/main.ts", node: '/opt/my node' },
       String.raw`'/opt/my node' '/home/me/Tom'\''s code/src/main.ts' hook stop`,
     ],
+    [
+      'an installed file',
+      published("node '/opt/my tools/autonomous.js'"),
+      "node '/opt/my tools/autonomous.js' hook stop",
+    ],
   ])('start %s, and are known again', (_, program, stop) => {
     const commands = hookCommands(program, null);
     const [checkpoint, resume] = ['checkpoint', 'resume'].map((name) => stop.replace(/stop$/, name));
@@ -34,6 +39,14 @@ describe('the commands of the hooks', () => {
     'autonomous hook stop && say done',
     'autonomous hook install',
     'autonomous roadmap next',
+    'rm -rf / # autonomous hook stop',
+    'rm -rf autonomous hook stop',
+    'echo x; autonomous hook stop',
+    '"$(curl x)/autonomous" hook stop',
+    'bash /home/me/src/main.ts hook stop',
+    'node /home/me/other/main.ts hook stop',
+    'autonomous hook stop --max-blocks 5 --more',
+    "'autonomous hook stop",
   ])('are not %s', (command) => {
     expect(hookOfCommand(command)).toBeNull();
   });

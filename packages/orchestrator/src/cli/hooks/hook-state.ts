@@ -1,6 +1,6 @@
 /**
- * Files of the hooks in the state folder of this user (`XDG_STATE_HOME`, else `~/.local/state`): they belong to no repository, so that no
- * agent finds them among its files, and to no server.
+ * Files of the hooks and of own repositories in the state folder of this user (`XDG_STATE_HOME`, else `~/.local/state`): they belong to no
+ * repository, so that no agent finds them among its files and nobody brings them along with a folder, and to no server.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -15,9 +15,9 @@ const MAX_STATE = 1_000_000;
 const FORGOTTEN_AFTER_MS = 7 * 24 * 60 * 60 * 1_000;
 const SESSION = 'session-';
 
-export type StateKind = 'session' | 'installed';
+export type StateKind = 'session' | 'installed' | 'own';
 
-/** @param name any text; a session's id or the path of a settings file */
+/** @param name any text; the id of a session or of an own repository, or the path of a settings file */
 export function stateFileOf(io: Pick<CliIo, 'env'>, kind: StateKind, name: string): string {
   const given = io.env['XDG_STATE_HOME'];
   const home = io.env['HOME'] ?? homedir();

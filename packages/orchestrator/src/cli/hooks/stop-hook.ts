@@ -5,6 +5,7 @@ import { EXIT } from '../exit.ts';
 import { type CliIo, note, sayJson } from '../io.ts';
 import { type HookInput, MAX_INPUT, parseHookInput, readStream } from './hook-input.ts';
 import { readState, stateFileOf, writeState } from './hook-state.ts';
+import { plainLine } from './plain-line.ts';
 import { readRoadmapPhases } from './roadmap-phases.ts';
 import { decideStop, type ItemInPhase, type LastAnswer } from './stop-decision.ts';
 import { lastMessageOf } from './transcript.ts';
@@ -15,6 +16,7 @@ export const DEFAULT_MAX_BLOCKS = 20;
 /** By which Claude Code knows that the agent has to go on, with the error output as the reason. */
 const BLOCKS = 2;
 const LONGEST_LINE = 300;
+const LONGEST_QUOTATION = 100;
 
 const answerSchema = z.object({
   itemId: z.string(),
@@ -59,11 +61,19 @@ async function answer(io: CliIo, input: Asked, maxBlocks: number): Promise<numbe
   if (decision.allows) {
     if (decision.because !== 'limit') return EXIT.done;
     const { title, phase } = decision.item;
-    return warned(io, input, `Stop allowed after ${maxBlocks} refusals in a row: ${title} is still in phase ${phase}`);
+    return warned(
+      io,
+      input,
+      `Stop allowed after ${maxBlocks} refusals in a row: ${quoted(title)} is still in phase ${phase}`,
+    );
   }
   // Without a count, Claude Code's own word is all there is to tell a loop.
   if (event?.isContinuation === true && !isKept)
-    return warned(io, input, `Stop allowed, since refusals cannot be counted: ${decision.item.title} is in progress`);
+    return warned(
+      io,
+      input,
+      `Stop allowed, since refusals cannot be counted: ${quoted(decision.item.title)} is in progress`,
+    );
   block(io, decision.item);
   return BLOCKS;
 }
@@ -81,9 +91,14 @@ async function isWritten(file: string, answer: LastAnswer): Promise<boolean> {
 }
 
 function block(io: CliIo, { title, phase }: ItemInPhase): void {
-  check(io, `Work in progress: ${title}`);
-  check(io, `Phase: ${phase}`);
+  check(io, `Work in progress: ${quoted(title)}`);
+  check(io, `Phase: ${/^[a-z-]{1,40}$/.test(phase) ? phase : quoted(phase)}`);
   check(io, 'Complete the phase or output <promise>ABORT</promise> to stop');
+}
+
+/** What a file of the repository says is told as a quotation: to an agent, the rest of a line is an instruction. */
+function quoted(text: string): string {
+  return JSON.stringify(plainLine(text, LONGEST_QUOTATION));
 }
 
 /** Allows the stop. Claude Code shows the person what stands in `systemMessage`, and not the error output of a hook that ends with 0. */

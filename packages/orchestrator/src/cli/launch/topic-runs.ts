@@ -107,5 +107,5 @@ async function ownOf(
     );
   const repositories = path.join(dataFolder, 'repositories');
   const folder = out === undefined ? await folderOfTopic(repositories, topic) : path.resolve(io.cwd, out);
-  return ownRepository(folder, { topic, request });
+  return ownRepository(io, folder, { topic, request });
 }
