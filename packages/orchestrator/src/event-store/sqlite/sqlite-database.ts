@@ -1,11 +1,12 @@
 /**
  * Opens the database file: alone, in the modes that keep every acknowledged write, with the newest schema. A file
- * that is another program's, or has a schema that this program does not know, is refused before anything in it changes.
+ * that is another program's, or a later version's, or has a schema that this program does not know, is refused before anything in it changes.
  */
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { InvalidRequest, Unavailable } from '@autonomous/shared';
+import { isLaterVersion, programVersion } from '../program-version.ts';
 import { type FileIdentity, identityOf } from './file-identity.ts';
 import { lockDatabase } from './database-lock.ts';
 import { faultOfFormat } from '../../core/stored-format.ts';
@@ -139,8 +140,13 @@ function refuseForeign(connection: Connection, path: string): void {
   const known = knownMigrations();
   const isKnown = appliedMigrations(connection).every((when) => known.includes(when));
   const schema = Number(connection.pragma('user_version', { simple: true }));
+  const writer = tables.has('marks') ? (markIn(connection, PROGRAM) ?? '') : '';
+  const isNewer = isLaterVersion(writer, programVersion());
   const fault =
     faultOfFormat(schema, newestSchema(), FIRST_SCHEMA) ??
+    (isNewer
+      ? `was written by version ${writer} of this program, and this is ${programVersion()}. Start that version.`
+      : null) ??
     (isKnown ? null : 'has a migration that this program does not know. Start the version that wrote it.');
   if (fault === null) return;
   throw new InvalidRequest(
@@ -148,20 +154,27 @@ function refuseForeign(connection: Connection, path: string): void {
   );
 }
 
+/** Mark of the version that opened the database last. */
+const PROGRAM = 'store.program';
+
+function markIn(connection: Connection, name: string): string | undefined {
+  return connection.prepare<[string], string>('SELECT value FROM marks WHERE name = ?').pluck().get(name);
+}
+
 /** Raises the epoch, and renews the feed's id where the file is new or a copy of one: clients of the old one then start afresh. */
 function register(connection: Connection, inode: string): { feedId: string; epoch: number } {
-  const read = connection.prepare<[string], string>('SELECT value FROM marks WHERE name = ?').pluck();
   const write = connection.prepare(
     'INSERT INTO marks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value',
   );
-  const epoch = Number(read.get('store.epoch') ?? 0);
-  const known = read.get('store.inode') === inode ? read.get('store.feed_id') : undefined;
+  const epoch = Number(markIn(connection, 'store.epoch') ?? 0);
+  const known = markIn(connection, 'store.inode') === inode ? markIn(connection, 'store.feed_id') : undefined;
   const feedId = known ?? randomUUID();
   try {
     return connection
       .transaction(() => {
         write.run('store.epoch', String(epoch + 1));
         write.run('store.inode', inode);
+        write.run(PROGRAM, programVersion());
         write.run('store.feed_id', feedId);
         return { feedId, epoch: epoch + 1 };
       })

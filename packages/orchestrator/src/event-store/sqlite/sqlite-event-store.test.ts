@@ -24,6 +24,7 @@ import { anActivity, anEvent, aStart, aStep, aView, NOON } from './steps.fixture
 import { newestSchema } from './migrate.ts';
 import * as schema from './schema.ts';
 import { assertSafeVersion, openDatabase } from './sqlite-database.ts';
+import { programVersion } from '../program-version.ts';
 import { openSqliteEventStore, type SqliteEventStore, type SqliteEventStoreOptions } from './sqlite-event-store.ts';
 
 const LOAD = fileURLToPath(new URL('./append-until-killed.fixture.ts', import.meta.url));
@@ -325,6 +326,18 @@ describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
       tamper('INSERT INTO __drizzle_migrations (hash, created_at) VALUES (?, ?)', 'later', Date.parse('2040-01-01'));
       expect(refusal()).toBeInstanceOf(InvalidRequest);
       expect(String(refusal())).toMatch(/runs\.db has a migration that this program does not know/);
+    });
+
+    it.each(['0.1.1', '0.10.0', '1.0.0'])('a database that version %s has opened', async (version) => {
+      await open().close();
+      const opened = "UPDATE marks SET value = ? WHERE name = 'store.program'";
+      tamper(opened, version);
+      expect(refusal()).toBeInstanceOf(InvalidRequest);
+      expect(String(refusal())).toContain(
+        `runs.db was written by version ${version} of this program, and this is ${programVersion()}. Start that version.`,
+      );
+      tamper(opened, '0.0.9');
+      expect(() => open()).not.toThrow();
     });
 
     it('a database of another program', () => {
