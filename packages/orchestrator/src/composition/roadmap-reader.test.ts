@@ -1,6 +1,6 @@
 import type { RoadmapContent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { roadmapReader } from './roadmap-reader.ts';
+import { contentOf } from './roadmap-reader.ts';
 
 const ITEM = {
   id: 'sign-in',
@@ -12,7 +12,7 @@ const ITEM = {
   timeHorizon: 'now',
 };
 const textOf = (...items: readonly object[]): string => JSON.stringify({ items }, null, 2);
-const read = (...items: readonly object[]): RoadmapContent => roadmapReader.read(textOf(...items), []);
+const read = (...items: readonly object[]): RoadmapContent => contentOf(textOf(...items), []);
 
 function itemsOf(content: RoadmapContent) {
   if (content.kind !== 'items') throw new Error(`It is ${JSON.stringify(content)}`);
@@ -62,7 +62,7 @@ describe('The reader of roadmaps', () => {
     const own = textOf({ ...ITEM, title: 'Another title', status: 'in-progress', workflowState: state });
     const text = textOf(ITEM, { ...ITEM, id: 'b' }, { ...ITEM, id: 'c' }, { ...ITEM, id: 'd', status: 'completed' });
     const { items, choice } = itemsOf(
-      roadmapReader.read(text, [
+      contentOf(text, [
         { item: 'sign-in', roadmap: own },
         { item: 'b', roadmap: null },
         { item: 'c', roadmap: 'nonsense' },
@@ -103,7 +103,7 @@ describe('The reader of roadmaps', () => {
       null,
       2,
     );
-    expect(roadmapReader.read(text, [])).toEqual({
+    expect(contentOf(text, [])).toEqual({
       kind: 'faulty',
       total: 2,
       faults: [
@@ -122,7 +122,7 @@ describe('The reader of roadmaps', () => {
       { ...ITEM, id: 'twin' },
       { ...ITEM, id: 'twin', status: 'later' },
     ].map((item) => JSON.stringify(item));
-    const content = roadmapReader.read(`{"items": [\n${rows.join(',\n')}\n]}`, []);
+    const content = contentOf(`{"items": [\n${rows.join(',\n')}\n]}`, []);
     if (content.kind !== 'faulty') throw new Error('It has no faults');
     const lines = content.faults.map(({ line, message }) => `${line} ${/Field '(\w+)'/.exec(message)?.[1]}`);
     expect(lines).toEqual(['3 health', '5 status', '4 id']);
@@ -130,7 +130,7 @@ describe('The reader of roadmaps', () => {
 
   it('points to the place of a field, also behind a byte order mark, and of an item without an id', () => {
     const text = `\uFEFF{\n"items": [\n${JSON.stringify({ ...ITEM, id: '' })},\n{"id": 7,\n"title": "x"}]}`;
-    const content = roadmapReader.read(text, []);
+    const content = contentOf(text, []);
     if (content.kind !== 'faulty') throw new Error('It has no faults');
     const lines = content.faults.map(({ line, message }) => `${line} ${/Field '(\w+)'/.exec(message)?.[1]}`);
     expect(lines).toContain('3 id');
@@ -141,7 +141,7 @@ describe('The reader of roadmaps', () => {
   it.each(['{"items": [}', 'null', '[]', `${'['.repeat(60)}${']'.repeat(60)}`])(
     'says in words what is wrong with the file %j',
     (text) => {
-      const content = roadmapReader.read(text, []);
+      const content = contentOf(text, []);
       expect(content).toMatchObject({ kind: 'faulty', total: 1, faults: [{ line: null }] });
     },
   );

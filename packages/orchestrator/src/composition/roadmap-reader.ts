@@ -1,6 +1,7 @@
-/** Reads a project's roadmap for the server: its items, the choice of the next one, or its faults with their lines. Pure. */
+/** Reads a project's roadmap for the server: its items, the choice of the next one, or its faults with their lines. Pure; in the worker. */
 import type { RoadmapBoardItem, RoadmapContent, RoadmapFileFault } from '@autonomous/shared';
 import { findNodeAtLocation, getNodeValue, type Node, parseTree } from 'jsonc-parser';
+import { inWorker } from '../foreign-text/in-worker.ts';
 import type { ItemAtWork, RoadmapReader } from '../server/roadmap-boards.ts';
 import { chooseNextItem } from '../workflows/roadmap-item/next-item.ts';
 import {
@@ -20,19 +21,22 @@ const LONGEST_DESCRIPTION = 600;
 export const roadmapReader: RoadmapReader = {
   path: ROADMAP_PATH,
   workflow: 'roadmap-item',
-  read(text, atWork): RoadmapContent {
-    const read = readRoadmap(text);
-    if (!read.ok) return { kind: 'faulty', faults: placed(read.faults, text), total: read.faults.length };
-    const works = new Map(atWork.map((each) => [each.item, each]));
-    const items = read.roadmap.items.map((item) => itemAtWork(item, works.get(item.id)));
-    const startable = startableIds(items);
-    return {
-      kind: 'items',
-      items: items.map((item) => boardItem(item, startable.has(item.id))),
-      choice: chooseNextItem(items),
-    };
-  },
+  read: inWorker(import.meta.url, contentOf, 'The roadmap'),
 };
+
+/** @param atWork items that live runs work on */
+export function contentOf(text: string, atWork: readonly ItemAtWork[]): RoadmapContent {
+  const read = readRoadmap(text);
+  if (!read.ok) return { kind: 'faulty', faults: placed(read.faults, text), total: read.faults.length };
+  const works = new Map(atWork.map((each) => [each.item, each]));
+  const items = read.roadmap.items.map((item) => itemAtWork(item, works.get(item.id)));
+  const startable = startableIds(items);
+  return {
+    kind: 'items',
+    items: items.map((item) => boardItem(item, startable.has(item.id))),
+    choice: chooseNextItem(items),
+  };
+}
 
 /** An item with a live run is in progress, also before the run has written that. What the run's own branch says of it counts. */
 function itemAtWork(item: RoadmapItem, work: ItemAtWork | undefined): RoadmapItem {

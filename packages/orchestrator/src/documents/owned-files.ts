@@ -1,6 +1,6 @@
 /** Paths of engine-owned files: files of a repository that the server writes for a run and no agent changes. Pure. */
 import { folded } from '../path-rules/folded-path.ts';
-import { EVERY, matches, matchesAbove, namesOf } from '../path-rules/path-patterns.ts';
+import { EVERY, matches, matchesAbove, namesOf, patternOf } from '../path-rules/path-patterns.ts';
 import { partlyRunningFormat, reasonsBy } from '../self-running/self-running-paths.ts';
 
 /** Most patterns of one workflow, and most characters of one. */
@@ -24,7 +24,7 @@ const NOTHING: OwnedPaths = { has: () => false, isAbove: () => false };
 /** @param patterns without faults (`ownedPathFaults`) */
 export function ownedPaths(patterns: readonly string[] = []): OwnedPaths {
   if (patterns.length === 0) return NOTHING;
-  const known = patterns.map(namesOf);
+  const known = patterns.map(patternOf);
   return {
     has: (path) => {
       const names = namesOf(path);

@@ -1,5 +1,6 @@
 /** The worker's side of `foreign-text-reader.ts`: a task and its input in, what it gives out. */
 import type { MessagePort } from 'node:worker_threads';
+import { NeedsHuman } from '@autonomous/shared';
 import type { ReaderReply, ReaderRequest, ReaderTasks } from './foreign-text-reader.ts';
 
 /**
@@ -15,7 +16,8 @@ export function serveReaderTasks(port: MessagePort | null, tasks: ReaderTasks): 
       const carryOut = tasks[task] as (...input: readonly unknown[]) => unknown;
       send({ kind: 'read', id, value: await carryOut(...input) });
     } catch (error) {
-      send({ kind: 'threw', id, message: error instanceof Error ? error.message : String(error) });
+      const message = error instanceof Error ? error.message : String(error);
+      send({ kind: 'threw', id, message, ...(error instanceof NeedsHuman ? { reason: error.reason } : {}) });
     }
   });
   send({ kind: 'ready' });

@@ -4,6 +4,7 @@
  * One worker takes all tasks in turn; it starts with the first and ends when none has come for a while.
  */
 import type { Worker } from 'node:worker_threads';
+import { NeedsHuman, type PauseReason } from '@autonomous/shared';
 
 /** Functions by name that take and give plain data. */
 export type ReaderTasks = Readonly<Record<string, (...input: never[]) => unknown>>;
@@ -39,7 +40,8 @@ export interface ReaderRequest {
 export type ReaderReply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'read'; readonly id: number; readonly value: unknown }
-  | { readonly kind: 'threw'; readonly id: number; readonly message: string };
+  /** `reason`: a person is needed. */
+  | { readonly kind: 'threw'; readonly id: number; readonly message: string; readonly reason?: PauseReason };
 
 type Answer =
   | ReaderReply
@@ -99,7 +101,8 @@ export class ForeignTextReader<Tasks extends ReaderTasks> {
     const answer = await this.#ask(running, { id: ++this.#lastId, task, input }, maxMs, signal);
     running.unref();
     if (answer.kind === 'read') return { ok: true, value: answer.value };
-    if (answer.kind === 'threw') throw new Error(answer.message);
+    if (answer.kind === 'threw')
+      throw answer.reason === undefined ? new Error(answer.message) : new NeedsHuman(answer.reason, answer.message);
     await this.#stopWorker();
     signal?.throwIfAborted();
     return { ok: false, why: whyGivenUp(answer, maxMs) };

@@ -11,6 +11,7 @@ import type { Redacted, RedactionTask } from '../secrets/record-redaction.ts';
 import type { ScannedText, SecretFinding } from '../secrets/secret-scan.ts';
 import { selfRunningChanges, withSelfRunningContent } from '../self-running/self-running.ts';
 import { selectMemory } from '../documents/memory/solution-memory.ts';
+import type { IssueText } from '../documents/labelled-issue.ts';
 import { parseSkill } from '../documents/skill-file.ts';
 
 async function scanForSecrets(texts: readonly ScannedText[]): Promise<readonly SecretFinding[]> {
@@ -28,7 +29,23 @@ async function findSecretValues(texts: readonly ScannedText[]): Promise<readonly
   return redaction.findSecretValues(texts);
 }
 
+async function requestOfIssue(issue: IssueText): Promise<string> {
+  const issues = await import('../documents/labelled-issue.ts');
+  return issues.requestOfIssue(issue);
+}
+
+/** A function of another module, as `in-worker.ts` names it. */
+async function call(module: string, name: string, input: readonly unknown[]): Promise<unknown> {
+  const functions = (await import(module)) as Readonly<
+    Record<string, ((...input: readonly unknown[]) => unknown) | undefined>
+  >;
+  const carryOut = functions[name];
+  if (carryOut === undefined) throw new Error(`${module} exports no function ${name}`);
+  return carryOut(...input);
+}
+
 export const FOREIGN_TEXT_TASKS = {
+  call,
   checkConstraints,
   manifestFaults,
   newDependencies,
@@ -39,6 +56,7 @@ export const FOREIGN_TEXT_TASKS = {
   scanForSecrets,
   redactLines,
   findSecretValues,
+  requestOfIssue,
   selfRunningChanges,
   withSelfRunningContent,
 };

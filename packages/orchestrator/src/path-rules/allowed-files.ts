@@ -1,6 +1,6 @@
 /** The files that a run may change, where it may not change all. Pure. */
 import type { AllowedFiles } from '@autonomous/shared';
-import { EVERY, matches, namesOf } from './path-patterns.ts';
+import { EVERY, matches, namesOf, type PathPattern, patternOf } from './path-patterns.ts';
 
 /** Most patterns of one request, and most characters of one. */
 export const MAX_ALLOWED_PATTERNS = 500;
@@ -18,13 +18,13 @@ const EVERYTHING: AllowedPaths = { has: () => true };
 export function allowedPaths(lists: readonly AllowedFiles[] = []): AllowedPaths {
   if (lists.length === 0) return EVERYTHING;
   const known = lists.map(({ changes, newFiles, forbidden = [] }) => ({
-    allowed: [...changes, ...newFiles].map(namesOf),
-    forbidden: forbidden.map(namesOf),
+    allowed: [...changes, ...newFiles].map(patternOf),
+    forbidden: forbidden.map(patternOf),
   }));
   return {
     has: (path) => {
       const names = namesOf(path);
-      const isIn = (patterns: readonly (readonly string[])[]) =>
+      const isIn = (patterns: readonly PathPattern[]) =>
         patterns.some((pattern) => matches(pattern, names) && !isDeeper(pattern, names));
       return known.every(({ allowed, forbidden }) => isIn(allowed) && !isIn(forbidden));
     },
@@ -32,9 +32,9 @@ export function allowedPaths(lists: readonly AllowedFiles[] = []): AllowedPaths 
 }
 
 /** `src/*` means the files of one folder, and not what lies below them. */
-function isDeeper(pattern: readonly string[], names: readonly string[]): boolean {
-  const isOneFolder = pattern.at(-1)?.includes('*') === true && !pattern.includes(EVERY);
-  return isOneFolder && names.length > pattern.length;
+function isDeeper(pattern: PathPattern, names: readonly string[]): boolean {
+  const isOneFolder = (pattern.names.at(-1)?.length ?? 0) > 1 && pattern.every === -1;
+  return isOneFolder && names.length > pattern.names.length;
 }
 
 /** Why no path could match a pattern as it is meant; `null` for a good one. To be read after the pattern. */

@@ -11,7 +11,7 @@ let atWork: readonly ItemAtWork[] = [];
 const reader: RoadmapReader = {
   path: 'roadmap/roadmap.json',
   workflow: 'roadmap-item',
-  read(_text, given) {
+  async read(_text, given) {
     atWork = given;
     return READ;
   },

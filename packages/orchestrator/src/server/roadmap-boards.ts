@@ -25,7 +25,7 @@ export interface RoadmapReader {
    * @param atWork items that live runs work on
    * @returns items or faults
    */
-  read(text: string, atWork: readonly ItemAtWork[]): RoadmapContent;
+  read(text: string, atWork: readonly ItemAtWork[]): Promise<RoadmapContent>;
 }
 
 export interface ItemAtWork {
@@ -71,7 +71,7 @@ export class RoadmapBoards {
       commit,
       notFetched,
       workflow: reader.workflow,
-      content: text === null ? { kind: 'absent' } : reader.read(text, works),
+      content: text === null ? { kind: 'absent' } : await reader.read(text, works),
       runs: works.map(({ item, runId, status }) => ({ item, runId, status })),
     };
   }

@@ -7,6 +7,7 @@ import { type Activity, THREE_TRIES } from '../../core/activity.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { withBaseTests } from './base-tests.ts';
 import { baselineFrom, baselineOf, keepAsBaseline } from './baseline.ts';
+import { LIMITS } from '../../foreign-text/limits.ts';
 import { type ChecksRequest, runChecks } from './checks.ts';
 import { comparedWithBase } from './compared-with-base.ts';
 import { withAges } from '../install/dependency-ages.ts';
@@ -14,10 +15,6 @@ import { installedInputs, installStepKey, setupOf } from '../install/install-ste
 import { reportersDigest } from './test-reporting.ts';
 import type { ActivityTools } from '../tools.ts';
 import type { Checked, CheckInput } from '../types.ts';
-
-/** Of one file that names dependencies, and of all of a commit. */
-const MAX_LOCKFILE_BYTES = 4 * 2 ** 20;
-const MAX_LOCKFILES_BYTES = 24 * 2 ** 20;
 
 /**
  * Runs the project's test command on a fresh checkout: the only source of evidence.
@@ -97,9 +94,10 @@ async function dependenciesAdded(
   const changes = await repository.changes(project, baseCommit, commit);
   const paths = changes.map((change) => change.path).filter(namesDependencies);
   if (paths.length === 0) return [];
+  const { fileBytes, totalBytes } = LIMITS.lockfiles;
   const [base, result, there] = await Promise.all([
-    repository.readFiles(project, baseCommit, paths, MAX_LOCKFILE_BYTES, MAX_LOCKFILES_BYTES),
-    repository.readFiles(project, commit, paths, MAX_LOCKFILE_BYTES, MAX_LOCKFILES_BYTES),
+    repository.readFiles(project, baseCommit, paths, fileBytes, totalBytes),
+    repository.readFiles(project, commit, paths, fileBytes, totalBytes),
     repository.listFiles(project, commit),
   ]);
   const all = new Set(there);

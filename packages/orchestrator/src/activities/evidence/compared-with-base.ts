@@ -9,6 +9,7 @@ import { isTestPath } from '../../project-analysis/project-commands.ts';
 import { testsGone, testsNotRun } from '../../project-analysis/test-report.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import type { Checked, CheckInput } from '../types.ts';
+import { LIMITS } from '../../foreign-text/limits.ts';
 import { knownBaselineOf } from './baseline.ts';
 import type { KnownBaseline } from './baseline-cache.ts';
 import type { ActivityTools } from '../tools.ts';
@@ -17,10 +18,8 @@ import type { ChecksOutcome } from './checked-trees.ts';
 /** Tests of the base commit that did not run, by name. */
 const MAX_NOT_RUN = 20;
 
-/** Limits for changed test files: how many are reported, bytes read of one file, bytes read of all. */
+/** Changed test files that are reported. */
 const MAX_CHANGED_TESTS = 200;
-const MAX_TEST_BYTES = 2 ** 20;
-const MAX_TESTS_BYTES = 16 * 2 ** 20;
 
 type Compared = Pick<Checked, 'tests' | 'baseline' | 'failsAsBefore' | 'changedTests'>;
 
@@ -64,7 +63,9 @@ async function changedTests(
   if (tests.every(({ deletions }) => deletions === 0)) return {};
   const paths = tests.map(({ path }) => path);
   const [before, now] = await Promise.all(
-    [baseCommit, commit].map((at) => repository.readFiles(project, at, paths, MAX_TEST_BYTES, MAX_TESTS_BYTES)),
+    [baseCommit, commit].map((at) =>
+      repository.readFiles(project, at, paths, LIMITS.tests.fileBytes, LIMITS.tests.totalBytes),
+    ),
   );
   const changed = tests
     .map((file) => asChangedTests(file, before?.get(file.path), now?.get(file.path)))

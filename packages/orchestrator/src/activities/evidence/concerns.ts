@@ -5,6 +5,7 @@
  */
 import { areResult, type Concern, type ConcernItem, NeedsHuman, openConcerns, type RunView } from '@autonomous/shared';
 import { digestOf, raisedOf } from '../../documents/concern-digests.ts';
+import { LIMITS } from '../../foreign-text/limits.ts';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import { mayNameJudges } from '../../project-analysis/judge-names.ts';
 import { ownedPaths } from '../../documents/owned-files.ts';
@@ -34,8 +35,6 @@ export interface Result extends Examined {
   readonly followed?: string | null;
 }
 
-/** Largest manifest or lockfile that is read. */
-const MAX_READ_BYTES = 8 * 2 ** 20;
 /** Changed code files that are read at once. */
 const FILES_AT_ONCE = 20;
 /** Of these, with their contents before and after. */
@@ -189,7 +188,7 @@ export async function selfRunning(
         unread(file, `comes after others that took ${READING_IN_ALL_MS / 1_000} seconds to read`),
       );
     const oids = files.flatMap(({ before, after }) => [before, after].flatMap((state) => state?.oid ?? []));
-    const contents = await repository.readBlobs(project, [...new Set(oids)], MAX_READ_BYTES);
+    const contents = await repository.readBlobs(project, [...new Set(oids)], LIMITS.changed.fileBytes);
     const answer = await readForeignText('selfRunningChanges', [files, contents, surroundings], limits);
     if (answer.ok) return answer.value;
     const [only, ...rest] = files;
@@ -337,7 +336,7 @@ async function namedBy(
   const moved = gone.filter(({ path }) => names.has(path.slice(path.lastIndexOf('/') + 1)));
   const changes = [...there, ...moved.slice(0, FILES_AT_ONCE)];
   const oids = changes.flatMap(({ before, after }) => [before, after].flatMap((state) => state?.oid ?? []));
-  const blobs = await tools.repository.readBlobs(project, [...new Set(oids)], MAX_READ_BYTES);
+  const blobs = await tools.repository.readBlobs(project, [...new Set(oids)], LIMITS.changed.fileBytes);
   const textOf = (state: TreeChange['after']) =>
     state === null ? null : (blobs.get(state.oid)?.toString('utf8') ?? '');
   const compared = changes.map(({ path, before, after }) => ({ path, before: textOf(before), after: textOf(after) }));
@@ -353,7 +352,7 @@ async function namedBy(
   const tooLong = there.filter(({ after }) => after !== null && after.mode !== '160000' && !blobs.has(after.oid));
   return [
     ...read.value.map((each) => item(each.path, reasonOf(each.names))),
-    ...tooLong.map(({ path }) => item(path, `${unknown} has more than ${MAX_READ_BYTES / 2 ** 20} MB`)),
+    ...tooLong.map(({ path }) => item(path, `${unknown} has more than ${LIMITS.changed.fileBytes / 2 ** 20} MB`)),
   ];
 }
 

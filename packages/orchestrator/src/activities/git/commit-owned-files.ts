@@ -14,7 +14,7 @@ import { CONFIG_PATH, readProjectConfig } from '../../run-config/project-config.
 import { OWNED } from '../child-heads.ts';
 import { commitOnBranch, committedBefore } from './commits.ts';
 import { assertNoSecrets } from './outgoing.ts';
-import { fetchRemote, pushRemote } from './remote.ts';
+import { fetchRemote, pushRemote, remoteBranchHead } from './remote.ts';
 import type { ActivityTools } from '../tools.ts';
 import type { RunHeader } from '../types.ts';
 
@@ -36,9 +36,12 @@ export interface OwnedUpdate {
   readonly message: string;
   /**
    * New text by path, from the latest text and the branch that it is of; `null` stands for no file. The functions must be pure: they
-   * are called again for each state of the branch. A path must be one that the run's workflow declares.
+   * are called again for each state of the branch. One that reads much text of others does so in the worker (`in-worker.ts`). A path must
+   * be one that the run's workflow declares.
    */
-  readonly files: Readonly<Record<string, (text: string | null, to: OwnedFiles['to']) => string | null>>;
+  readonly files: Readonly<
+    Record<string, (text: string | null, to: OwnedFiles['to']) => string | null | Promise<string | null>>
+  >;
   /** Files that are no text, by path: whole. Default: none. */
   readonly bytes?: Readonly<Record<string, Uint8Array>>;
 }
@@ -129,12 +132,7 @@ async function toBase(commit: OwnedCommit): Promise<OwnedCommitted> {
   const attempts = branchOfAttempts(context);
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     await fetchRemote(tools, context, project);
-    const base = await repository.remoteHead(project, baseBranch);
-    if (base === null)
-      throw new NeedsHuman(
-        'remote_unavailable',
-        `The remote has no branch '${baseBranch}' any more. Push it, then retry.`,
-      );
+    const base = await remoteBranchHead(tools, project, baseBranch);
     const done = { to: 'base', branch: baseBranch, paths: pathsOf(wanted) } as const;
     const earlier = await repository.branchHead(project, attempts);
     const known = await committedIn(commit, earlier, base);
@@ -235,7 +233,7 @@ async function updated(
         'merge_conflict',
         `${path} at commit ${commit} is not UTF-8 text, so that an update would damage it. Convert it, then retry.`,
       );
-    const updatedText: unknown = update(text, to);
+    const updatedText: unknown = await update(text, to);
     if (updatedText !== null && typeof updatedText !== 'string')
       throw new TerminalFailure(
         `The update of ${path} gave ${typeof updatedText}: its function has to return a text or null. Correct the workflow.`,

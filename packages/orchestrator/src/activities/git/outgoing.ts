@@ -5,6 +5,7 @@
  */
 import { type ConcernItem, NeedsHuman, type RunView } from '@autonomous/shared';
 import { digestOf, raisedOf } from '../../documents/concern-digests.ts';
+import { LIMITS } from '../../foreign-text/limits.ts';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import type { ScannedText, SecretFinding } from '../../secrets/secret-scan.ts';
 import type { NewHistory, RemoteProject } from '../../repository/repository.ts';
@@ -24,8 +25,6 @@ export interface Outgoing {
 const BATCH_BYTES = 16 * 2 ** 20;
 const BATCH_TEXTS = 2_000;
 const BATCH_MS = 30_000;
-/** Of one content; more is never taken from an agent. */
-const MAX_BYTES = 32 * 2 ** 20;
 const LISTED = 100;
 
 /**
@@ -168,7 +167,7 @@ export async function committedSecrets(
   const values = new Set<string>();
   for (const batch of batchesOf(blobs.map(({ path, ...blob }) => ({ name: path, ...blob })))) {
     const oids = batch.flatMap(({ oid }) => oid ?? []);
-    const contents = await repository.readBlobs(project, oids, MAX_BYTES);
+    const contents = await repository.readBlobs(project, oids, LIMITS.outgoing.fileBytes);
     const texts = [...contents.values()].map((content) => ({ name: '', content }));
     const answer = await readForeignText('findSecretValues', [texts], { maxMs: BATCH_MS, signal });
     for (const value of answer.ok ? answer.value : []) values.add(value);
@@ -195,7 +194,7 @@ async function scanned(
     const contents = await repository.readBlobs(
       project,
       batch.flatMap(({ oid }) => oid ?? []),
-      MAX_BYTES,
+      LIMITS.outgoing.fileBytes,
     );
     const texts = batch.map(({ name, oid }) => ({ name, content: oid === null ? '' : (contents.get(oid) ?? '') }));
     const oids = new Map(batch.map(({ name, oid }) => [name, oid]));

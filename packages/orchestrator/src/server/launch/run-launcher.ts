@@ -19,7 +19,7 @@ import {
   type WorkflowSummary,
 } from '@autonomous/shared';
 import { filledText } from '@autonomous/shared/presentation';
-import { slugOf } from '../../documents/slug.ts';
+import { branchOfRun } from '../../documents/run-branch.ts';
 import { ownedFilesOf, type WorkflowDefinition } from '../../core/definition.ts';
 import type { WorkflowRegistry } from '../../core/registry.ts';
 import { runIdOf } from '../../core/run-id.ts';
@@ -170,7 +170,7 @@ export class RunLauncher {
       request,
       config,
       requestedConfig: requested,
-      branch: project === null ? '' : `autonomous/${runId}-${slugOf(request)}`,
+      branch: project === null ? '' : branchOfRun(runId, request),
       ...(explorationId === undefined ? {} : { explorationId }),
       ...(input === undefined ? {} : { input }),
       ...(ownedFiles === undefined ? {} : { ownedFiles }),

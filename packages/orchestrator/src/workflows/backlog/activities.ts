@@ -1,5 +1,4 @@
 /** The activities of a backlog's run, by the names that its machine gives them. */
-import { NeedsHuman } from '@autonomous/shared';
 import { check } from '../../activities/evidence/check.ts';
 import { commitOwnedFiles } from '../../activities/git/commit-owned-files.ts';
 import { findConcerns } from '../../activities/evidence/find-concerns.ts';
@@ -9,7 +8,7 @@ import { merge } from '../../activities/git/merge-into-base.ts';
 import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/git/push-branch.ts';
 import { recordRun } from '../../activities/git/record-run.ts';
-import { fetchRemote } from '../../activities/git/remote.ts';
+import { fetchRemote, remoteBranchHead } from '../../activities/git/remote.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { watchChildren } from '../parts/watch-children.ts';
@@ -19,7 +18,8 @@ import { readProjectConfig } from '../../run-config/project-config.ts';
 import { columnsOf } from './backlog-table.ts';
 import { checkEnvironment } from './check-environment.ts';
 import { progressFiles } from './progress-file.ts';
-import { choiceIn, readAgainIn, statusUpdate } from './files.ts';
+import { readInWorker, statusUpdate } from './files.ts';
+import { LIMITS } from '../../foreign-text/limits.ts';
 import type { BacklogActivities, BacklogConfig, Choice, ChooseInput, SetStatusInput } from './types.ts';
 
 type Of<Name extends keyof BacklogActivities> = Activity<
@@ -61,10 +61,13 @@ function chooseItem(tools: ActivityTools): Of<'chooseItem'> {
       const specs = (await repository.listFiles(project, commit)).filter(
         (path) => path.startsWith(`${input.specs}/`) && path.endsWith('.md'),
       );
-      const texts = await repository.readFiles(project, commit, specs);
       const { config } = await readProjectConfig(tools.repository, project, commit);
       const columns = columnsOf(config);
-      return { codeTree, ...choiceIn(input, text, texts, columns, keptIn) };
+      const wanted = text === null ? [] : await readInWorker.specsToRead(input, text, specs, columns);
+      const { fileBytes, files, totalBytes } = LIMITS.specs;
+      const texts = await repository.readFiles(project, commit, wanted.slice(0, files), fileBytes, totalBytes);
+      const read = new Map(specs.map((path) => [path, texts.get(path) ?? null]));
+      return { codeTree, ...(await readInWorker.choiceIn(input, text, read, columns, keptIn)) };
     },
   };
 }
@@ -77,7 +80,7 @@ function readAgain(tools: ActivityTools): Of<'readAgain'> {
       const { project, keptIn, commit } = await latestTable(tools, context, input);
       const text = await tools.repository.readFile(project, commit, input.file);
       const { config } = await readProjectConfig(tools.repository, project, commit);
-      return readAgainIn(input, text, columnsOf(config), keptIn);
+      return readInWorker.readAgainIn(input, text, columnsOf(config), keptIn);
     },
   };
 }
@@ -107,13 +110,7 @@ async function latestBase(
   fetch: () => Promise<unknown>,
 ): Promise<string> {
   await fetch();
-  const base = await tools.repository.remoteHead(project, baseBranch);
-  if (base === null)
-    throw new NeedsHuman(
-      'remote_unavailable',
-      `The remote has no branch '${baseBranch}' any more. Push it, then retry.`,
-    );
-  return base;
+  return remoteBranchHead(tools, project, baseBranch);
 }
 
 /** Writes an item's status into the table and its specification. */

@@ -1,7 +1,7 @@
 import { NeedsHuman } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { choiceIn, inOrder, readAgainIn, statusUpdate } from './files.ts';
-import { BACKLOG_COLUMNS, columnsOf, readBacklog } from './backlog-table.ts';
+import { choiceIn, inOrder, readAgainIn, specsToRead, statusUpdate } from './files.ts';
+import { BACKLOG_COLUMNS, type BacklogItem, columnsOf, readBacklog } from './backlog-table.ts';
 import { type ChooseInput, folderOf, type NewStatus } from './types.ts';
 
 const TABLE = `| ID | Title | Status | Priority | Depends on |
@@ -69,6 +69,27 @@ describe('the choice of an item', () => {
       ['ai/features/A-1-again.md', SPEC],
     ]);
     expect(faults(input, TABLE, two)).toContain('several specs');
+  });
+
+  it('needs the specification of its row or name alone, and the titles of others only where it has none', () => {
+    const paths = ['ai/features/A-1.md', 'ai/features/A-10.md', 'ai/features/other.md'];
+    expect(specsToRead(input, TABLE, paths, BACKLOG_COLUMNS)).toEqual(['ai/features/A-1.md']);
+    const others = paths.slice(1);
+    expect(specsToRead(input, TABLE, others, BACKLOG_COLUMNS)).toEqual(others);
+    expect(specsToRead(input, TABLE.replace('A-10', 'A-1'), paths, BACKLOG_COLUMNS)).toEqual([]);
+    const unread = new Map(others.map((path) => [path, null]));
+    expect(choiceIn(input, TABLE, unread).end).toEqual({
+      kind: 'faults',
+      faults: [
+        "2 of 2 files in ai/features were not looked at for '[A-1]' in their titles: together at most 500 files and 5 MB are. Link the specification of A-1 in its row, or call its file 'A-1-title.md'.",
+      ],
+    });
+    expect(choiceIn(input, TABLE, new Map([['ai/features/A-1.md', null]])).end).toEqual({
+      kind: 'faults',
+      faults: ['ai/features/A-1.md is no file of at most 2 MB. Divide it into several specifications.'],
+    });
+    const titled = new Map([['ai/features/other.md', SPEC]]);
+    expect(choiceIn(input, TABLE, titled).item).toMatchObject({ specPath: 'ai/features/other.md' });
   });
 
   it('takes what is merged for done, whatever the table says yet, and a title for no path', () => {
@@ -164,6 +185,23 @@ it('shows items in the order in which they are begun', () => {
   expect(inOrder(read.backlog, 'A-1').map(({ id }) => id)).toEqual(['A-1']);
 });
 
+it('shows many items in that order, whatever they wait for', () => {
+  const item = (id: number, dependsOn: readonly number[]): BacklogItem =>
+    ({
+      id: `A-${id}`,
+      title: '',
+      line: id,
+      status: 'queued',
+      dependsOn: dependsOn.map((each) => `A-${each}`),
+    }) as never;
+  const ids = (items: readonly BacklogItem[]) => inOrder({ items }).map(({ id }) => Number(id.slice(2)));
+  expect(ids([item(1, [3]), item(2, [5, 5]), item(3, []), item(4, [4]), item(5, [1, 3]), item(6, [9])])).toEqual([
+    3, 1, 5, 2, 4, 6,
+  ]);
+  const many = Array.from({ length: 20_000 }, (_, index) => index);
+  expect(ids(many.map((index) => item(index, index + 1 < many.length ? [index + 1] : [])))).toEqual(many.toReversed());
+});
+
 describe('the change of a status', () => {
   const set = (change: Partial<NewStatus>) => {
     const status: NewStatus = {
@@ -177,65 +215,68 @@ describe('the change of a status', () => {
     };
     const asked = { ...header, head: 'c', baseBranch: 'main', file: 'ai/backlog.md', statuses: [status] };
     const { files } = statusUpdate(asked, '2026-03-01T10:07:09.123Z');
-    return (path: string, text: string | null, to: 'base' | 'branch' = 'base') => files[path]?.(text, to) ?? null;
+    return async (path: string, text: string | null, to: 'base' | 'branch' = 'base') =>
+      (await files[path]?.(text, to)) ?? null;
   };
   const begun = TABLE.replace('| First | queued', '| First | in_progress');
 
-  it('changes one cell, also where people have edited other rows meanwhile', () => {
+  it('changes one cell, also where people have edited other rows meanwhile', async () => {
     const edited = `${begun}| A-3 | Third | queued | P0 | |\n`;
-    expect(set({})('ai/backlog.md', edited)).toBe(edited.replace('in_progress', 'done'));
+    expect(await set({})('ai/backlog.md', edited)).toBe(edited.replace('in_progress', 'done'));
   });
 
-  it('brings the template of the progress log where it is asked to, and where there is none', () => {
+  it('brings the template of the progress log where it is asked to, and where there is none', async () => {
     const asked = { ...header, head: 'c', baseBranch: 'main', file: 'docs/todo.md', statuses: [] };
     const { files } = statusUpdate(asked, '2026-03-01T10:07:09.123Z', BACKLOG_COLUMNS, true);
     expect(Object.keys(files)).toEqual(['docs/diary/autopilot-progress.md', 'docs/diary/.gitignore', 'docs/todo.md']);
-    expect(files['docs/diary/autopilot-progress.md']?.('Mine\n', 'base')).toBe('Mine\n');
+    expect(await files['docs/diary/autopilot-progress.md']?.('Mine\n', 'base')).toBe('Mine\n');
     expect(Object.keys(statusUpdate(asked, '2026-03-01T10:07:09.123Z').files)).toEqual(['docs/todo.md']);
   });
 
-  it('asks where people have set another status meanwhile, and takes the same one', () => {
+  it('asks where people have set another status meanwhile, and takes the same one', async () => {
     const other = TABLE.replace('| First | queued', '| First | blocked');
-    expect(() => set({})('ai/backlog.md', other)).toThrow(NeedsHuman);
-    expect(() => set({})('ai/backlog.md', other)).toThrow(
+    await expect(set({})('ai/backlog.md', other)).rejects.toThrow(NeedsHuman);
+    await expect(set({})('ai/backlog.md', other)).rejects.toThrow(
       /says that A-1 is 'blocked', and this run would set it to done/,
     );
     const same = TABLE.replace('| First | queued', '| First | done');
-    expect(set({})('ai/backlog.md', same)).toBe(same);
+    expect(await set({})('ai/backlog.md', same)).toBe(same);
   });
 
-  it('takes an item on the branch that is in progress in the base alone, and asks there about every other status', () => {
-    expect(() => set({})('ai/backlog.md', TABLE)).toThrow(NeedsHuman);
-    expect(set({})('ai/backlog.md', TABLE, 'branch')).toBe(TABLE.replace('| First | queued', '| First | done'));
+  it('takes an item on the branch that is in progress in the base alone, and asks there about every other status', async () => {
+    await expect(set({})('ai/backlog.md', TABLE)).rejects.toThrow(NeedsHuman);
+    expect(await set({})('ai/backlog.md', TABLE, 'branch')).toBe(TABLE.replace('| First | queued', '| First | done'));
     const other = TABLE.replace('| First | queued', '| First | blocked');
-    expect(() => set({})('ai/backlog.md', other, 'branch')).toThrow(NeedsHuman);
+    await expect(set({})('ai/backlog.md', other, 'branch')).rejects.toThrow(NeedsHuman);
   });
 
-  it('asks for a word that it does not know, too, and leaves a table without the row', () => {
+  it('asks for a word that it does not know, too, and leaves a table without the row', async () => {
     const unknown = TABLE.replace('| First | queued', '| First | wontfix');
-    expect(() => set({})('ai/backlog.md', unknown)).toThrow(/'wontfix'/);
+    await expect(set({})('ai/backlog.md', unknown)).rejects.toThrow(/'wontfix'/);
     const without = TABLE.replace('| A-1 | First | queued | P2 | |\n', '');
-    expect(set({})('ai/backlog.md', without)).toBe(without);
-    expect(set({})('ai/backlog.md', null)).toBeNull();
+    expect(await set({})('ai/backlog.md', without)).toBe(without);
+    expect(await set({})('ai/backlog.md', null)).toBeNull();
   });
 
-  it('asks where the row is there and cannot be read, so that no item is called done in vain', () => {
+  it('asks where the row is there and cannot be read, so that no item is called done in vain', async () => {
     const uneven = begun.replace('| First |', '| First | or not |');
     const doubled = `${begun}| A-1 | First | queued | P2 | |\n`;
     const hidden = `\`\`\`\n${begun}`;
     for (const text of [uneven, doubled, hidden, begun.replace('| Status |', '| State |')])
-      expect(() => set({})('ai/backlog.md', text)).toThrow(NeedsHuman);
-    expect(() => set({})('ai/backlog.md', uneven)).toThrow(/A-1 cannot be set to done: Line \d+: the row .* 6 cells/);
+      await expect(set({})('ai/backlog.md', text)).rejects.toThrow(NeedsHuman);
+    await expect(set({})('ai/backlog.md', uneven)).rejects.toThrow(
+      /A-1 cannot be set to done: Line \d+: the row .* 6 cells/,
+    );
   });
 
-  it('writes the header and one entry an attempt into the specification', () => {
-    expect(set({ status: 'in_progress', expected: ['queued'] })('ai/features/A-1.md', SPEC)).toBe(
+  it('writes the header and one entry an attempt into the specification', async () => {
+    expect(await set({ status: 'in_progress', expected: ['queued'] })('ai/features/A-1.md', SPEC)).toBe(
       SPEC.replace('queued', 'in_progress'),
     );
-    const blocked = set({ status: 'blocked', reason: 'Two tests fail.\nMore.' })('ai/features/A-1.md', SPEC);
+    const blocked = await set({ status: 'blocked', reason: 'Two tests fail.\nMore.' })('ai/features/A-1.md', SPEC);
     expect(blocked).toContain('**Status:** blocked');
     expect(blocked).toMatch(/## Autopilot Log\n\n- 2026-03-01 10:07.* attempt 2: blocked .*Two tests fail\./);
-    expect(set({})('ai/features/A-1.md', null)).toBeNull();
+    expect(await set({})('ai/features/A-1.md', null)).toBeNull();
   });
 });
 
@@ -245,7 +286,7 @@ describe('with columns and words of the project', () => {
     backlog: { columns: { id: 'nr', status: 'Stand' }, statusWords: { '🟡 open': 'queued', '🟢 ready': 'done' } },
   });
 
-  it('the next item is chosen, and its status is written in those words', () => {
+  it('the next item is chosen, and its status is written in those words', async () => {
     expect(choiceIn(input, table, specs, columns).item?.id).toBe(choiceIn(input, TABLE, specs).item?.id);
     const set = {
       item: 'A-2',
@@ -257,7 +298,7 @@ describe('with columns and words of the project', () => {
     } as const;
     const asked = { ...header, head: 'c', baseBranch: 'main', file: 'ai/backlog.md', statuses: [set] };
     const { files } = statusUpdate(asked, '2026-03-01T10:07:09.123Z', columns);
-    const written = files['ai/backlog.md']?.(table, 'base') ?? '';
+    const written = (await files['ai/backlog.md']?.(table, 'base')) ?? '';
     expect(written).toMatch(/^\| A-2 .*🟢 ready/m);
     expect(written.match(/🟢 ready/g)).toHaveLength(1);
   });

@@ -1,6 +1,8 @@
-/** What a backlog's run reads of the project's files, and how it changes them. Pure. */
+/** What a backlog's run reads of the project's files, and how it changes them. Pure; what is read of others is read in the worker. */
 import { NeedsHuman, type OwnedFiles, showHidden, showHiddenInLine } from '@autonomous/shared';
 import type { OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
+import { inWorker } from '../../foreign-text/in-worker.ts';
+import { LIMITS } from '../../foreign-text/limits.ts';
 import {
   BACKLOG_COLUMNS,
   type BacklogColumns,
@@ -28,17 +30,29 @@ import {
   type SetStatusInput,
 } from './types.ts';
 
+/** Characters of a specification among which its title is looked for. */
+const LONGEST_BEGINNING = 20_000;
+
+/** The functions on text of the project, as activities call them. */
+export const readInWorker = {
+  choiceIn: inWorker(import.meta.url, choiceIn, 'The backlog'),
+  specsToRead: inWorker(import.meta.url, specsToRead, 'The backlog'),
+  readAgainIn: inWorker(import.meta.url, readAgainIn, 'The backlog'),
+  withStatuses: inWorker(import.meta.url, withStatuses, 'The backlog'),
+  withNewLog: inWorker(import.meta.url, withNewLog, 'A specification'),
+};
+
 /**
  * Chooses the next item from the latest text of the backlog.
  * @param text `null`: there is no such file
- * @param specs texts of the specifications by path
+ * @param specs texts of the specifications by path; `null`: not read
  * @param columns names in the table
  * @param keptIn where the server commits the statuses
  */
 export function choiceIn(
   input: ChooseInput,
   text: string | null,
-  specs: ReadonlyMap<string, string>,
+  specs: ReadonlyMap<string, string | null>,
   columns: BacklogColumns = BACKLOG_COLUMNS,
   keptIn: 'base' | 'branch' = 'base',
 ): Omit<Choice, 'codeTree'> {
@@ -74,6 +88,30 @@ export function choiceIn(
       return { ...nothing, counts, end: { kind: 'done' } };
   }
   return next satisfies never;
+}
+
+/**
+ * The specifications that have to be read for the next item: the one of its row or name, else those whose title may name it.
+ * @param paths of all specifications
+ */
+export function specsToRead(
+  input: ChooseInput,
+  text: string,
+  paths: readonly string[],
+  columns: BacklogColumns,
+): readonly string[] {
+  const read = readBacklog(text, columns);
+  if (!read.ok) return [];
+  const items = withMerged(read.backlog.items, input.merged);
+  const next = nextItem({ items }, { ...input, only: input.item, waiting: [] });
+  if (next.kind !== 'item') return [];
+  const found = findSpec(
+    next.item,
+    input.file,
+    paths.map((path) => ({ path, title: null })),
+  );
+  if (found.kind === 'missing') return paths;
+  return found.kind === 'found' ? [found.path] : found.paths;
 }
 
 /**
@@ -133,24 +171,45 @@ export function inOrder({ items }: { readonly items: readonly BacklogItem[] }, o
   const begun = open.filter(({ status }) => status === 'in_progress');
   const waiting = [...begun, ...open.filter(({ status }) => status !== 'in_progress')];
   const done = new Set(items.filter(({ status }) => status === 'done').map(({ id }) => id));
-  const inOrder: BacklogItem[] = [];
-  for (;;) {
-    const ready = waiting.findIndex(({ dependsOn }) => dependsOn.every((id) => done.has(id)));
-    if (ready === -1) return [...inOrder, ...waiting];
-    const [item] = waiting.splice(ready, 1);
-    if (item !== undefined) {
-      inOrder.push(item);
-      done.add(item.id);
+  const missingOf = ({ dependsOn }: BacklogItem) => [...new Set(dependsOn)].filter((id) => !done.has(id));
+  const missing = waiting.map((item) => missingOf(item).length);
+  /** Places in `waiting`, by the id that is missing there. */
+  const dependents = Map.groupBy(
+    waiting.flatMap((item, place) => missingOf(item).map((id) => ({ id, place }))),
+    ({ id }) => id,
+  );
+  // The foremost one stands last, from where it is taken at once.
+  const ready = [...missing.keys()].filter((place) => missing[place] === 0).toReversed();
+  const taken = new Set<BacklogItem>();
+  for (let place = ready.pop(); place !== undefined; place = ready.pop()) {
+    const item = waiting[place];
+    if (item === undefined) continue;
+    taken.add(item);
+    for (const { place: next } of dependents.get(item.id) ?? []) {
+      missing[next] = (missing[next] ?? 0) - 1;
+      if (missing[next] === 0) ready.splice(placeIn(ready, next), 0, next);
     }
   }
+  return [...taken, ...waiting.filter((item) => !taken.has(item))];
+}
+
+/** Where a number belongs in a list that falls. */
+function placeIn(falling: readonly number[], value: number): number {
+  let [from, to] = [0, falling.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((falling[middle] ?? 0) > value) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }
 
 function chosen(
   item: BacklogItem,
   { file, specs: folder }: ChooseInput,
-  specs: ReadonlyMap<string, string>,
+  specs: ReadonlyMap<string, string | null>,
 ): ChosenItem | { readonly faults: readonly string[] } {
-  const files = [...specs].map(([path, text]): SpecFile => ({ path, title: readSpec(text).title }));
+  const files = [...specs].map(([path, text]): SpecFile => ({ path, title: text === null ? null : titleIn(text) }));
   const found = findSpec(item, file, files);
   const { id } = item;
   const title = showHiddenInLine(item.title);
@@ -162,8 +221,21 @@ function chosen(
         `The row of ${id} names '${item.specPath}', and there is no such file in ${folder}. Put it there, or name its folder with --specs.`,
       ],
     };
+  const unread = [...specs.values()].filter((text) => text === null).length;
+  if (found.kind === 'missing' && unread > 0)
+    return {
+      faults: [
+        `${unread} of ${specs.size} files in ${folder} were not looked at for '[${id}]' in their titles: together at most ${LIMITS.specs.files} files and ${LIMITS.specs.totalBytes / 2 ** 20} MB are. Link the specification of ${id} in its row, or call its file '${id}-title.md'.`,
+      ],
+    };
   if (found.kind === 'missing') return { id, title, specPath: null, environment: [] };
-  const text = specs.get(found.path) ?? '';
+  const text = specs.get(found.path) ?? null;
+  if (text === null)
+    return {
+      faults: [
+        `${found.path} is no file of at most ${LIMITS.specs.fileBytes / 2 ** 20} MB. Divide it into several specifications.`,
+      ],
+    };
   const spec = readSpec(text);
   if (spec.faults.length > 0) return { faults: spec.faults.map((fault) => `${found.path}: ${fault}`) };
   const [allowedFiles] = limitsOf(spec);
@@ -177,6 +249,11 @@ function chosen(
     ...(needs.length === 0 ? {} : { needs }),
     text: toldText(text),
   };
+}
+
+/** A title stands at the beginning. */
+function titleIn(text: string): string | null {
+  return readSpec(text.slice(0, LONGEST_BEGINNING)).title;
 }
 
 /** The text as agents read it: without a byte order mark, and with an escape in place of each character that no screen shows. */
@@ -203,12 +280,14 @@ export function statusUpdate(
   bringsTemplate = false,
 ): OwnedUpdate {
   const [{ item, status } = { item: '', status: 'done' }, ...others] = statuses;
-  const table = (text: string | null, to: OwnedFiles['to']): string | null =>
+  const table = async (text: string | null, to: OwnedFiles['to']): Promise<string | null> =>
     text === null
       ? null
-      : statuses.reduce((changed, set) => withNewStatus(file, changed, seenOn(to, set), columns), text);
-  const specs = statuses.flatMap((set): [string, (text: string | null) => string | null][] =>
-    set.specPath === null ? [] : [[set.specPath, (text) => (text === null ? null : withNewLog(text, set, at))]],
+      : readInWorker.withStatuses(file, text, to === 'base' ? statuses : statuses.map(seenOnBranch), columns);
+  const specs = statuses.flatMap((set): [string, (text: string | null) => Promise<string | null>][] =>
+    set.specPath === null
+      ? []
+      : [[set.specPath, async (text) => (text === null ? null : readInWorker.withNewLog(text, set, at))]],
   );
   const message =
     others.length === 0 ? `${item}: ${status}` : `${statuses.map((set) => set.item).join(', ')}: ${status}`;
@@ -224,8 +303,17 @@ export function statusUpdate(
 }
 
 /** On the run's branch an item is still queued where the base has its other statuses. */
-function seenOn(to: OwnedFiles['to'], set: NewStatus): NewStatus {
-  return to === 'base' ? set : { ...set, expected: [...set.expected, 'queued'] };
+function seenOnBranch(set: NewStatus): NewStatus {
+  return { ...set, expected: [...set.expected, 'queued'] };
+}
+
+export function withStatuses(
+  file: string,
+  text: string,
+  statuses: readonly NewStatus[],
+  columns: BacklogColumns,
+): string {
+  return statuses.reduce((changed, set) => withNewStatus(file, changed, set, columns), text);
 }
 
 /** An item whose row people have taken out has no status any more. A row that cannot be read is still there. */
@@ -256,7 +344,7 @@ function withNewStatus(
   return changed.text;
 }
 
-function withNewLog(text: string, { status, reason, iteration }: NewStatus, at: string): string {
+export function withNewLog(text: string, { status, reason, iteration }: NewStatus, at: string): string {
   const isBegun = (status === 'in_progress' && reason === '') || status === 'queued';
   const changed = withSpecStatus(text, status);
   if (isBegun) return changed;

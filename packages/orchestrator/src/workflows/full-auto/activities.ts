@@ -21,7 +21,7 @@ import { watchChildren } from '../parts/watch-children.ts';
 import { featureFaults, passing } from './features.ts';
 import { type Compaction, fullAutoFiles, newsOf, renderFeatureList, renderInit, renderProgress } from './files.ts';
 import { type ImplementingState, withImplementing } from './implementing-state.ts';
-import { MAX_PLAN_BYTES, planPathIn, readPlan } from './plan.ts';
+import { MAX_PLAN_BYTES, planPathIn, readPlanInWorker } from './plan.ts';
 import { proveFeature } from './proof.ts';
 import { featureLister } from './roles/feature-lister.ts';
 import { roles } from './roles/index.ts';
@@ -68,7 +68,7 @@ function findPlan(tools: ActivityTools): Of<'readPlan'> {
         return { path: plan, fault, codeTree };
       }
       const files = await repository.readFiles(project, head, [path], MAX_PLAN_BYTES);
-      const read = readPlan(path, files.get(path));
+      const read = await readPlanInWorker(path, files.get(path));
       return { path, fault: read.ok ? null : read.fault, codeTree };
     },
   };
@@ -86,7 +86,7 @@ function listFeatures(tools: ActivityTools): Of<'listFeatures'> {
       const test = hasTests(input) ? (input.test?.command ?? null) : null;
       const project = await tools.project(projectId, runId);
       const files = await tools.repository.readFiles(project, head, [plan], MAX_PLAN_BYTES);
-      const read = readPlan(plan, files.get(plan));
+      const read = await readPlanInWorker(plan, files.get(plan));
       if (!read.ok) throw new NeedsHuman('agent_failed', read.fault);
       const { outcome, cost } = await withReadOnlyCheckout(tools, context, input, async (_, work) =>
         callAgent(tools, context, {

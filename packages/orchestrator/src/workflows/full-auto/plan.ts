@@ -1,5 +1,6 @@
 /** The plan that a run carries out, as a file of the project. Pure. */
 import { z } from 'zod';
+import { inWorker } from '../../foreign-text/in-worker.ts';
 
 /** The parts of a plan from which features are made; further ones are told to the agent as they are. */
 const planSchema = z.looseObject({
@@ -60,10 +61,13 @@ export function readPlan(path: string, file: string | undefined): PlanRead {
   const told = JSON.stringify(parsed.data, null, 1);
   if (told.length > LONGEST_PLAN) return fault(`${tooLong(told)} Divide it into several plans.`);
   const tasks = parsed.data.tasks.map(({ id }) => id.trim());
-  const doubled = tasks.find((id, index) => tasks.indexOf(id) !== index);
+  const [doubled] = [...Map.groupBy(tasks, (id) => id)].find(([, same]) => same.length > 1) ?? [];
   if (doubled !== undefined) return fault(`two tasks have the id '${doubled}'. Give each its own.`);
   return { ok: true, text: told, tasks };
 }
+
+/** The same in the worker. */
+export const readPlanInWorker = inWorker(import.meta.url, readPlan, 'The plan');
 
 /**
  * The file that a person means by a path.

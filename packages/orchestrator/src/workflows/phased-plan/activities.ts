@@ -22,7 +22,7 @@ import type { RemoteProject } from '../../repository/repository.ts';
 import { COMMANDS_QUESTION } from './commands-question.ts';
 import { stateFiles } from './orchestrator-state.ts';
 import { checkWithLint, configuredLint } from './plan-phase/activities.ts';
-import { readPlan as read, repositoryPath, wavesOf } from './plan-file.ts';
+import { readPlanInWorker, repositoryPath, wavesOf } from './plan-file.ts';
 import { findProjectChecks, MAX_MEMORY } from './project-checks.ts';
 import { roles } from './roles/index.ts';
 import type { PlanActivities, PlanConfig, PlanRead } from './types.ts';
@@ -73,7 +73,7 @@ function readPlan(tools: ActivityTools): Of<'readPlan'> {
           ...nothing,
           faults: [`The base commit has no file '${planPath}'. Commit the plan and push it, or give its text.`],
         };
-      const result = read(text);
+      const result = await readPlanInWorker(text);
       if (!result.ok) return { ...nothing, faults: result.faults };
       const { title, phases } = result.plan;
       const planFile = inBase === text ? path : null;

@@ -2,6 +2,7 @@
  * Reads a plan in Markdown: its phases by heading, the success criteria of each, and what each depends on. Pure; takes linear
  * time in the length of the text, for any text.
  */
+import { inWorker } from '../../foreign-text/in-worker.ts';
 
 /** One phase of a plan. */
 export interface PlanPhase {
@@ -70,6 +71,9 @@ export function readPlan(text: string): ReadPlan {
     ? fault(...all)
     : { ok: true, plan: { title: titleIn(front) ?? title, phases: phases.toSorted((a, b) => a.number - b.number) } };
 }
+
+/** The same in the worker. */
+export const readPlanInWorker = inWorker(import.meta.url, readPlan, 'The plan');
 
 /** Path of a plan in its repository, from a path as a person wrote it. */
 export function repositoryPath(planPath: string): string {

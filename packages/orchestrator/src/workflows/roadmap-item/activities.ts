@@ -1,5 +1,4 @@
 /** The activities of the run of a roadmap's item, by the names that its machine gives them. */
-import { NeedsHuman } from '@autonomous/shared';
 import { check } from '../../activities/evidence/check.ts';
 import { assertAccepted } from '../../activities/evidence/concerns.ts';
 import { commitOwnedFiles } from '../../activities/git/commit-owned-files.ts';
@@ -10,12 +9,13 @@ import { merge } from '../../activities/git/merge-into-base.ts';
 import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/git/push-branch.ts';
 import { recordRun } from '../../activities/git/record-run.ts';
-import { fetchRemote } from '../../activities/git/remote.ts';
+import { fetchRemote, remoteBranchHead } from '../../activities/git/remote.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import type { RunHeader } from '../../activities/types.ts';
 import { watchChildren } from '../parts/watch-children.ts';
 import { hashOf } from '../../documents/content-hash.ts';
+import { LIMITS } from '../../foreign-text/limits.ts';
 import {
   type Activity,
   type ActivityContext,
@@ -25,7 +25,7 @@ import {
 } from '../../core/activity.ts';
 import { review, writeDocument } from './agents.ts';
 import { DOCUMENT_TITLES, documentPath, progressPath, renderDocument, renderProgress } from './documents.ts';
-import { itemIn, spentBy, stateUpdate } from './item-state.ts';
+import { readInWorker, spentBy, stateUpdate } from './item-state.ts';
 import { roles } from './roles/index.ts';
 import { release, runCommand } from './run-command.ts';
 import type { ItemActivities, ItemConfig, ItemMetrics, ItemRead, SetStateInput } from './types.ts';
@@ -67,19 +67,15 @@ function readItem(tools: ActivityTools): Of<'readItem'> {
       const { repository } = tools;
       const project = await tools.project(input.projectId, input.runId);
       await fetchRemote(tools, context, project);
-      const commit = await repository.remoteHead(project, input.baseBranch);
-      if (commit === null)
-        throw new NeedsHuman(
-          'remote_unavailable',
-          `The remote has no branch '${input.baseBranch}' any more. Push it, then retry.`,
-        );
+      const commit = await remoteBranchHead(tools, project, input.baseBranch);
       const paths = (await repository.listFiles(project, commit)).filter((path) => path.startsWith('specs/'));
       const documents = paths.filter((path) => /^specs\/[^/]+\/0[12]-[a-z]+\.md$/.test(path));
-      return itemIn(input, {
+      const { fileBytes, files, totalBytes } = LIMITS.documents;
+      return readInWorker.itemIn(input, {
         commit,
         roadmap: await repository.readFile(project, commit, input.roadmap),
         paths,
-        texts: await repository.readFiles(project, commit, documents),
+        texts: await repository.readFiles(project, commit, documents.slice(0, files), fileBytes, totalBytes),
       });
     },
   };

@@ -2,7 +2,7 @@ import { NeedsHuman } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { hashOf } from '../../documents/content-hash.ts';
 import { awaitingMerge } from './awaiting-merge.ts';
-import { type BaseFiles, itemIn, spentBy, stateUpdate } from './item-state.ts';
+import { type BaseFiles, itemIn, spentBy, stateUpdate, withState } from './item-state.ts';
 import type { Finding, ReadItemInput, StateChange } from './types.ts';
 
 const PATH = 'roadmap/roadmap.json';
@@ -193,11 +193,8 @@ function changed(
   to: 'base' | 'branch' = 'base',
   now = NOW,
 ): string {
-  const update = stateUpdate(
-    { ...INPUT, head: 'c0ffee', roadmap: PATH, item: 'a', change: { ...CHANGE, ...more } },
-    now,
-  );
-  return update.files[PATH]?.(text, to) ?? '';
+  const { branch } = INPUT;
+  return withState(PATH, text, { ...now, item: 'a', branch, change: { ...CHANGE, ...more }, to });
 }
 const itemsOf = (text: string): readonly Fields[] => (JSON.parse(text) as { items: Fields[] }).items;
 const itemOf = (text: string, id = 'a'): Fields => itemsOf(text).find((item) => item['id'] === id) ?? {};

@@ -1,9 +1,10 @@
-/** What a run reads of an item in the roadmap, and how it changes it. Pure. */
-import { NeedsHuman, showHidden } from '@autonomous/shared';
+/** What a run reads of an item in the roadmap, and how it changes it. Pure; the roadmap is read in the worker. */
+import { NeedsHuman, type OwnedFiles, showHidden } from '@autonomous/shared';
 import type { OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
 import { besideOf } from '../../activities/git/ways-on.ts';
 import { hashOf } from '../../documents/content-hash.ts';
 import { parseFrontMatter } from '../../documents/front-matter.ts';
+import { inWorker } from '../../foreign-text/in-worker.ts';
 import { slugOf } from '../../documents/slug.ts';
 import { mergeBlocker } from './awaiting-merge.ts';
 import { documentPath, textIn } from './documents.ts';
@@ -28,6 +29,12 @@ const MOST_FAULTS = 5;
 /** Blockers that the roadmap keeps, and characters of each. */
 const MOST_BLOCKERS = 10;
 const LONGEST_BLOCKER = 500;
+
+/** The functions on text of the project, as activities call them. */
+export const readInWorker = {
+  itemIn: inWorker(import.meta.url, itemIn, 'The roadmap'),
+  withState: inWorker(import.meta.url, withState, 'The roadmap'),
+};
 
 const NOTHING_SPENT: ItemMetrics = { costUsd: 0, inputTokens: 0, outputTokens: 0 };
 
@@ -139,18 +146,9 @@ export function stateUpdate({ roadmap: path, item, branch, change }: SetStateInp
   return {
     message: `Roadmap: ${item} ${phase}${blocked}`,
     files: {
-      [path]: (text, to) => {
-        // The run's branch has not seen what the base took before it refused a state, or it has the base's lines since a merge.
-        const isBehind = to === 'branch' && (!now.isOnBranch || statusIn(text, item) === 'not-started');
-        return withState(path, text, { ...now, item, branch, change: isBehind ? { ...change, begins: true } : change });
-      },
+      [path]: (text, to) => readInWorker.withState(path, text, { ...now, item, branch, change, to }),
     },
   };
-}
-
-function statusIn(text: string | null, id: string): RoadmapItem['status'] | undefined {
-  const read = readRoadmap(text ?? '');
-  return read.ok ? read.roadmap.items.find((each) => each.id === id)?.status : undefined;
 }
 
 interface NewState extends StateNow {
@@ -158,17 +156,23 @@ interface NewState extends StateNow {
   /** The run's. */
   readonly branch: string;
   readonly change: StateChange;
+  /** The branch that gets the state. */
+  readonly to: OwnedFiles['to'];
 }
 
-function withState(path: string, text: string | null, state: NewState): string {
+export function withState(path: string, text: string | null, asked: NewState): string {
   const roadmap = readable(path, text);
-  const { item: id, change, at } = state;
+  const { item: id, at } = asked;
   const item = roadmap.items.find((each) => each.id === id);
   if (item === undefined)
     throw new NeedsHuman(
       'merge_conflict',
       `${path} has no item ${id} any more: somebody has taken it out meanwhile. Put it back and push, then retry; or cancel the run.`,
     );
+  // The run's branch has not seen what the base took before it refused a state, or it has the base's lines since a merge.
+  const isBehind = asked.to === 'branch' && (!asked.isOnBranch || item.status === 'not-started');
+  const change: StateChange = isBehind ? { ...asked.change, begins: true } : asked.change;
+  const state = { ...asked, change };
   assertNoOtherResult(path, item, state.branch);
   const known = new Set(roadmap.items.map((each) => each.id));
   const bugs = change.adding.filter((bug) => !known.has(bug.id));
