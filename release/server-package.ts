@@ -11,7 +11,10 @@ import { listedBy } from './licences.ts';
 import type { PackedFile } from './pack.ts';
 import { packChecked, writeManifest } from './pack-checked.ts';
 
-/** The program, its demo, the entry points for other programs, and each file that is started as a thread or a process. */
+/**
+ * The program, its demo, the entry points for other programs, each file that is started as a thread or a process, and each that has
+ * functions for the worker that reads foreign text.
+ */
 export const SERVER_ENTRIES: readonly string[] = [
   'bin/autonomous.ts',
   'demo/main.ts',
@@ -21,6 +24,11 @@ export const SERVER_ENTRIES: readonly string[] = [
   'src/lent-modules/xstate.ts',
   'src/lent-modules/zod.ts',
   'src/foreign-text/foreign-text-worker.ts',
+  'src/composition/roadmap-reader.ts',
+  'src/workflows/backlog/files.ts',
+  'src/workflows/full-auto/plan.ts',
+  'src/workflows/phased-plan/plan-file.ts',
+  'src/workflows/roadmap-item/item-state.ts',
   'src/documents/plans/mermaid-worker.ts',
   'src/engine/crashes/event-loop-watch-worker.ts',
   'src/event-store/sqlite/integrity/quick-check-thread.ts',

@@ -113,7 +113,7 @@ async function goOnIn(io: Pick<CliIo, 'env'>, folder: string): Promise<OwnReposi
   const remotes = await ask(folder, 'remote');
   if (!(await wasMadeHere(io, folder)) || remotes !== '')
     throw new UsageError(
-      `${folder} is a repository ${remotes === '' ? 'that was not made for a topic' : 'with a remote'}, and --out merges without a question. Name it with --project instead, or an empty or new folder with --out.`,
+      `${folder} is a repository ${remotes === '' ? 'that this account has not made for a topic on this machine' : 'with a remote'}, and --out merges without a question. Name it with --project instead, or an empty or new folder with --out.`,
     );
   await ask(folder, 'config', SHARED, 'true');
   return { folder, isNew: false, discard: async () => {} };

@@ -42,7 +42,11 @@ export async function openForge(
   });
   const forge = marks === undefined ? named : identifiedForge(named, knownIn(marks));
   const newAddressOf = (address: string): Promise<string | null> => newAddressAt(forge, address);
-  const assertSame = ({ id, repository }: Pick<Project, 'id' | 'repository'>) => assertSameAt(forge, id, repository);
+  let awaySince = -Infinity;
+  const assertSame = async ({ id, repository }: Pick<Project, 'id' | 'repository'>): Promise<void> => {
+    if (performance.now() - awaySince < AWAY_FOR_MS) return;
+    if (!(await isSameAt(forge, id, repository))) awaySince = performance.now();
+  };
   if (credentials.kind === 'token' && signIn.kind === 'token')
     return { forge, git: { token: signIn.token, tokenHost, newAddressOf, assertSame } };
   const token = async (): Promise<string> => {
@@ -61,17 +65,23 @@ function knownIn(marks: NonNullable<ForgeOptions['marks']>): KnownRepositories {
   };
 }
 
+/** Time for which git does not ask a forge that did not answer, which would hold up each of its calls. */
+const AWAY_FOR_MS = 60_000;
+
 /**
  * A forge that does not answer says nothing: git is asked all the same.
+ * @returns false where it did not answer
  * @throws {NeedsHuman} `repository_replaced`
  */
-async function assertSameAt(forge: Forge, projectId: string, address: string): Promise<void> {
+async function isSameAt(forge: Forge, projectId: string, address: string): Promise<boolean> {
   const name = forge.repositoryAt(address);
-  if (name === null) return;
+  if (name === null) return true;
   try {
     await forge.repository(name, undefined, projectId).facts();
+    return true;
   } catch (error) {
     if (error instanceof NeedsHuman && error.reason === 'repository_replaced') throw error;
+    return false;
   }
 }
 

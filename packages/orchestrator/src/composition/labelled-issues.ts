@@ -61,10 +61,7 @@ async function launchOfIssue(
   if (Object.keys(budgets).length === 0) return 'no_budget';
   const { url, title, body, isClipped } = issue;
   const read = await readForeignText('requestOfIssue', [{ url, title, body, isClipped }]);
-  if (!read.ok) {
-    options.log.warn({ projectId: project.id }, `no run was started for issue ${issue.number}: its text ${read.why}`);
-    return 'refused';
-  }
+  if (!read.ok) throw new Unavailable(`No run was started for issue ${issue.number}: its text ${read.why}.`);
   const request = read.value;
   // The budgets of now are the run's own: a project that drops them meanwhile does not set it free.
   const config = { git: { createPR: true }, ...budgets };

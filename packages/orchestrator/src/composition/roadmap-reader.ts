@@ -21,7 +21,7 @@ const LONGEST_DESCRIPTION = 600;
 export const roadmapReader: RoadmapReader = {
   path: ROADMAP_PATH,
   workflow: 'roadmap-item',
-  read: inWorker(import.meta.url, contentOf, 'The roadmap'),
+  read: inWorker(import.meta.url, 'The roadmap', { contentOf }).contentOf,
 };
 
 /** @param atWork items that live runs work on */

@@ -2,22 +2,30 @@
 import { NeedsHuman } from '@autonomous/shared';
 import { readForeignText } from './foreign-text.ts';
 
+type Functions = Readonly<Record<string, (...input: never[]) => unknown>>;
+
+/** The same functions, each with a promise of what it gives. */
+export type InWorker<All extends Functions> = {
+  readonly [Name in keyof All]: (...input: Parameters<All[Name]>) => Promise<ReturnType<All[Name]>>;
+};
+
 /**
- * The same function, carried out in the worker.
- * @param module `import.meta.url` of the module that exports the function by its own name
- * @param read takes and gives plain data
+ * The same functions, carried out in the worker. The module has to be an entry of the package (`release/server-package.ts`).
+ * @param module `import.meta.url` of the module that exports the functions by these names
  * @param subject of the sentence when reading is given up, such as "The backlog"
- * @returns throws what `read` throws: a `NeedsHuman` as it is, `setup_failed` when reading is given up, else an `Error` with its message
+ * @param functions take and give plain data
+ * @returns each throws what its function throws: of a `NeedsHuman` its reason and message, `setup_failed` when reading is given up, else
+ *   an `Error` with the message
  */
-export function inWorker<Input extends readonly unknown[], Output>(
-  module: string,
-  read: (...input: Input) => Output,
-  subject: string,
-): (...input: Input) => Promise<Output> {
-  return async (...input) => {
-    const answer = await readForeignText('call', [module, read.name, input]);
-    if (!answer.ok) throw new NeedsHuman('setup_failed', `${subject} ${answer.why}. Make it shorter, then retry.`);
-    // The module's function of that name is `read`.
-    return answer.value as Output;
-  };
+export function inWorker<All extends Functions>(module: string, subject: string, functions: All): InWorker<All> {
+  const called = Object.keys(functions).map((name) => [
+    name,
+    async (...input: readonly unknown[]) => {
+      const answer = await readForeignText('call', [module, name, input]);
+      if (answer.ok) return answer.value;
+      throw new NeedsHuman('setup_failed', `${subject} ${answer.why}. Make it shorter, then retry.`);
+    },
+  ]);
+  // Each takes and gives what the function of its name does.
+  return Object.fromEntries(called) as InWorker<All>;
 }

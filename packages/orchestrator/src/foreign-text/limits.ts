@@ -1,14 +1,11 @@
-/**
- * How much is read of what strangers wrote, by what it is: bytes of one file, files, and bytes of all of them. What is beyond is left
- * out, and whoever reads says so.
- */
+/** How much is read of what strangers wrote at once, by what it is: bytes of one file, files, and bytes of all. More is left out. */
 const MB = 2 ** 20;
 
 export const LIMITS = {
   /** Specifications of a backlog's items. */
-  specs: { fileBytes: 2 * MB, files: 500, totalBytes: 5 * MB },
+  specs: { fileBytes: 2 * MB, files: 20 },
   /** Documents of a roadmap's items. */
-  documents: { fileBytes: MB, files: 2_000, totalBytes: 16 * MB },
+  documents: { fileBytes: 4 * MB, files: 10_000, totalBytes: 64 * MB },
   lockfiles: { fileBytes: 4 * MB, totalBytes: 24 * MB },
   tests: { fileBytes: MB, totalBytes: 16 * MB },
   /** Files of which one change is looked at. */

@@ -54,7 +54,7 @@ function afterEach(repository: ForgeRepository, first: () => Promise<unknown>): 
 }
 
 /** @throws {NeedsHuman} `repository_replaced` */
-export async function assertSame(
+async function assertSame(
   known: KnownRepositories,
   projectId: string,
   { id, owner, name, renamedFrom }: RepositoryFacts,
@@ -64,6 +64,6 @@ export async function assertSame(
   if (before === null || before === id) return;
   throw new NeedsHuman(
     'repository_replaced',
-    `${renamedFrom ?? `${owner}/${name}`} is another repository than the one that this project was made for: that one was renamed, transferred or removed, and somebody made a new one under its name. Nothing is read from the new one or sent to it. Make a project for the address that is right, then start the work there; cancel this run, or retry once the first repository has its name again`,
+    `${renamedFrom ?? `${owner}/${name}`} is another repository than the one that this project was made for: that one was renamed, transferred or removed, and somebody made a new one under its name. Nothing is read from the new one or sent to it. Make a project of another name for the address that is right, then start the work there; cancel this run, or retry once the first repository has its name again`,
   );
 }

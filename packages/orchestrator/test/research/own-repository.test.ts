@@ -105,7 +105,7 @@ it('is not the repository of a person, whose branch nothing is merged into witho
   git(folder, 'clone', '--quiet', server.project.repository, 'mine');
   for (const [out, words] of [
     ['mine', 'is a repository with a remote, and --out merges without a question. Name it with --project'],
-    ['alone', 'is a repository that was not made for a topic'],
+    ['alone', 'is a repository that this account has not made for a topic on this machine'],
   ] as const) {
     if (out === 'alone') git(folder, 'init', '--quiet', out);
     expect(await research(server, '--out', out, 'Bells', 'Which bell?')).toMatchObject({
@@ -137,7 +137,7 @@ describe('a repository of its own', () => {
     await cp(folder, path.join(above, 'copied'), { recursive: true });
     const elsewhere = { env: { XDG_STATE_HOME: await aFolder() } };
     for (const asked of [ownRepository(io, path.join(above, 'copied'), about), ownRepository(elsewhere, folder, about)])
-      await expect(asked).rejects.toThrow('is a repository that was not made for a topic');
+      await expect(asked).rejects.toThrow('is a repository that this account has not made for a topic on this machine');
   });
 
   it.each(['new', 'empty'])(

@@ -82,10 +82,12 @@ it('recognises that the run was merged already, and leaves alone what people hav
   const merge = commitOnRemote(fixture.remote, 'main', ofRun, `Login\n\nEffect-Key: ${mergedAs}`);
   const later = commitOnRemote(fixture.remote, 'main', { 'other.ts': 'other\n' });
   expect(await integrated(ofRun, '')).toEqual({ moved: false });
-  const since = { runId: 'p', since: baseCommit, base: later };
+  const since = { runId: 'p', head: '1'.repeat(40), since: baseCommit, base: later };
   expect(await findOwnMerge(fixture.repository, fixture.project, since)).toMatchObject({ commit: merge });
   expect(await findOwnMerge(fixture.repository, fixture.project, { ...since, runId: 'q' })).toBeNull();
   expect(await findOwnMerge(fixture.repository, fixture.project, { ...since, since: merge })).toBeNull();
+  // Another result of the same run, with more in it.
+  expect(await findOwnMerge(fixture.repository, fixture.project, { ...since, head: later })).toBeNull();
 
   commitOnRemote(fixture.remote, 'main', { 'login.ts': null });
   await expect(integrated(ofRun, '')).rejects.toMatchObject({

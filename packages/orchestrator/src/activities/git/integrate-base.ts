@@ -52,8 +52,8 @@ export function integrate(tools: ActivityTools): Activity<IntegrateInput, Integr
       });
       if (base === input.baseCommit) return { moved: false };
       await assertMovedOn(tools, project, input, base);
-      const { runId, baseCommit: since } = input;
-      const merged = await findOwnMerge(repository, project, { runId, since, base });
+      const { runId, head, baseCommit: since } = input;
+      const merged = await findOwnMerge(repository, project, { runId, head, since, base });
       if (merged !== null) {
         await assertStands(repository, project, input, { ...merged, base });
         // `merge` finds it, too.

@@ -7,7 +7,7 @@ import type { RemoteProject } from '../../repository/repository.ts';
 import { assertAccepted } from '../evidence/concerns.ts';
 import { outgoingCommit } from './outgoing.ts';
 import { assertOwnChanges } from './own-changes.ts';
-import { findOwnMerge, mergeKey } from './own-merge.ts';
+import { assertStands, findOwnMerge, mergeKey } from './own-merge.ts';
 import { fetchRemote, pushRemote } from './remote.ts';
 import type { ActivityTools } from '../tools.ts';
 import type { RunHeader } from '../types.ts';
@@ -103,16 +103,21 @@ async function mergedOnto(
   return null;
 }
 
-/** The commit by which the base as last fetched has this run merged already. */
+/**
+ * The commit by which the base as last fetched has this result merged already.
+ * @throws {NeedsHuman} `merge_conflict` where it was reverted since
+ */
 async function earlierMerge(
   { repository }: ActivityTools,
   project: RemoteProject,
-  { runId, baseBranch, baseCommit }: MergeInput,
+  input: MergeInput,
 ): Promise<string | null> {
+  const { runId, head, baseBranch, baseCommit: since } = input;
   const base = await repository.remoteHead(project, baseBranch);
-  return base === null
-    ? null
-    : ((await findOwnMerge(repository, project, { runId, since: baseCommit, base }))?.commit ?? null);
+  const found = base === null ? null : await findOwnMerge(repository, project, { runId, head, since, base });
+  if (base === null || found === null) return null;
+  await assertStands(repository, project, input, { ...found, base });
+  return found.commit;
 }
 
 /** The commit that the base branch is moved to: the same one for the same head and base, however often the merge is tried. */

@@ -1,6 +1,6 @@
 /**
- * Finds a merge of the run that its own history does not know: the process was killed after the push, or the record from which the
- * run was rebuilt lags behind. A second merge would bring back what people have taken out since.
+ * Finds a merge of the run of which the run's own events say nothing: the process was killed after the push, or the record from which
+ * the run was rebuilt lags behind. A second merge would bring back what people have taken out since.
  */
 import { NeedsHuman } from '@autonomous/shared';
 import type { RemoteProject, Repository } from '../../repository/repository.ts';
@@ -17,20 +17,46 @@ function mergesOf(runId: string): string {
   return `${runId}/merge/`;
 }
 
-/**
- * @param since the base that the run contains
- * @param base the newest one
- * @returns the newest commit between them that merged the run; `null` if there is none
- */
+export interface MergeSearch {
+  readonly runId: string;
+  /** Head of the run's branch, which is to be merged. */
+  readonly head: string;
+  /** The base that the head contains. */
+  readonly since: string;
+  /** The newest one. */
+  readonly base: string;
+}
+
+/** @returns the newest commit between both bases that merged this result of the run; `null` if there is none */
 export async function findOwnMerge(
-  repository: Pick<Repository, 'commitsBetween'>,
+  repository: Pick<Repository, 'changes' | 'commitsBetween'>,
   project: RemoteProject,
-  { runId, since, base }: { readonly runId: string; readonly since: string; readonly base: string },
+  { runId, head, since, base }: MergeSearch,
 ): Promise<{ readonly commit: string; readonly before: string } | null> {
   const commits = since === base ? [] : await repository.commitsBetween(project, since, base);
   const found = commits.find(({ effectKey }) => effectKey?.startsWith(mergesOf(runId)));
   const [before] = found?.parents ?? [];
-  return found === undefined || before === undefined ? null : { commit: found.id, before };
+  if (found === undefined || before === undefined) return null;
+  const isSame =
+    found.effectKey?.endsWith(`/${head}`) === true || (await hasAll(repository, project, found.id, since, head));
+  // A run may merge more than one result, one after the other.
+  return isSame ? { commit: found.id, before } : null;
+}
+
+/** Whether a commit has each code file that the run has changed as the run has it. */
+async function hasAll(
+  repository: Pick<Repository, 'changes'>,
+  project: RemoteProject,
+  commit: string,
+  since: string,
+  head: string,
+): Promise<boolean> {
+  const differing = new Set((await repository.changes(project, commit, head)).map(({ path }) => path));
+  return (await repository.changes(project, since, head)).every(({ path }) => !isCode(path) || !differing.has(path));
+}
+
+function isCode(path: string): boolean {
+  return !path.startsWith(`${OWN_FOLDER}/`);
 }
 
 /** @throws {NeedsHuman} `merge_conflict` when the base has nothing left of what the merge brought */
@@ -40,7 +66,6 @@ export async function assertStands(
   input: RunHeader & { readonly baseBranch: string },
   { commit, before, base }: { readonly commit: string; readonly before: string; readonly base: string },
 ): Promise<void> {
-  const isCode = (path: string): boolean => !path.startsWith(`${OWN_FOLDER}/`);
   const brought = (await repository.changes(project, before, commit)).map(({ path }) => path).filter(isCode);
   const changed = new Set((await repository.changes(project, before, base)).map(({ path }) => path));
   if (brought.length === 0 || brought.some((path) => changed.has(path))) return;

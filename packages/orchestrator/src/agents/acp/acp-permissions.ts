@@ -119,11 +119,13 @@ function lastingAnswer(
 
 /**
  * Tells calls apart that have the same title: some agents call every command `bash`, and a title may be cut. Any other input is
- * another call, whatever its fields are called: what a person allowed is what they saw.
+ * another call, but for what a model says about a command in words: that is another each time, and does nothing.
  */
-function mark({ rawInput }: Pick<RequestPermissionRequest['toolCall'], 'rawInput'>): string {
+function mark({ kind, rawInput }: Pick<RequestPermissionRequest['toolCall'], 'kind' | 'rawInput'>): string {
   if (rawInput === undefined || rawInput === null) return '';
-  return ` [${hash('sha256', JSON.stringify(rawInput)).slice(0, 12)}]`;
+  const { description, ...input } = rawInput as { readonly command?: unknown; readonly description?: unknown };
+  const isCommand = kind === 'execute' && typeof input.command === 'string' && typeof description === 'string';
+  return ` [${hash('sha256', JSON.stringify(isCommand ? input : rawInput)).slice(0, 12)}]`;
 }
 
 function details(rawInput: unknown): string {

@@ -260,8 +260,8 @@ describe.skipIf(!available.ok)('an external agent', () => {
     });
 
     it('and shows how much of its input is left out, and is another call with any other input', () => {
-      const ask = (rawInput: object) => {
-        const toolCall = { toolCallId: 'one', title: 'bash', kind: 'execute', rawInput } as const;
+      const ask = (rawInput: object, kind: 'execute' | 'other' = 'other') => {
+        const toolCall = { toolCallId: 'one', title: 'bash', kind, rawInput };
         const decision = decidePermission('scripted', { default: 'ask' }, { toolCall, options: [] }, []);
         if (decision.kind !== 'ask') throw new Error('it is not asked');
         return decision.question;
@@ -275,6 +275,8 @@ describe.skipIf(!available.ok)('an external agent', () => {
         { command: 'a ' },
       ];
       expect(new Set(questions.map((input) => ask(input).question)).size).toBe(questions.length);
+      // What is said about a command does nothing, and is another each time.
+      expect(new Set(questions.map((input) => ask(input, 'execute').question)).size).toBe(2);
     });
 
     it('and a kind of tool has a policy of its own', async () => {

@@ -145,7 +145,7 @@ function refuseForeign(connection: Connection, path: string): void {
   const fault =
     faultOfFormat(schema, newestSchema(), FIRST_SCHEMA) ??
     (isNewer
-      ? `was written by version ${writer} of this program, and this is ${programVersion()}. Start that version.`
+      ? `was opened by version ${writer} of this program, and this is ${programVersion()}. Start that version.`
       : null) ??
     (isKnown ? null : 'has a migration that this program does not know. Start the version that wrote it.');
   if (fault === null) return;

@@ -334,7 +334,7 @@ describe.each(WRITERS)('the SQLite event store, writer: %s,', (writer) => {
       tamper(opened, version);
       expect(refusal()).toBeInstanceOf(InvalidRequest);
       expect(String(refusal())).toContain(
-        `runs.db was written by version ${version} of this program, and this is ${programVersion()}. Start that version.`,
+        `runs.db was opened by version ${version} of this program, and this is ${programVersion()}. Start that version.`,
       );
       tamper(opened, '0.0.9');
       expect(() => open()).not.toThrow();

@@ -18,7 +18,7 @@ import { readProjectConfig } from '../../run-config/project-config.ts';
 import { columnsOf } from './backlog-table.ts';
 import { checkEnvironment } from './check-environment.ts';
 import { progressFiles } from './progress-file.ts';
-import { readInWorker, statusUpdate } from './files.ts';
+import { LONGEST_BEGINNING, readInWorker, statusUpdate } from './files.ts';
 import { LIMITS } from '../../foreign-text/limits.ts';
 import type { BacklogActivities, BacklogConfig, Choice, ChooseInput, SetStatusInput } from './types.ts';
 
@@ -63,13 +63,29 @@ function chooseItem(tools: ActivityTools): Of<'chooseItem'> {
       );
       const { config } = await readProjectConfig(tools.repository, project, commit);
       const columns = columnsOf(config);
-      const wanted = text === null ? [] : await readInWorker.specsToRead(input, text, specs, columns);
-      const { fileBytes, files, totalBytes } = LIMITS.specs;
-      const texts = await repository.readFiles(project, commit, wanted.slice(0, files), fileBytes, totalBytes);
-      const read = new Map(specs.map((path) => [path, texts.get(path) ?? null]));
+      const read = new Map<string, string | null>(specs.map((path) => [path, null]));
+      const readSpecs = (paths: readonly string[]) => readBatches(tools, project, commit, paths);
+      let wanted = text === null ? [] : await readInWorker.specsToRead(input, text, read, columns);
+      if (text !== null && wanted.length > 1) {
+        for await (const [path, spec] of readSpecs(wanted)) read.set(path, spec.slice(0, LONGEST_BEGINNING));
+        wanted = await readInWorker.specsToRead(input, text, read, columns);
+      }
+      if (wanted.length === 1) for await (const [path, spec] of readSpecs(wanted)) read.set(path, spec);
       return { codeTree, ...(await readInWorker.choiceIn(input, text, read, columns, keptIn)) };
     },
   };
+}
+
+/** Specifications with their texts, a few files at a time, so that never all of them are in memory. Those that are too large are left out. */
+async function* readBatches(
+  { repository }: ActivityTools,
+  project: RemoteProject,
+  commit: string,
+  paths: readonly string[],
+): AsyncGenerator<readonly [path: string, text: string]> {
+  const { fileBytes, files } = LIMITS.specs;
+  for (let from = 0; from < paths.length; from += files)
+    yield* await repository.readFiles(project, commit, paths.slice(from, from + files), fileBytes);
 }
 
 /** Reads the table once more before the result is published. */

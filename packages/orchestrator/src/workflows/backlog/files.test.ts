@@ -72,19 +72,15 @@ describe('the choice of an item', () => {
   });
 
   it('needs the specification of its row or name alone, and the titles of others only where it has none', () => {
-    const paths = ['ai/features/A-1.md', 'ai/features/A-10.md', 'ai/features/other.md'];
-    expect(specsToRead(input, TABLE, paths, BACKLOG_COLUMNS)).toEqual(['ai/features/A-1.md']);
-    const others = paths.slice(1);
-    expect(specsToRead(input, TABLE, others, BACKLOG_COLUMNS)).toEqual(others);
-    expect(specsToRead(input, TABLE.replace('A-10', 'A-1'), paths, BACKLOG_COLUMNS)).toEqual([]);
-    const unread = new Map(others.map((path) => [path, null]));
-    expect(choiceIn(input, TABLE, unread).end).toEqual({
-      kind: 'faults',
-      faults: [
-        "2 of 2 files in ai/features were not looked at for '[A-1]' in their titles: together at most 500 files and 5 MB are. Link the specification of A-1 in its row, or call its file 'A-1-title.md'.",
-      ],
-    });
-    expect(choiceIn(input, TABLE, new Map([['ai/features/A-1.md', null]])).end).toEqual({
+    const unread = (...names: readonly string[]) => new Map(names.map((each) => [`ai/features/${each}.md`, null]));
+    const wanted = (specs: ReadonlyMap<string, string | null>, text = TABLE) =>
+      specsToRead(input, text, specs, BACKLOG_COLUMNS);
+    expect(wanted(unread('A-1', 'A-10', 'other'))).toEqual(['ai/features/A-1.md']);
+    expect(wanted(unread('A-10', 'other'))).toEqual(['ai/features/A-10.md', 'ai/features/other.md']);
+    expect(wanted(new Map([...unread('A-10'), ['ai/features/other.md', SPEC]]))).toEqual(['ai/features/other.md']);
+    expect(wanted(unread('A-1'), TABLE.replace('A-10', 'A-1'))).toEqual([]);
+    expect(choiceIn(input, TABLE, unread('A-10', 'other')).item).toMatchObject({ id: 'A-1', specPath: null });
+    expect(choiceIn(input, TABLE, unread('A-1')).end).toEqual({
       kind: 'faults',
       faults: ['ai/features/A-1.md is no file of at most 2 MB. Divide it into several specifications.'],
     });

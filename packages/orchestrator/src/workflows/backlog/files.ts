@@ -31,16 +31,16 @@ import {
 } from './types.ts';
 
 /** Characters of a specification among which its title is looked for. */
-const LONGEST_BEGINNING = 20_000;
+export const LONGEST_BEGINNING = 4_000;
 
 /** The functions on text of the project, as activities call them. */
-export const readInWorker = {
-  choiceIn: inWorker(import.meta.url, choiceIn, 'The backlog'),
-  specsToRead: inWorker(import.meta.url, specsToRead, 'The backlog'),
-  readAgainIn: inWorker(import.meta.url, readAgainIn, 'The backlog'),
-  withStatuses: inWorker(import.meta.url, withStatuses, 'The backlog'),
-  withNewLog: inWorker(import.meta.url, withNewLog, 'A specification'),
-};
+export const readInWorker = inWorker(import.meta.url, 'The backlog or a specification', {
+  choiceIn,
+  specsToRead,
+  readAgainIn,
+  withStatuses,
+  withNewLog,
+});
 
 /**
  * Chooses the next item from the latest text of the backlog.
@@ -92,12 +92,12 @@ export function choiceIn(
 
 /**
  * The specifications that have to be read for the next item: the one of its row or name, else those whose title may name it.
- * @param paths of all specifications
+ * @param specs beginnings of the specifications by path, for their titles; `null`: not read
  */
 export function specsToRead(
   input: ChooseInput,
   text: string,
-  paths: readonly string[],
+  specs: ReadonlyMap<string, string | null>,
   columns: BacklogColumns,
 ): readonly string[] {
   const read = readBacklog(text, columns);
@@ -105,13 +105,13 @@ export function specsToRead(
   const items = withMerged(read.backlog.items, input.merged);
   const next = nextItem({ items }, { ...input, only: input.item, waiting: [] });
   if (next.kind !== 'item') return [];
-  const found = findSpec(
-    next.item,
-    input.file,
-    paths.map((path) => ({ path, title: null })),
-  );
-  if (found.kind === 'missing') return paths;
+  const found = findSpec(next.item, input.file, filesOf(specs));
+  if (found.kind === 'missing') return [...specs.keys()];
   return found.kind === 'found' ? [found.path] : found.paths;
+}
+
+function filesOf(specs: ReadonlyMap<string, string | null>): readonly SpecFile[] {
+  return [...specs].map(([path, text]) => ({ path, title: text === null ? null : titleIn(text) }));
 }
 
 /**
@@ -209,8 +209,7 @@ function chosen(
   { file, specs: folder }: ChooseInput,
   specs: ReadonlyMap<string, string | null>,
 ): ChosenItem | { readonly faults: readonly string[] } {
-  const files = [...specs].map(([path, text]): SpecFile => ({ path, title: text === null ? null : titleIn(text) }));
-  const found = findSpec(item, file, files);
+  const found = findSpec(item, file, filesOf(specs));
   const { id } = item;
   const title = showHiddenInLine(item.title);
   if (found.kind === 'ambiguous') return { faults: [found.message] };
@@ -219,13 +218,6 @@ function chosen(
     return {
       faults: [
         `The row of ${id} names '${item.specPath}', and there is no such file in ${folder}. Put it there, or name its folder with --specs.`,
-      ],
-    };
-  const unread = [...specs.values()].filter((text) => text === null).length;
-  if (found.kind === 'missing' && unread > 0)
-    return {
-      faults: [
-        `${unread} of ${specs.size} files in ${folder} were not looked at for '[${id}]' in their titles: together at most ${LIMITS.specs.files} files and ${LIMITS.specs.totalBytes / 2 ** 20} MB are. Link the specification of ${id} in its row, or call its file '${id}-title.md'.`,
       ],
     };
   if (found.kind === 'missing') return { id, title, specPath: null, environment: [] };

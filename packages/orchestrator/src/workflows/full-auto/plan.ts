@@ -67,7 +67,7 @@ export function readPlan(path: string, file: string | undefined): PlanRead {
 }
 
 /** The same in the worker. */
-export const readPlanInWorker = inWorker(import.meta.url, readPlan, 'The plan');
+export const { readPlan: readPlanInWorker } = inWorker(import.meta.url, 'The plan', { readPlan });
 
 /**
  * The file that a person means by a path.

@@ -73,7 +73,7 @@ export function readPlan(text: string): ReadPlan {
 }
 
 /** The same in the worker. */
-export const readPlanInWorker = inWorker(import.meta.url, readPlan, 'The plan');
+export const { readPlan: readPlanInWorker } = inWorker(import.meta.url, 'The plan', { readPlan });
 
 /** Path of a plan in its repository, from a path as a person wrote it. */
 export function repositoryPath(planPath: string): string {

@@ -31,10 +31,7 @@ const MOST_BLOCKERS = 10;
 const LONGEST_BLOCKER = 500;
 
 /** The functions on text of the project, as activities call them. */
-export const readInWorker = {
-  itemIn: inWorker(import.meta.url, itemIn, 'The roadmap'),
-  withState: inWorker(import.meta.url, withState, 'The roadmap'),
-};
+export const readInWorker = inWorker(import.meta.url, 'The roadmap', { itemIn, withState });
 
 const NOTHING_SPENT: ItemMetrics = { costUsd: 0, inputTokens: 0, outputTokens: 0 };
 
