@@ -223,7 +223,8 @@ function withoutHashes(key: string): string {
 
 const HASH = /\b[0-9a-f]{12,64}\b/g;
 /** Ids of the stand-in, which counts over all points. */
-const FORGE_ID = /\b((?:PRRT|PRRC|PRR|PR|IC|E)_|#(?:discussion_r|issuecomment-|pullrequestreview-))\d+\b/g;
+const FORGE_ID =
+  /(\b(?:PRRT|PRRC|PRR|PR|IC|E)_|\b#(?:discussion_r|issuecomment-|pullrequestreview-)|"forgeId": ?")\d+\b/g;
 const TIME = /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
 /** In the log of a specification. */
 const MINUTE = /\b20\d\d-\d\d-\d\d \d\d:\d\d\b/g;
