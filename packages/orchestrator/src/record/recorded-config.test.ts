@@ -52,6 +52,8 @@ describe('the configuration of a recorded run', () => {
 });
 
 it.each<[branch: unknown, isOwn: boolean]>([
+  ['autonomous/r-1-use-[secret: found elsewhere]', true],
+  ['autonomous/[secret]', false],
   ['autonomous/r-1-login', true],
   ['autonomous/r-1-login-beside', true],
   ['autonomous/r-1', true],

@@ -9,6 +9,8 @@ import { isRecordBranch } from '../repository/repository.ts';
 import { isBranchName } from '../repository/repository-paths.ts';
 
 const { git } = runConfigSchema.shape;
+/** What stands in a record in the place of a secret. */
+const SECRET_MARK = /\[secret(?:: [a-z -]{1,60})?\]/g;
 
 const recordedConfigSchema = runConfigSchema.extend({
   // A person may have extended them beyond what a request may ask for.
@@ -41,7 +43,9 @@ export function faultOfBranch(runId: string, events: readonly WorkflowEvent[]): 
     return type === 'RUN_STARTED' || type === 'RUN_FORKED' ? [payload['branch']] : [];
   });
   // A fork has the beginning of another run, whose branch it does not use.
-  const branch = named.findLast((each) => each !== undefined);
+  const recorded = named.findLast((each) => each !== undefined);
+  // A secret of the request that was taken out of its record is a part of no branch: git has none of this name.
+  const branch = typeof recorded === 'string' ? recorded.replaceAll(SECRET_MARK, 'x') : recorded;
   if (branch === '' || (typeof branch === 'string' && isBranchOfRun(branch, runId) && !isRecordBranch(branch)))
     return null;
   return `its events.jsonl names another branch than 'autonomous/${runId}-…', and a run writes to its own alone`;
