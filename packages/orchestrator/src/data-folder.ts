@@ -135,7 +135,7 @@ async function unknownMirrors(
 
 type RecordReader = Pick<Repository, 'recordedAt' | 'remoteHead'>;
 
-/** Whether the remote has a record of this project, as of one whose mirror was fetched anew. True also where that cannot be read. */
+/** Looks for this project in the fetched record of the remote. @returns true also when the record cannot be read */
 async function isRecorded(repository: RecordReader, id: string): Promise<boolean> {
   const project = mirrorOf(id);
   try {

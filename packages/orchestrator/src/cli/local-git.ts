@@ -40,16 +40,16 @@ export async function refuseOwnClone(top: string): Promise<void> {
   );
 }
 
-/** Something of a folder that a run does not see. */
+/** Commits or changes of a folder that a run does not have. */
 export interface Unseen {
   readonly what: string;
-  /** What a person does so that the next run sees it, in this order. */
+  /** Actions, in order, after which the next run has it. */
   readonly steps: readonly string[];
   /** The option of a launch that belongs to it; empty where there is none. */
   readonly option: string;
 }
 
-/** What a run starts from. */
+/** The branch from which a run starts. */
 export interface Start {
   readonly branch: string;
   /** Head of the branch, where it is known. */
@@ -67,7 +67,7 @@ export interface LocalFolder {
   readonly cwd: string;
 }
 
-/** What a folder has and a run does not see. Of a clone's origin only that is known which was last fetched. */
+/** Lists the commits and changes of a folder that a run does not have. A clone's origin counts as it was last fetched. */
 export async function findUnseen({ top, cwd }: LocalFolder, start: Start): Promise<readonly Unseen[]> {
   const head = await askGit(top, 'symbolic-ref', '--short', 'HEAD');
   const branch = head.ok ? head.output : null;
@@ -127,7 +127,7 @@ async function countMissing(top: string, { branch, commit, isOwn }: Omit<Start, 
   return null;
 }
 
-/** Whether a commit has each file that HEAD changed as HEAD has it. */
+/** Compares the files that HEAD changed. @returns true when `base` has the same contents */
 async function hasAllChanges(top: string, base: string): Promise<boolean> {
   const common = await askGit(top, 'merge-base', base, 'HEAD');
   if (!common.ok) return false;

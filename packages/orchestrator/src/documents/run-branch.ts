@@ -6,7 +6,7 @@ export function branchOfRun(runId: string, title: string): string {
   return `autonomous/${runId}-${slugOf(title)}`;
 }
 
-/** Whether a branch has the form of this run's own, or of the one beside it: whoever writes a record may have named any other. */
+/** Checks that a branch name has the form of this run's branches. A forged record can name any other branch. */
 export function isBranchOfRun(branch: string, runId: string): boolean {
   const own = `autonomous/${runId}`;
   return branch === own || (branch.startsWith(`${own}-`) && /^[a-z0-9-]+$/.test(branch.slice(own.length)));

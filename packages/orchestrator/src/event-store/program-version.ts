@@ -9,7 +9,7 @@ export function programVersion(): string {
   return version;
 }
 
-/** Whether a version comes after another one. What is no version comes after none. */
+/** Compares two versions by their numbers. A text that is not a version is never the later one. */
 export function isLaterVersion(version: string, than: string): boolean {
   const [own, other] = [version, than].map((each) => each.split('.').map(Number));
   const at = own?.findIndex((number, index) => number !== other?.[index]) ?? -1;

@@ -9,7 +9,7 @@ import { isRecordBranch } from '../repository/repository.ts';
 import { isBranchName } from '../repository/repository-paths.ts';
 
 const { git } = runConfigSchema.shape;
-/** What stands in a record in the place of a secret. */
+/** The mark that replaces a secret in a record. */
 const SECRET_MARK = /\[secret(?:: [a-z -]{1,60})?\]/g;
 
 const recordedConfigSchema = runConfigSchema.extend({

@@ -77,7 +77,7 @@ it('says of a remote with a branch called autonomous, below which none can lie, 
   });
 });
 
-it('takes the record of a clone as its own branch has it where that goes on from the remote', async () => {
+it('uses the own record branch of a clone when it contains the one of the remote', async () => {
   const { repository, project, remote } = await openFixture(root);
   const record = async (name: string): Promise<string> => {
     const files = { [`.autonomous/runs/${name}/context.json`]: '{}' };

@@ -1,4 +1,4 @@
-/** What stays free on the disk of a sandbox's folder, so that the server and other runs can go on. */
+/** Disk reserve: free space and free inodes that sandboxes leave to the server and to other runs. */
 import { statfs } from 'node:fs/promises';
 
 /** Below it a sandbox's commands are ended, nothing is brought back from other machines, and the run pauses as `storage_full`. */

@@ -223,7 +223,7 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * Whether the folder has these files with their contents, and nothing else: no link leads to a file that others may change.
+ * Checks that the folder holds exactly these files with these contents, and no links.
  * @param lines digest and path of each file, with a space between them
  */
 async function areComplete(folder: string, lines: readonly string[]): Promise<boolean> {

@@ -43,7 +43,7 @@ export async function findOwnMerge(
   return isSame ? { commit: found.id, before } : null;
 }
 
-/** Whether a commit has each code file that the run has changed as the run has it. */
+/** Compares the code files that the run changed. @returns true when the commit has the same contents */
 async function hasAll(
   repository: Pick<Repository, 'changes'>,
   project: RemoteProject,

@@ -119,7 +119,7 @@ function lastingAnswer(
 
 /**
  * Tells calls apart that have the same title: some agents call every command `bash`, and a title may be cut. Any other input is
- * another call, but for what a model says about a command in words: that is another each time, and does nothing.
+ * another call, except for the description of a command: it has no effect, and models word it differently each time.
  */
 function mark({ kind, rawInput }: Pick<RequestPermissionRequest['toolCall'], 'kind' | 'rawInput'>): string {
   if (rawInput === undefined || rawInput === null) return '';

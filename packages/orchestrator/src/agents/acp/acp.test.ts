@@ -275,7 +275,7 @@ describe.skipIf(!available.ok)('an external agent', () => {
         { command: 'a ' },
       ];
       expect(new Set(questions.map((input) => ask(input).question)).size).toBe(questions.length);
-      // What is said about a command does nothing, and is another each time.
+      // A command's description has no effect, and models word it differently each time.
       expect(new Set(questions.map((input) => ask(input, 'execute').question)).size).toBe(2);
     });
 

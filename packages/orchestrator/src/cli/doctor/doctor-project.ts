@@ -38,7 +38,7 @@ const MB = 2 ** 20;
 const QUESTION_TIMEOUT_MS = 60_000;
 
 export interface RepositoryFindings {
-  /** What was examined; `null` where that failed. */
+  /** The examined branch and its head; `null`: the examination failed. */
   readonly start: { readonly branch: string; readonly commit: string } | null;
   readonly checks: readonly Check[];
 }

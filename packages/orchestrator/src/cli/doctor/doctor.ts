@@ -84,8 +84,8 @@ async function examine(io: CliIo): Promise<Examined> {
 }
 
 /**
- * What a run would start from: a project of the running server, or the repository that was given; of a clone that is its origin,
- * with what the clone has and a run would not see.
+ * Examines the repository from which a run would start: that of the server's project, or the given one. For a clone it examines the
+ * origin, and lists the clone's commits and changes that a run does not have.
  */
 async function checkProject(
   { config, server, io }: Pick<Examined, 'config' | 'server'> & { readonly io: CliIo },

@@ -96,7 +96,7 @@ function block(io: CliIo, { title, phase }: ItemInPhase): void {
   check(io, 'Complete the phase or output <promise>ABORT</promise> to stop');
 }
 
-/** What a file of the repository says is told as a quotation: to an agent, the rest of a line is an instruction. */
+/** Quotes a text from the repository, so that an agent does not read it as an instruction. */
 function quoted(text: string): string {
   return JSON.stringify(plainLine(text, LONGEST_QUOTATION));
 }

@@ -86,8 +86,8 @@ async function forgetRecord(place: GitPlace): Promise<void> {
 }
 
 /**
- * Brings the branches of a copy of the remote into the mirror. Of a clone these are the remote branches that it has, since its own
- * branches may be older; of the record it is its own branch where that goes on from the remote's, as after a repair by hand.
+ * Brings the branches of a copy of the remote into the mirror. A clone gives its remote branches, because its own may be older. Its own
+ * record branch is used when it contains the remote's, as after a repair by hand.
  * @returns the commit of the record; `null` when the copy has none
  */
 export async function fetchCopy(

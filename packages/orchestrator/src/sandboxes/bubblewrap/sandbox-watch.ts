@@ -112,7 +112,7 @@ export class DiskUse {
   /** Number of commands that were started. */
   #commands = 0;
   #commandStartedAt: number;
-  /** What the folders held when the command started. */
+  /** Size of the folders at the start of the command. */
   #bytesAtStart = 0;
   /** A breach that was found and is not yet reported. */
   #breach: Breach | null = null;

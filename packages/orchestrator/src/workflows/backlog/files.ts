@@ -1,4 +1,4 @@
-/** What a backlog's run reads of the project's files, and how it changes them. Pure; what is read of others is read in the worker. */
+/** Reads and updates a backlog and its specifications. Pure; activities call these functions in the worker. */
 import { NeedsHuman, type OwnedFiles, showHidden, showHiddenInLine } from '@autonomous/shared';
 import type { OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
 import { inWorker } from '../../foreign-text/in-worker.ts';

@@ -1,4 +1,4 @@
-/** What a run reads of an item in the roadmap, and how it changes it. Pure; the roadmap is read in the worker. */
+/** Reads and updates a roadmap item. Pure; activities call these functions in the worker. */
 import { NeedsHuman, type OwnedFiles, showHidden } from '@autonomous/shared';
 import type { OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
 import { besideOf } from '../../activities/git/ways-on.ts';
