@@ -16,7 +16,7 @@ import { type ConfiguredRole, readOverrides } from './agents/project-guidance.ts
 import { networkOf } from './egress.ts';
 import { type InstallRequest, withInstalled } from './install/install-step.ts';
 import { type Examination, examineProject, whatStops } from './install/project-examination.ts';
-import { fetchRemote } from './git/remote.ts';
+import { fetchRemote, remoteBranchHead } from './git/remote.ts';
 import { askSandbox } from './sandbox-question.ts';
 import type { ActivityTools } from './tools.ts';
 import type { ProjectCommand, RunHeader } from './types.ts';
@@ -63,7 +63,7 @@ export function prepare<Config extends RunConfig>(
       const branch = input.requestedConfig.git?.baseBranch ?? project.baseBranch;
       const baseCommit =
         parent === undefined
-          ? await baseOnRemote(tools, project, branch)
+          ? await remoteBranchHead(tools, project, branch)
           : await headOfParent(tools, project, parent.runId);
       await refuseLostRun(tools, context, project);
       const own = await readProjectConfig(tools.repository, project, baseCommit);
@@ -173,16 +173,6 @@ async function examine(
     ask: (command) => askSandbox(tools, context, command),
     signal: context.signal,
   });
-}
-
-/** @throws {NeedsHuman} `remote_unavailable` */
-async function baseOnRemote({ repository }: ActivityTools, project: RemoteProject, branch: string): Promise<string> {
-  const commit = await repository.remoteHead(project, branch);
-  if (commit !== null) return commit;
-  throw new NeedsHuman(
-    'remote_unavailable',
-    `The remote ${project.repository} has no branch '${branch}'. Push it, then retry.`,
-  );
 }
 
 /** Where the parent of a child run is in the mirror: its branch need not be on the remote. @throws {NeedsHuman} */
