@@ -15,7 +15,7 @@ export const INVARIANTS = {
   alive:
     'Once the faults stop, every run comes to its end or to a named wait, and what waits goes on when it is decided.',
   ended: 'A run that has ended has no open activity or timer and takes no further event but what its calls came to.',
-  places: 'No more runs of a user are running than there are places, and places come free again.',
+  places: 'No more runs of a user work than there are places, and places come free again.',
   timers: 'A timer is armed for the time that its machine names, never fires early and is never lost.',
   feed: 'Listeners get each stored event once, in order, and only after the commit.',
   children:

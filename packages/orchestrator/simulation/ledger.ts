@@ -377,10 +377,12 @@ export class Ledger {
   }
 
   #checkPlaces(userId: string): void {
-    const running = [...this.runs.values()].filter((run) => run.userId === userId && run.view.status === 'running');
-    if (running.length <= this.#options.places) return;
-    const ids = running.map(({ id }) => id).join(', ');
-    fail('places', `${ids} of ${userId} run at the same time; there are ${this.#options.places} places`);
+    const working = [...this.runs.values()].filter(
+      (run) => run.userId === userId && run.view.status === 'running' && run.activities.size > 0,
+    );
+    if (working.length <= this.#options.places) return;
+    const ids = working.map(({ id }) => id).join(', ');
+    fail('places', `${ids} of ${userId} work at the same time; there are ${this.#options.places} places`);
   }
 }
 

@@ -61,7 +61,7 @@ describe('the simulated engine', () => {
       /npm run simulate -- (--schedules 1 --seed \d+ --trace --bug places-unlimited)/.exec(stdout) ?? [];
     const traced = simulateByCommand(...again.split(' '));
     expect(traced.status).toBe(1);
-    expect(traced.stdout).toMatch(/VIOLATION places: .* run at the same time/);
+    expect(traced.stdout).toMatch(/VIOLATION places: .* work at the same time/);
   });
 
   it('answers 64 for what it does not understand', () => {

@@ -2,7 +2,7 @@ import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { type AnyStateMachine, assign, emit, enqueueActions, raise, setup, spawnChild, stopChild } from 'xstate';
 import { z } from 'zod';
-import { advance, dehydrate, newRun, rehydrate, statusOf } from './advance.ts';
+import { advance, dehydrate, holdsRunSlot, newRun, rehydrate, statusOf } from './advance.ts';
 import type { RunState, Step } from './run-state.ts';
 import { activity, defineWorkflow, type WorkflowDefinition } from './definition.ts';
 import { describeError } from './persisted-state.ts';
@@ -397,6 +397,7 @@ describe('the clock of a queued run', () => {
       a: { meta: waiting, on: { GO: 'b' } },
       b: {
         meta: { status: 'running' },
+        invoke: { id: 'work', src: 'work', input: null },
         after: { 60_000: 'done' },
         on: { STAGE_EXTENDED: { target: 'b', reenter: true }, OK: 'c' },
       },
@@ -420,4 +421,33 @@ describe('the clock of a queued run', () => {
     expect(dueAt(run)).toEqual([later(110_000)]);
     expect(step.armed.map((timer) => timer.dueAt)).toEqual([later(110_000)]);
   });
+});
+
+describe('a run slot', () => {
+  const work = { id: 'work', src: 'work', input: null };
+  const running = { status: 'running' };
+  const resting = () =>
+    aWorkflow({
+      a: { meta: running, invoke: { ...work, onDone: 'b' }, on: { SKIP: 'b', STOP: { actions: stopChild('work') } } },
+      b: { meta: running, after: { 60_000: 'a' }, on: { GO: 'a' } },
+    });
+
+  it('is held while an activity is open, and not in a running state that waits for a signal or a timer', () => {
+    const run = new Run(resting());
+    expect(holdsRunSlot(run.state)).toBe(true);
+    run.take('SKIP');
+    expect([statusOf(run.state), holdsRunSlot(run.state)]).toEqual(['running', false]);
+    run.take('GO');
+    expect(holdsRunSlot(run.state)).toBe(true);
+  });
+
+  it.each(['SKIP', 'STOP'])(
+    'is not waited for by a queued run whose activity ends by %s, and its state is told again',
+    (type) => {
+      const run = new Run(resting(), 'SKIP', 'GO', 'RUN_QUEUED');
+      expect(statusOf(run.state)).toBe('queued');
+      expect(factsOf(run.take(type))).toEqual(['STATE_CHANGED']);
+      expect(statusOf(run.state)).toBe('running');
+    },
+  );
 });

@@ -23,9 +23,14 @@ export function newRun(runId: string): RunState {
   return { runId, sequence: 0, snapshot: null, view: null, activities: {}, timers: {}, queuedAt: null, parked: null };
 }
 
-/** True when the run's status counts against the limit of concurrent runs. */
+/** True for a run that counts against the limit of concurrent runs: one of its activities is open, and not a child run alone. */
 export function holdsRunSlot(state: RunState): boolean {
-  return state.queuedAt === null && state.parked === null && state.view?.status === 'running';
+  return state.queuedAt === null && state.parked === null && needsRunSlot(state.view, state.activities);
+}
+
+/** False for a run that waits for a person, its child runs, a signal or a timer: such a run works again by an input alone. */
+function needsRunSlot(view: StateView | null, activities: RunState['activities']): boolean {
+  return view?.status === 'running' && Object.keys(activities).length > 0;
 }
 
 export function statusOf(state: RunState): RunStatus {
@@ -125,7 +130,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   const snapshot = asReopened(machine, made, state.snapshot);
   const told = viewOf(snapshot);
   if ((snapshot.status === 'active') === isFinal(told.status)) return poisoned(unclearEnd(snapshot, told));
-  // A run that leaves the running states while it waits for a run slot leaves the queue too.
+  // A run that needs no run slot any more while it waits for one leaves the queue.
   const queuedBefore = input.type !== 'RUN_STARTED' && told.status === 'running' ? state.queuedAt : null;
   const collect = (queuedAt: string | null): Changes => {
     // While a run is queued its clock stands still: what is armed then counts from when it came into the queue.
@@ -140,11 +145,12 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   if (changes.fault) return poisoned(changes.fault);
   const children = openChildren(machine, state.children, changes);
   const view = awaitingChildren(told, changes.activities.size, children);
-  // A run that waits for its children needs no run slot.
-  const queuedAt = view.status === 'running' ? queuedBefore : null;
+  const queuedAt = needsRunSlot(view, Object.fromEntries(changes.activities)) ? queuedBefore : null;
   if (queuedAt !== queuedBefore) changes = collect(queuedAt);
 
-  const emitted = [...changes.facts, ...factsBetween(state.view, view), ...restatedFacts(state.view, view, input.type)];
+  const leftQueue = state.queuedAt !== null && queuedAt === null && input.type !== 'RUN_STARTED';
+  const restated = restatedFacts(state.view, view, input.type, leftQueue);
+  const emitted = [...changes.facts, ...factsBetween(state.view, view), ...restated];
   return {
     ok: true,
     state: {

@@ -48,8 +48,8 @@ it('an end says what came of it', () => {
 
 it('a gate is opened again where it was decided or shows something else, and not otherwise', () => {
   const open = at('awaiting_approval', 'a', { gate });
-  const types = (before: StateView | null, after: StateView, input: string) =>
-    restatedFacts(before, after, input).map(({ type }) => type);
+  const types = (before: StateView | null, after: StateView, input: string, leftQueue = false) =>
+    restatedFacts(before, after, input, leftQueue).map(({ type }) => type);
   expect(types(open, open, 'ACTIVITY_COMPLETED')).toEqual([]);
   expect(types(open, open, 'APPROVAL_REJECTED')).toEqual(['APPROVAL_REQUESTED']);
   expect(types(open, { ...open, gate: { ...gate, summary: 'Another' } }, 'ACTIVITY_COMPLETED')).toEqual([

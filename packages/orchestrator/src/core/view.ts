@@ -92,11 +92,11 @@ export function factsBetween(before: StateView | null, after: StateView): Fact[]
 
 /**
  * Returns the facts to repeat when a step leaves the machine's state unchanged: the gate, when the input decided it or its
- * content changed; the whole state, when the run was to be cancelled and continues.
+ * content changed; the whole state, when the run was to be cancelled and continues, or left the queue.
  */
-export function restatedFacts(before: StateView | null, after: StateView, input: string): Fact[] {
+export function restatedFacts(before: StateView | null, after: StateView, input: string, leftQueue: boolean): Fact[] {
   if (before === null || FINAL_STATUSES.has(after.status) || !sameState(before, after)) return [];
-  if (input === 'RUN_CANCELLED') return restOf(after);
+  if (leftQueue || input === 'RUN_CANCELLED') return restOf(after);
   if (!after.gate) return [];
   const isAsBefore = !isDecision(input) && JSON.stringify(before.gate) === JSON.stringify(after.gate);
   return isAsBefore ? [] : [openingOf(after.status, after.gate)];

@@ -19,7 +19,7 @@ export interface EngineSetup {
   readonly log?: Logger;
   /** Default: the system's. */
   readonly clock?: Clock;
-  /** Runs of one user that may be `running` at the same time; others wait in a queue. Default: no limit. */
+  /** Runs of one user that may have an activity open at the same time; others wait in a queue. Child runs are no activities here. Default: no limit. */
   readonly maxConcurrentRunsPerUser?: number;
   /**
    * Activities of one run that are performed at the same time, from 1, where neither the run nor its workflow says

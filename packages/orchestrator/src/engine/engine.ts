@@ -272,14 +272,14 @@ export class Engine {
     await this.#quarantine.quarantineDamaged(async () => this.#options.findDamage?.() ?? []);
     const running = await store.listOpenRuns('running');
     const queued = await this.#viewsOf(await store.listOpenRuns('queued'));
-    for (const head of running) this.#slots.take(head.userId, head.id);
+    const unfinished = new Set(await store.runsWithActivities());
+    for (const head of running) if (unfinished.has(head.id)) this.#slots.take(head.userId, head.id);
     for (const view of queued.sort(byQueue)) this.#slots.enqueue(view.userId, view.id, false);
     slotsAreKnown();
     // Timers that came due while the server was down come first: work that they end need not begin again.
     await this.#timers.start();
     // The same holds for runs that nobody waits for: the last process may have ended between a parent's step and their end.
     await this.#children.cancelAbandoned();
-    const unfinished = new Set(await store.runsWithActivities());
     for (const head of running) unfinished.add(head.id);
     const ids = [...unfinished].filter((runId) => this.#options.crashes?.isHeld(runId) !== true);
     for (let from = 0; from < ids.length; from += RECOVER_AT_ONCE)

@@ -62,12 +62,15 @@ describe('a workflow of one’s own', () => {
     folder = await mkdtemp(path.join(tmpdir(), 'own-machines-'));
     clock = new ManualClock();
     performed = [];
+    maxConcurrentRunsPerUser = 5;
     work = async () => 7;
   });
   afterEach(async () => {
     await stop();
     await rm(folder, { recursive: true, force: true });
   });
+
+  let maxConcurrentRunsPerUser: number;
 
   async function start(...definitions: readonly WorkflowDefinition[]): Promise<void> {
     store = openSqliteEventStore({ file: path.join(folder, 'test.db'), writer: 'inline' });
@@ -76,7 +79,8 @@ describe('a workflow of one’s own', () => {
       return work(context);
     };
     const activities = { work: { retry: ONE_TRY, perform } };
-    engine = createEngine({ store, definitions, activities, clock, log: pino({ level: 'silent' }) });
+    const log = pino({ level: 'silent' });
+    engine = createEngine({ store, definitions, activities, clock, log, maxConcurrentRunsPerUser });
     await engine.start();
   }
 
@@ -85,14 +89,14 @@ describe('a workflow of one’s own', () => {
     await store.close();
   }
 
-  function until(condition: (view: RunView) => boolean): Promise<RunView> {
+  function until(condition: (view: RunView) => boolean, id = 'r'): Promise<RunView> {
     return new Promise((resolve, reject) => {
       const end = engine.subscribe((message) => {
-        if (!('events' in message) || !condition(message.view)) return;
+        if (!('events' in message) || message.view.id !== id || !condition(message.view)) return;
         end();
         resolve(message.view);
       });
-      engine.view('r').then((view) => {
+      engine.view(id).then((view) => {
         if (!condition(view)) return;
         end();
         resolve(view);
@@ -111,6 +115,34 @@ describe('a workflow of one’s own', () => {
       {},
       version,
     );
+
+  it('holds no run slot while it waits for a timer, also over a restart, and waits for one when the timer fires', async () => {
+    maxConcurrentRunsPerUser = 1;
+    const running = { status: 'running' };
+    const definition = aWorkflow({
+      a: { meta: running, after: { 60_000: 'b' }, on: { GO: 'b' } },
+      b: { meta: running, invoke: { id: 'w', src: 'work', onDone: 'done' } },
+    });
+    const ends: (() => void)[] = [];
+    work = () => new Promise((resolve) => ends.push(() => resolve(7)));
+    await start(definition);
+    await engine.run('own', { id: 'r' });
+    await engine.run('own', { id: 's' });
+    await engine.signal('s', 'GO', { by });
+    expect((await engine.run('own', { id: 't' })).status).toBe('queued');
+    await stop();
+    await start(definition);
+    expect([(await engine.view('r')).status, (await engine.view('s')).status]).toEqual(['running', 'running']);
+    clock.advance(60_000);
+    await until(({ status }) => status === 'queued');
+    await expect.poll(() => ends.length).toBe(2);
+    ends[1]?.();
+    await until(({ status }) => status === 'running');
+    await expect.poll(() => ends.length).toBe(3);
+    // The run that was launched last waits for a timer, and holds no slot either.
+    ends[2]?.();
+    await until(({ status }) => status === 'running', 't');
+  });
 
   describe('whose machine cannot take the outcome of an activity', () => {
     it('keeps how many activities a run performs at once, and refuses less than one', async () => {

@@ -155,6 +155,7 @@ export class RunSteps {
       run.pending -= 1;
     }
     this.#options.onStep?.(performance.now() - takenAt);
+    run.holdsSlot = holdsRunSlot(steps.at(-1)?.step.state ?? before);
     run.committed = commit.view;
     const view = admission.withPosition(commit.view);
     feed.publish({ events, view }, run.state);
@@ -163,8 +164,7 @@ export class RunSteps {
     if (isBudget) void families.resumeOthers(view);
     else families.resumeIfChanged(view);
     // A later step may have given the slot back already, and the disk may not take that one.
-    const isFree = !holdsRunSlot(steps.at(-1)?.step.state ?? before);
-    if (wasHolding && isFree) admission.releaseIfFree(userId, run.state);
+    if (wasHolding && !run.holdsSlot) admission.releaseIfFree(userId, run.state);
     else if (waitsAgain) void admission.admit(userId);
     live.evictIfIdle(runId, run);
     return view;
@@ -323,7 +323,7 @@ export class RunSteps {
     if (live.inUse(runId) !== run) return;
     live.remove(runId);
     const status = run.committed?.status;
-    admission.restore(userId, runId, status);
+    admission.restore(userId, runId, run);
     // Activities of an earlier step were not begun when the failed step was to end them.
     if (status !== undefined && !isFinal(status) && !isStopped()) void this.recover(runId);
   }

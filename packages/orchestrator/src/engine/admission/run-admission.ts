@@ -76,11 +76,11 @@ export class RunAdmission {
     void this.admit(userId);
   }
 
-  /** Gives a run the slot or the position in the queue that it has by its status on disk. */
-  restore(userId: string, runId: string, status: RunStatus | undefined): void {
+  /** Gives a run the slot or the position in the queue that it has on disk. */
+  restore(userId: string, runId: string, { committed, holdsSlot }: LiveRun): void {
     const { slots } = this.#options;
-    if (status === 'running') slots.take(userId, runId);
-    else if (status === 'queued') slots.enqueue(userId, runId, true);
+    if (holdsSlot) slots.take(userId, runId);
+    else if (committed?.status === 'queued') slots.enqueue(userId, runId, true);
     else {
       slots.release(userId, runId);
       void this.admit(userId);

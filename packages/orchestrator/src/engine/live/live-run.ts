@@ -1,6 +1,6 @@
 /** A run in memory, and how it is read from the store. */
 import { noSuchRun, type PauseReason, type RunView, Unprocessable } from '@autonomous/shared';
-import { isFinal, newRun, rehydrate } from '../../core/advance.ts';
+import { holdsRunSlot, isFinal, newRun, rehydrate } from '../../core/advance.ts';
 import type { WorkflowDefinition } from '../../core/definition.ts';
 import type { WorkflowRegistry } from '../../core/registry.ts';
 import { replay, versionBefore } from '../../core/replay.ts';
@@ -15,6 +15,8 @@ export interface LiveRun {
   view: RunView;
   /** The view as the disk has it, which readers get; `null` before the first commit. */
   committed: RunView | null;
+  /** True while the run holds a run slot by what the disk has. */
+  holdsSlot: boolean;
   eventsSinceSnapshot: number;
   bytesSinceSnapshot: number;
   /** Size of the last snapshot and the view beside it, as JSON. */
@@ -47,6 +49,7 @@ export function unbegunRun(definition: WorkflowDefinition, runId: string): LiveR
     state: newRun(runId),
     view: null as unknown as RunView, // the first event gives it
     committed: null,
+    holdsSlot: false,
     eventsSinceSnapshot: 0,
     bytesSinceSnapshot: 0,
     snapshotBytes: 0,
@@ -62,7 +65,8 @@ export function committedRun(
   view: RunView,
   snapshotAge: SnapshotAge,
 ): LiveRun {
-  return { definition, state, view, committed: view, ...snapshotAge, pending: 0, tail: Promise.resolve() };
+  const stored = { committed: view, holdsSlot: holdsRunSlot(state), pending: 0, tail: Promise.resolve() };
+  return { definition, state, view, ...snapshotAge, ...stored };
 }
 
 /** About as many bytes as its state has as JSON; the same for as long as it rests. */
