@@ -2,7 +2,7 @@
 import { type Activity, FORGE_TRIES } from '../../core/activity.ts';
 import { harmlessLine } from '../../documents/pull-request-text.ts';
 import { ForgeRefusal } from '../../forges/forge.ts';
-import { placeOf } from './follow-pull-request.ts';
+import { ownPullRequest, placeOf } from './follow-pull-request.ts';
 import type { ActivityTools } from '../tools.ts';
 import type { RunHeader } from '../types.ts';
 
@@ -34,6 +34,7 @@ export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { r
       const { number, published, answering } = input;
       const { threads, others, commit } = answering;
       const { repository } = await placeOf(tools, context, input);
+      await ownPullRequest(tools, repository, input);
       const summary = tools.scrub(harmlessLine(answering.summary));
       const said = summary === '' ? '.' : `: ${summary}`;
       // Where people have merged it meanwhile, the changes are in another one.

@@ -1,6 +1,6 @@
 /** The end of a run's pull request without a merge, as a person decided it at the gate. */
 import { type Activity, FORGE_TRIES } from '../../core/activity.ts';
-import { mergeOf, type MergedThere, placeOf } from './follow-pull-request.ts';
+import { mergeOf, type MergedThere, ownPullRequest, placeOf } from './follow-pull-request.ts';
 import type { ActivityTools } from '../tools.ts';
 import type { RunHeader } from '../types.ts';
 
@@ -14,7 +14,7 @@ export function closePullRequest(tools: ActivityTools): Activity<ClosePullReques
     retry: FORGE_TRIES,
     async perform(input, context): Promise<ClosedPullRequest> {
       const { repository } = await placeOf(tools, context, input);
-      const there = await repository.pullRequest(input.number);
+      const there = await ownPullRequest(tools, repository, input);
       const merged = mergeOf(there);
       if (merged !== null) return merged;
       if (there.state === 'open') await repository.updatePullRequest(input.number, { state: 'closed' });

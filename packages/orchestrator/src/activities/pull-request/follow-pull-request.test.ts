@@ -15,6 +15,7 @@ interface Following {
   readonly seen: SeenAtForge;
   readonly checks: readonly CheckResult[];
   readonly shownHead: string;
+  readonly branch: string;
 }
 
 /**
@@ -27,11 +28,12 @@ async function follow({
   seen = NOTHING_SEEN,
   checks = [],
   shownHead = 'c',
+  branch = 'b',
 }: Partial<Following>) {
   const forgeNews = new ForgeNews();
   const looks: number[] = [];
   const read: string[] = [];
-  const head = { branch: 'b', commit: shownHead };
+  const head = { branch, commit: shownHead };
   const repository = {
     pullRequest: async (): Promise<Partial<PullRequest>> => {
       looks.push(performance.now());
@@ -81,6 +83,13 @@ it('follows failed checks of the head of the branch alone', async () => {
   expect((await follow({ checks })).found).toMatchObject({ kind: 'asked', asked: { checks: [{ name: 'ci' }] } });
   // The forge shows an older head of the branch for a while.
   expect((await follow({ checks, shownHead: 'older' })).found.kind).toBe('merged');
+});
+
+it('refuses a pull request of another branch, whose number a record from elsewhere may give', async () => {
+  expect((await follow({ branch: 'b-beside' })).found.kind).toBe('merged');
+  await expect(follow({ branch: 'somebodys' })).rejects.toThrow(
+    "Pull request 1 has the commits of 'somebodys', and this run works on 'b': nothing was done there.",
+  );
 });
 
 function red(name: string, by: string | null = null): CheckResult {

@@ -1,6 +1,6 @@
 /** The wait for what people do with a run's pull request: merge it, close it, or ask for changes. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
+import { NeedsHuman, RetryableFailure, TerminalFailure } from '@autonomous/shared';
 import type { Activity, ActivityContext } from '../../core/activity.ts';
 import type { ForgeRepository, PullRequest, RepositoryName } from '../../forges/forge.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
@@ -130,6 +130,22 @@ export async function placeOf(
   return { name, repository: tools.forge.repository(name, signal, project.id), project };
 }
 
+/**
+ * The run's pull request, as the forge has it. A run that came from the record of another server may name the number of any.
+ * @throws {TerminalFailure} where it has the commits of another branch
+ */
+export async function ownPullRequest(
+  tools: ActivityTools,
+  repository: ForgeRepository,
+  { runId, number }: Pick<FollowInput, 'runId' | 'number'>,
+): Promise<PullRequest> {
+  const [{ branch }, found] = await Promise.all([tools.view(runId), repository.pullRequest(number)]);
+  if ([branch, besideOf(branch)].includes(found.head.branch)) return found;
+  throw new TerminalFailure(
+    `Pull request ${number} has the commits of '${found.head.branch}', and this run works on '${branch}': nothing was done there. Cancel the run, or open a pull request of '${branch}' at the forge and see to it there.`,
+  );
+}
+
 /** A merge as the forge has it; `null` for a pull request that is not merged. */
 export function mergeOf(found: PullRequest): MergedThere | null {
   const { state, mergeCommit, mergedBy, base, head } = found;
@@ -159,7 +175,7 @@ function lookAt(tools: ActivityTools, context: ActivityContext, { input, reposit
   let looks = 0;
   let reading: Gathered | null = null;
   return async (): Promise<Followed | 'more' | null> => {
-    const found = await repository.pullRequest(number);
+    const found = await ownPullRequest(tools, repository, input);
     const merged = mergeOf(found);
     if (merged !== null) return merged;
     if (found.state === 'closed') {

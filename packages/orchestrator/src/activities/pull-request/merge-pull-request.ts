@@ -4,7 +4,7 @@ import { type Activity, type ActivityContext, FORGE_TRIES } from '../../core/act
 import { MERGE_METHODS, type MergeMethod, type PullRequest } from '../../forges/forge.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { assertAccepted } from '../evidence/concerns.ts';
-import { mergeOf, type MergedThere, placeOf } from './follow-pull-request.ts';
+import { mergeOf, type MergedThere, ownPullRequest, placeOf } from './follow-pull-request.ts';
 import { assertOwnChanges } from '../git/own-changes.ts';
 import { fetchRemote } from '../git/remote.ts';
 import type { ActivityTools } from '../tools.ts';
@@ -94,7 +94,7 @@ export function mergePullRequest(tools: ActivityTools): Activity<MergePullReques
         );
       const view = await tools.view(input.runId);
       const baseBranch = view.config.git.baseBranch || project.baseBranch;
-      const there = await repository.pullRequest(number);
+      const there = await ownPullRequest(tools, repository, input);
       const before = mergeOf(there);
       // A merge into another branch is one of people, with whatever account: the run makes none.
       const isOwn = before?.baseBranch === baseBranch && (await isOfEarlierAttempt(tools, context, before, head));
