@@ -6,6 +6,9 @@ import { checkConstraints } from '../documents/plans/constraint-check.ts';
 import { newDependencies } from '../project-analysis/installation/dependencies.ts';
 import { manifestFaults } from '../project-analysis/installation/manifest-faults.ts';
 import { judgesNewlyNamed } from '../project-analysis/judge-names.ts';
+import { countAllAssertions } from '../project-analysis/assertions.ts';
+import { filesWithTests, restoreTestParts } from '../project-analysis/test-parts.ts';
+import { readTestReport } from '../project-analysis/test-report.ts';
 import { extendMemory } from '../documents/memory/memory.ts';
 import type { Redacted, RedactionTask } from '../secrets/record-redaction.ts';
 import type { ScannedText, SecretFinding } from '../secrets/secret-scan.ts';
@@ -50,6 +53,10 @@ export const FOREIGN_TEXT_TASKS = {
   manifestFaults,
   newDependencies,
   judgesNewlyNamed,
+  readTestReport,
+  filesWithTests,
+  restoreTestParts,
+  countAllAssertions,
   extendMemory,
   selectMemory,
   parseSkill,

@@ -17,6 +17,11 @@ export function countAssertions(text: string): number {
     .reduce((sum, line) => sum + countIn(line), 0);
 }
 
+/** The same of each text, by its key. */
+export function countAllAssertions(texts: ReadonlyMap<string, string>): ReadonlyMap<string, number> {
+  return new Map([...texts].map(([key, text]) => [key, countAssertions(text)]));
+}
+
 function countIn(line: string): number {
   const isStatement = /^\s*assert\b(?!\s*[(.!])/.test(line) && !/^\s*assert\s*=/.test(line);
   return (isStatement ? 1 : 0) + called(line) + [...line.matchAll(OF_THE_CONTEXT)].length;

@@ -83,3 +83,8 @@ it('finds examples in documentation, with what they expect', () => {
     ),
   ).toEqual(['assert_eq!(1, 1);']);
 });
+
+it('reads a megabyte of attributes as one item, once', () => {
+  const attributes = '#[cfg(test)]\n'.repeat(80_000);
+  expect(restoreInSourceTests('src/lib.rs', attributes, attributes)).toEqual({ kind: 'restored', text: attributes });
+});

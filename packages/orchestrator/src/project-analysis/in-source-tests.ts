@@ -47,7 +47,7 @@ interface Form {
 function formOf(path: string): Form | null {
   if (path.endsWith('.rs'))
     return {
-      opens: /^#\[cfg\(test\)\]\r?\n(?:#\[[^\]\n]*\]\r?\n)*(?:pub(?:\(\w+\))? )?mod \w+ \{/m,
+      opens: /^#\[cfg\(test\)\]\r?\n(?:#\[[^\]\n]*\]\r?\n){0,20}(?:pub(?:\(\w+\))? )?mod \w+ \{/m,
       marks: [RUST, RUST_JUDGES],
     };
   if (JAVASCRIPT.test(path)) return { opens: /^if \(import[.]meta[.]vitest\b[^\n]*\) \{/m, marks: [VITEST] };
@@ -69,7 +69,14 @@ function partsOf(text: string, { opens, marks }: Form): Parts | null {
   if (tests !== '' && (!/\n\}\s*$/.test(tests) || (tests.match(/^\}/gm) ?? []).length !== 1)) return null;
   const product = text.slice(0, start);
   const lines = product.split(/\r?\n/);
-  const marked = lines.flatMap((line, at) => (marks.some((mark) => mark.test(line)) ? itemAt(lines, at) : []));
+  const marked: string[] = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    if (!marks.some((mark) => mark.test(lines[at] ?? ''))) continue;
+    const item = itemAt(lines, at);
+    marked.push(...item);
+    // A mark within an item is part of it.
+    at += Math.max(0, item.length - 1);
+  }
   return { product, tests, marks: marked.join('\n') };
 }
 

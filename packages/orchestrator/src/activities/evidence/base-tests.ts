@@ -1,9 +1,10 @@
 /** Builds the tree of the second check: the result, with everything that decides about tests as in the base commit. */
 import { setImmediate } from 'node:timers/promises';
+import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import { matchesGlob, reachOfCheck } from '../../project-analysis/check-reach.ts';
-import { holdsTests, restoreInSourceTests } from '../../project-analysis/in-source-tests.ts';
 import { isCode, isTestPath, pathsToRestore } from '../../project-analysis/project-commands.ts';
-import { hasRunnerSections, restoreRunnerSections } from '../../project-analysis/runner-sections.ts';
+import { hasRunnerSections } from '../../project-analysis/runner-sections.ts';
+import type { ChangedPart } from '../../project-analysis/test-parts.ts';
 import { usedByTests } from '../../project-analysis/used-by-tests.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import type { CheckInput } from '../types.ts';
@@ -91,26 +92,22 @@ async function mendedParts(
   { baseCommit, commit }: CheckInput,
   { files, hasTests }: { readonly files: readonly string[]; readonly hasTests: boolean },
 ): Promise<{ readonly corrected: ReadonlyMap<string, string | null>; readonly doubtful: readonly string[] }> {
-  const corrected = new Map<string, string | null>();
-  const doubtful: string[] = [];
-  for (const file of files.filter(hasRunnerSections)) {
-    const [base, result] = await Promise.all([
-      repository.readFile(project, baseCommit, file),
-      repository.readFile(project, commit, file),
-    ]);
-    // Without tests in the base, the result's tests are the only ones, and they need the result's configuration.
-    if (base === null && !hasTests) continue;
-    const text = restoreRunnerSections(file, base, result);
-    if (text !== result) corrected.set(file, text);
-  }
+  const read = (path: string) =>
+    Promise.all([baseCommit, commit].map((at) => repository.readFile(project, at, path))).then(
+      ([base = null, result = null]): ChangedPart => ({ path, base, result }),
+    );
   const code = files.filter((file) => isCode(file) && !hasRunnerSections(file));
   const base = await repository.readFiles(project, baseCommit, code, MAX_MIXED_BYTES, MAX_BYTES);
-  for (const [file, text] of base) {
-    if (!holdsTests(file, text)) continue;
-    const result = await repository.readFile(project, commit, file);
-    const tests = result === null ? null : restoreInSourceTests(file, text, result);
-    if (tests?.kind === 'doubtful') doubtful.push(file);
-    if (tests?.kind === 'restored' && tests.text !== result) corrected.set(file, tests.text);
+  const found = await readForeignText('filesWithTests', [base]);
+  const parts: ChangedPart[] = [];
+  // Without tests in the base, the result's tests are the only ones, and they need the result's configuration.
+  for (const path of files.filter(hasRunnerSections)) {
+    const part = await read(path);
+    if (part.base !== null || hasTests) parts.push(part);
   }
-  return { corrected, doubtful };
+  for (const path of found.ok ? found.value : []) parts.push(await read(path));
+  const restored = await readForeignText('restoreTestParts', [parts]);
+  const unread = [...(found.ok ? [] : code), ...(restored.ok ? [] : parts.map(({ path }) => path))];
+  const { corrected, doubtful } = restored.ok ? restored.value : { corrected: new Map(), doubtful: [] };
+  return { corrected, doubtful: [...doubtful, ...unread] };
 }

@@ -2,8 +2,8 @@
  * Compares a check of a result with the base commit: which tests are gone or test less, and whether the check failed
  * there already.
  */
-import type { ChangedTests, FileChange } from '@autonomous/shared';
-import { countAssertions } from '../../project-analysis/assertions.ts';
+import { type ChangedTests, type FileChange, RetryableFailure } from '@autonomous/shared';
+import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import { failsAsBefore } from '../../project-analysis/failing-before.ts';
 import { isTestPath } from '../../project-analysis/project-commands.ts';
 import { testsGone, testsNotRun } from '../../project-analysis/test-report.ts';
@@ -63,12 +63,15 @@ async function changedTests(
   if (tests.every(({ deletions }) => deletions === 0)) return {};
   const paths = tests.map(({ path }) => path);
   const [before, now] = await Promise.all(
-    [baseCommit, commit].map((at) =>
-      repository.readFiles(project, at, paths, LIMITS.tests.fileBytes, LIMITS.tests.totalBytes),
-    ),
+    [baseCommit, commit].map(async (at) => {
+      const texts = await repository.readFiles(project, at, paths, LIMITS.tests.fileBytes, LIMITS.tests.totalBytes);
+      const counted = await readForeignText('countAllAssertions', [texts]);
+      if (!counted.ok) throw new RetryableFailure(`The changed tests were not compared: they ${counted.why}.`);
+      return counted.value;
+    }),
   );
   const changed = tests
-    .map((file) => asChangedTests(file, before?.get(file.path), now?.get(file.path)))
+    .map((file) => asChangedTests(file, before?.get(file.path) ?? 0, now?.get(file.path) ?? 0))
     .filter(({ assertions, assertionsBefore }) => assertions + assertionsBefore > 0)
     .toSorted((a, b) => a.assertions - a.assertionsBefore - (b.assertions - b.assertionsBefore));
   return changed.length === 0 ? {} : { changedTests: changed.slice(0, MAX_CHANGED_TESTS) };
@@ -76,14 +79,14 @@ async function changedTests(
 
 function asChangedTests(
   { path, status, deletions }: FileChange,
-  before: string | undefined,
-  now: string | undefined,
+  assertionsBefore: number,
+  assertions: number,
 ): ChangedTests {
   return {
     path,
     ...(status === 'deleted' ? { isDeleted: true } : {}),
     linesRemoved: deletions,
-    assertionsBefore: countAssertions(before ?? ''),
-    assertions: countAssertions(now ?? ''),
+    assertionsBefore,
+    assertions,
   };
 }

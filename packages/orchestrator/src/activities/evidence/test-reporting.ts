@@ -7,7 +7,8 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readTestReport, type TestReport } from '../../project-analysis/test-report.ts';
+import { readForeignText } from '../../foreign-text/foreign-text.ts';
+import type { TestReport } from '../../project-analysis/test-report.ts';
 import type { Sandbox, SandboxProvider, SandboxSpec } from '../../sandboxes/sandbox.ts';
 
 const FOLDER = fileURLToPath(new URL('../../../reporters', import.meta.url));
@@ -68,7 +69,8 @@ export function startReporting(provider: Pick<SandboxProvider, 'name'>): Reporti
         offline: true,
       });
       if (exitCode !== 0 || Buffer.byteLength(stdout) > MAX_REPORT_BYTES) return null;
-      return readTestReport(stdout);
+      const answer = await readForeignText('readTestReport', [stdout], { maxMs: READ_TIMEOUT_MS });
+      return answer.ok ? answer.value : null;
     },
     async installed(sandbox) {
       const { stdout } = await sandbox.run({
