@@ -10,6 +10,7 @@ import type { ReviewNote } from './review/review-notes.ts';
 import type {
   AllowedFiles,
   Artifact,
+  AttemptOfRun,
   Baseline,
   Decision,
   Evidence,
@@ -40,6 +41,8 @@ export interface RunStart {
   readonly explorationId?: string;
   /** The run that starts this one as its child. */
   readonly parent?: ParentOfRun;
+  /** For a child run that its parent may start again. Absent: it may not. */
+  readonly attempt?: AttemptOfRun;
   /** The run tree of the parent, whose budgets a child run shares. See `treeOf`. */
   readonly treeId?: string;
   /** Input of the workflow, as parsed by its input schema. Absent: the workflow has none. */
@@ -297,7 +300,8 @@ export interface EventPayloads {
     readonly failures?: readonly string[];
   };
   RUN_FAILED: { readonly message: string };
-  RUN_CANCELLED: { readonly by: string; readonly reason?: string };
+  /** `cause`: why the run came to nothing, where its parent goes on without it. Absent: it was cancelled for another reason. */
+  RUN_CANCELLED: { readonly by: string; readonly reason?: string; readonly cause?: string };
   /**
    * The run moves to another version of its workflow. Either its whole history replays identically under that version, or
    * that version's migration converted its state.

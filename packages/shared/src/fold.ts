@@ -57,6 +57,7 @@ export function viewAtStart(runId: string, start: RunStart, at: string): RunView
     workflow: { name: start.workflow.name, version: start.workflow.version },
     ...(start.explorationId === undefined ? {} : { explorationId: start.explorationId }),
     ...(start.parent === undefined ? {} : { parent: start.parent }),
+    ...(start.attempt === undefined ? {} : { attempt: start.attempt }),
     ...(start.treeId === undefined ? {} : { treeId: start.treeId }),
     ...(start.ownedFiles === undefined ? {} : { ownedFiles: start.ownedFiles }),
     ...(start.allowedFiles === undefined ? {} : { allowedFiles: start.allowedFiles }),
@@ -318,9 +319,10 @@ const folders: {
     ...(failures === undefined ? {} : { failures }),
   }),
   RUN_FAILED: (view, { message }, event) => ({ ...ended(view, event), status: 'failed', failure: message }),
-  RUN_CANCELLED: (view, { by, reason }, event) => {
+  RUN_CANCELLED: (view, { by, reason, cause }, event) => {
     const outcome = view.gate === null ? view : decidedAs(view, 'cancel', by, event, reason);
-    return { ...withoutQueue(ended(outcome, event)), status: 'cancelled' };
+    const failure = cause === undefined ? {} : { failure: cause };
+    return { ...withoutQueue(ended(outcome, event)), status: 'cancelled', ...failure };
   },
 };
 

@@ -1,7 +1,9 @@
 /** Runs, events, gates and changes as a person is shown them: texts, patches as lists, and warnings of what a text hides. */
+export { withAttempt } from './attempt-text.ts';
 export * from './review/diff-review.ts';
 export * from './event-text.ts';
 export { clippedPath, foreseenConflictText, foreseenConflictsBrief } from './review/foreseen-conflicts.ts';
+export { causeOfEnd, failedChecksAt, gateCause, isUnchanged } from './gates/gate-cause.ts';
 export * from './gates/gate-details.ts';
 export * from './text/look-alikes.ts';
 export { branchConflictOf, conflictCommands } from './review/merge-conflict.ts';

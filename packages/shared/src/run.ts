@@ -403,6 +403,14 @@ export interface ParentOfRun {
   readonly depth: number;
 }
 
+/** Which attempt of its parent at one piece of work a child run is. A type, so that it is a JSON value. */
+export type AttemptOfRun = {
+  /** From 1. */
+  readonly number: number;
+  /** Attempts that the parent makes at most. Absent: that depends on how they end. */
+  readonly of?: number;
+};
+
 /** Engine-owned files of a run: the server alone writes them, no agent changes them, and the code tree does not contain them. */
 export interface OwnedFiles {
   /** Repository paths and patterns that the run's workflow declares. Empty: it owns only what the runs above it own. */
@@ -449,6 +457,8 @@ export interface RunView {
   readonly explorationId?: string;
   /** Absent for a run that a person or a program started. */
   readonly parent?: ParentOfRun;
+  /** For a child run that its parent may start again. Absent: it may not. */
+  readonly attempt?: AttemptOfRun;
   /** Absent: neither the run nor a run above it has any. */
   readonly ownedFiles?: OwnedFiles;
   /** Agents of the run may change only files that each of these allows. Absent: all files. */
@@ -513,6 +523,7 @@ export interface RunView {
     readonly pullRequest?: { readonly number: number; readonly url: string };
   };
   readonly merged?: { readonly baseBranch: string; readonly commit: string; readonly strategy: string };
+  /** Why the run failed, or why an attempt that its parent ended came to nothing. Absent: neither. */
   readonly failure?: string;
   /** Parts of the work that came to nothing though the run completed, one sentence each: it is no success. Absent: none. */
   readonly failures?: readonly string[];

@@ -1,7 +1,7 @@
 /** Counts of tests in words. */
 import { expect, it } from 'vitest';
 import type { Baseline } from './run.ts';
-import { baselineText, failureText, testCountText } from './test-count.ts';
+import { baselineText, failedChecksText, failureText, testCountText } from './test-count.ts';
 
 const tests = { runner: 'pytest', executed: 12, failed: 0, skipped: 1, finished: true };
 const command = { command: 'pytest', exitCode: 0, durationMs: 1, output: '' };
@@ -57,4 +57,16 @@ it('tells the outcome of the base commit, with what is missing and which tests f
   expect(baselineText({ ...uncounted, missingTool: 'uv', failure: 'no install' })).toBe(
     'The checks could not be run on the base commit; the program uv is missing: no install',
   );
+});
+
+it('names the failed tests of failed checks without their files, and the commands where no test is known to have failed', () => {
+  const commands = [command, { ...command, command: 'npm test', exitCode: 1 }];
+  const failedNames = ['test/sum.test.js: adds two numbers', 'test/sum.test.js: of\nzero', 'c', 'd'];
+  const red = (failed: number) => ({ ...tests, executed: 4, failed, failedNames: failedNames.slice(0, failed) });
+  expect(failedChecksText({ commands, tests: red(1) })).toBe('1 of 4 tests failed: adds two numbers');
+  expect(failedChecksText({ commands, tests: red(4) })).toBe(
+    '4 of 4 tests failed: adds two numbers, of zero, c and 1 more',
+  );
+  expect(failedChecksText({ commands, tests })).toBe('`npm test` (exit code 1)');
+  expect(failedChecksText({ commands: [] })).toBe('no check ran');
 });

@@ -1,4 +1,4 @@
-/** Counts of tests and the outcome of the checks on the base commit in words, the same on every face. */
+/** Counts of tests, failed checks and the outcome of the checks on the base commit in words, the same on every face. */
 import type { Baseline, Evidence, TestCount } from './run.ts';
 
 /** One line, such as `12 tests ran (node:test), 1 skipped; on the base commit it was 11`. `null` where nothing is known of either. */
@@ -33,6 +33,26 @@ function baselineCountOf({ tests, failure }: Baseline): string {
 /** Failed tests that are named in a line. */
 const NAMED = 3;
 
+/**
+ * Why checks failed, in one line: `1 of 4 tests failed: adds two numbers`. Where no test is known to have failed, the commands with
+ * their exit codes. Workflows store these words: golden histories hold them.
+ */
+export function failedChecksText({ commands, tests }: Pick<Evidence, 'commands' | 'tests'>): string {
+  if (tests !== undefined && tests.failed > 0) {
+    const { executed, failed, failedNames = [] } = tests;
+    // The file comes first, up to a colon.
+    const names = failedNames.map((name) =>
+      name
+        .slice(name.indexOf(': ') + 1)
+        .trim()
+        .replaceAll(/\s+/g, ' '),
+    );
+    return `${failed} of ${executed} ${executed === 1 ? 'test' : 'tests'} failed${namesText(names, failed)}`;
+  }
+  const red = commands.filter(({ exitCode }) => exitCode !== 0);
+  return red.map(({ command, exitCode }) => `\`${command}\` (${exitText(exitCode)})`).join(', ') || 'no check ran';
+}
+
 /** The outcome of the checks on the base commit, in a sentence. Runs store these words: golden histories hold them. */
 export function baselineText({ passed, failure, command, tests, missingTool }: Baseline): string {
   const missing = missingTool === undefined ? '' : `; the program ${missingTool} is missing`;
@@ -58,7 +78,11 @@ function ranText(tests: TestCount): string {
 
 /** `2 failed: test/a.test.js: adds, test/a.test.js: subtracts`. */
 function failedText({ failed, failedNames = [] }: TestCount): string {
-  if (failedNames.length === 0) return `${failed} failed`;
-  const more = failed > NAMED ? ` and ${failed - NAMED} more` : '';
-  return `${failed} failed: ${failedNames.slice(0, NAMED).join(', ')}${more}`;
+  return `${failed} failed${namesText(failedNames, failed)}`;
+}
+
+/** `: adds, subtracts and 2 more`; empty without names. */
+function namesText(names: readonly string[], failed: number): string {
+  if (names.length === 0) return '';
+  return `: ${names.slice(0, NAMED).join(', ')}${failed > NAMED ? ` and ${failed - NAMED} more` : ''}`;
 }

@@ -4,6 +4,17 @@ import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
 import { gateLine, runTitle, splitRequest, stageTitle, statusLabel } from './labels.ts';
 
 describe('statusLabel', () => {
+  it('tells an attempt by its number, and one that its parent gave up by the cause', () => {
+    const givenUp = { status: 'cancelled', failure: '1 of 4 tests\nfailed: adds\u202e' } as const;
+    expect(statusLabel(aRun({ ...givenUp, attempt: { number: 1, of: 3 } }))).toBe(
+      'Attempt 1 of 3 – 1 of 4 tests failed: adds⟨U+202E⟩',
+    );
+    expect(statusLabel(aRun({ attempt: { number: 1 } }))).toBe('Running');
+    expect(statusLabel(aRun(givenUp))).toMatch(/^Cancelled: 1 of 4 tests failed/);
+    expect(statusLabel(aRun({ status: 'cancelled', attempt: { number: 2 } }))).toBe('Attempt 2 – Cancelled');
+    expect(statusLabel(aRun({ status: 'failed', failure: 'No such plan.' }))).toBe('Failed');
+  });
+
   it('names every status', () => {
     for (const status of RUN_STATUSES) expect(statusLabel(aRun({ status }))).toMatch(/^[A-Z]/);
   });

@@ -10,7 +10,7 @@ import {
   stageTitleOf,
   type WorkflowInfo,
 } from '@autonomous/shared';
-import { PAUSE_LABELS, sanitizeText, withoutTerminal } from '@autonomous/shared/presentation';
+import { PAUSE_LABELS, sanitizeText, withAttempt, withoutTerminal } from '@autonomous/shared/presentation';
 
 const STATUS_LABELS: Readonly<Record<RunStatus, string>> = {
   queued: 'Queued',
@@ -37,10 +37,15 @@ export const BUDGET_LABELS: Readonly<Record<BudgetName, string>> = {
 };
 
 /**
- * `Running`, `Queued, place 3`, `Paused: merge conflict`; at a gate that the workflow calls by a name of its own, that name.
+ * `Running`, `Queued, place 3`, `Paused: merge conflict`; at a gate that the workflow calls by a name of its own, that name. Of an attempt
+ * `Attempt 1 of 3 – 1 of 4 tests failed`.
  * @param workflow absent while it is not known
  */
 export function statusLabel(run: RunView, workflow?: Pick<WorkflowInfo, 'gates'>): string {
+  return withAttempt(run, labelOf(run, workflow));
+}
+
+function labelOf(run: RunView, workflow?: Pick<WorkflowInfo, 'gates'>): string {
   const label = STATUS_LABELS[run.status];
   if (run.status === 'queued' && run.queuePosition !== undefined) return `${label}, place ${run.queuePosition}`;
   if (run.failures !== undefined) return `${label} with failures`;

@@ -175,6 +175,15 @@ describe('The views', () => {
     expect(node?.description).toMatch(/ · npm test · 1 min 15 s$/);
   });
 
+  it('say of an attempt which one it is, and why its parent gave it up', () => {
+    const attempt = { number: 1, of: 3 };
+    const [works] = treesFor([aRun({ attempt })]).active;
+    expect(works?.description).toMatch(/^Attempt 1 of 3 – /);
+    const givenUp = aRun({ attempt, status: 'cancelled', failure: '1 of 4 tests failed: adds' });
+    const [ended] = treesFor([givenUp]).finished;
+    expect(ended?.description).toMatch(/^Attempt 1 of 3 – 1 of 4 tests failed: adds · /);
+  });
+
   it('say which runs conflict, and with what', () => {
     const conflict = { projectId: 'p-1', runId: 'r-1', files: ['src/a.ts'], fileCount: 1 };
     const conflicts = {

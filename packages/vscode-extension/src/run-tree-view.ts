@@ -22,6 +22,7 @@ import {
   pulseOf,
   pulseText,
   sanitizeText,
+  withAttempt,
 } from '@autonomous/shared/presentation';
 import {
   childrenByParent,
@@ -227,10 +228,10 @@ function describe(
     case 'active': {
       if (run.status === 'queued' || run.status === 'awaiting_children') return statusLabel(run);
       const pulse = pulseOf(pulses[run.id]);
-      if (pulse !== undefined)
-        return sanitizeText(`${stageTitle(run.currentStage, workflow)} · ${pulseText(pulse, { isShort: true })}`);
-      const visit = run.stages.findLast(({ stage }) => stage === run.currentStage);
-      return `${stageTitle(run.currentStage, workflow)} · ${ageOf(visit?.startedAt ?? run.startedAt ?? run.createdAt, now)}`;
+      const stage = withAttempt(run, stageTitle(run.currentStage, workflow));
+      if (pulse !== undefined) return sanitizeText(`${stage} · ${pulseText(pulse, { isShort: true })}`);
+      const visit = run.stages.findLast((each) => each.stage === run.currentStage);
+      return `${stage} · ${ageOf(visit?.startedAt ?? run.startedAt ?? run.createdAt, now)}`;
     }
     case 'finished': {
       const age = ageOf(run.completedAt ?? run.updatedAt, now);

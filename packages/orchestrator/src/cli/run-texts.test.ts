@@ -1,7 +1,7 @@
 import { aGate, aRun, aWaitingRun } from '@autonomous/shared/a-run.fixture';
 import type { RunView, WorkflowInfo } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { concernText, gateLine, leftLine, runLines, runPage, statusLine } from './run-texts.ts';
+import { concernText, gateLine, leftLine, runLines, runPage, statusLine, statusOf } from './run-texts.ts';
 
 const LONG = 'x'.repeat(50_000);
 const concerns = [
@@ -166,4 +166,13 @@ it('names the command that follows a run which goes on after a decision, and non
     `the run is running in planning; follow it with: npm run autonomous -- watch ${run.id}`,
   );
   expect(statusLine(aRun({ status: 'cancelled', currentStage: null }), 'autonomous')).toBe('the run is cancelled');
+});
+
+it('says of an attempt which one it is, and why its parent gave it up', () => {
+  const givenUp = aRun({ status: 'cancelled', currentStage: null, failure: '1 of 4 tests failed: adds' });
+  expect(statusOf(givenUp)).toBe('cancelled: 1 of 4 tests failed: adds');
+  expect(statusOf({ ...givenUp, attempt: { number: 1, of: 3 } })).toBe('attempt 1 of 3 – 1 of 4 tests failed: adds');
+  expect(statusOf(aRun({ status: 'running', currentStage: 'planning', attempt: { number: 2 } }))).toBe(
+    'attempt 2 – running in planning',
+  );
 });

@@ -29,6 +29,7 @@ import {
   sanitizeText,
   testCountText,
   textWarnings,
+  withAttempt,
 } from '@autonomous/shared/presentation';
 import { type Client, workflowOf } from '@autonomous/shared/client';
 import { CommandFailure } from './exit.ts';
@@ -46,6 +47,10 @@ const PAUSE_KIND = 'pause';
  * @param workflow the workflow of the run; absent: the stage is titled after its name
  */
 export function statusOf(run: RunView, workflow?: WorkflowInfo): string {
+  return withAttempt(run, standingOf(run, workflow)).replace(/^Attempt/, 'attempt');
+}
+
+function standingOf(run: RunView, workflow?: WorkflowInfo): string {
   const { status, currentStage, queuePosition, progress } = run;
   const done = progress === undefined ? '' : `, ${progressOf(progress, workflow)}`;
   if (status === 'awaiting_children') return `waiting for its child runs${done}`;

@@ -2,7 +2,14 @@
  * Child runs as a machine declares them: actors that the engine carries out by starting a run of another workflow and waiting
  * for its end.
  */
-import type { AllowedFiles, JsonObject, JsonValue, RunConfigRequest, RunStatus } from '@autonomous/shared';
+import type {
+  AllowedFiles,
+  AttemptOfRun,
+  JsonObject,
+  JsonValue,
+  RunConfigRequest,
+  RunStatus,
+} from '@autonomous/shared';
 import { type AnyStateMachine, fromPromise } from 'xstate';
 
 /** Request of a parent for a child run. */
@@ -13,6 +20,8 @@ export interface ChildRequest {
   readonly title?: string;
   /** Input of a workflow that declares one. */
   readonly input?: JsonObject;
+  /** For a child that is started again if it comes to nothing. Shown to people. */
+  readonly attempt?: AttemptOfRun;
   /** Narrows the configuration that the child inherits of its parent; it cannot widen it. */
   readonly config?: RunConfigRequest;
   /**

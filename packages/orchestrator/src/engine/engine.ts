@@ -232,7 +232,7 @@ export class Engine {
       view: (runId) => this.view(runId),
       finished: (runId) => this.finished(runId),
       inspect: (runId) => this.inspect(runId),
-      cancel: (runId, by, reason) => this.cancel(runId, by, reason),
+      cancel: (runId, by, reason, cause) => this.cancel(runId, by, reason, undefined, cause),
       hold: (runId, message) => this.#quarantine.quarantineAfterWork(runId, 'held', message),
       release: (runId, by) => this.signal(runId, 'RETRY_REQUESTED', { by }),
       isHeld: (runId) => crashes?.isHeld(runId) === true,
@@ -544,9 +544,10 @@ export class Engine {
 
   /**
    * Cancels a run from wherever it is, also one that cannot be read any more.
+   * @param cause why a child run came to nothing; dropped where the workflow's own schema does not take it
    * @throws {Conflict} when it has ended
    */
-  async cancel(runId: string, by: string, reason?: string, once?: RequestKey): Promise<RunView> {
+  async cancel(runId: string, by: string, reason?: string, once?: RequestKey, cause?: string): Promise<RunView> {
     await this.#slotsKnown;
     const view = await this.view(runId);
     if (isFinal(view.status)) throw new Conflict(`Run ${runId} has already ended: it is ${view.status}.`);
@@ -559,8 +560,10 @@ export class Engine {
     }
     await run.tail.catch(() => undefined);
     const { definition, state } = run;
-    return isFinal(run.view.status) || takesCancellation(definition, state, payload)
-      ? this.signal(runId, 'RUN_CANCELLED', payload, undefined, once)
+    const told = cause === undefined ? payload : { ...payload, cause };
+    const taken = definition.signals['RUN_CANCELLED']?.safeParse(told).success === true ? told : payload;
+    return isFinal(run.view.status) || takesCancellation(definition, state, taken)
+      ? this.signal(runId, 'RUN_CANCELLED', taken, undefined, once)
       : this.#quarantine.cancel(run.view, payload, once);
   }
 

@@ -242,6 +242,7 @@ function missingIn(start: unknown): string | null {
 const id = z.string().regex(/^[\w-]{1,100}$/);
 const linksSchema = z.object({
   parent: z.object({ runId: id, key: z.string(), depth: z.int().positive() }).optional(),
+  attempt: z.object({ number: z.int().positive(), of: z.int().positive().optional() }).optional(),
   treeId: id.optional(),
   explorationId: id.optional(),
 });

@@ -171,6 +171,7 @@ const run: Required<RunView> = {
   workflow: { name: 'build', version: 1 },
   explorationId: 'x-1',
   parent: { runId: 'r-0', key: 'r-0/4/phase-1', depth: 1 },
+  attempt: { number: 2, of: 3 },
   ownedFiles: {
     paths: ['ai/backlog.md'],
     inherited: ['ai/diary.md'],

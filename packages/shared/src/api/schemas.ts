@@ -699,6 +699,7 @@ export const runView = answer<RunView>('Run', {
   workflow: z.object({ name: z.string(), version: count }),
   explorationId: z.string().optional(),
   parent: z.object({ runId: z.string(), key: z.string(), depth: count }).optional(),
+  attempt: z.object({ number: count, of: count.optional() }).optional(),
   ownedFiles: z
     .object({
       paths: z.array(z.string()),

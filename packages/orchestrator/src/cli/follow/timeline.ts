@@ -282,7 +282,8 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
       ? entry('good', `completed${said(summary)}`)
       : entry('bad', lines(`${WITH_FAILURES}${said(withoutTheSame(summary))}`, ...failures)),
   RUN_FAILED: ({ message }) => entry('bad', `failed: ${message}`),
-  RUN_CANCELLED: ({ by, reason }) => entry('bad', `cancelled by ${by}${said(reason)}`),
+  RUN_CANCELLED: ({ by, reason, cause }) =>
+    entry('bad', cause === undefined ? `cancelled by ${by}${said(reason)}` : `came to nothing: ${cause}`),
   RUN_MIGRATED: ({ from, to, by, how }) =>
     plain(`migrated from version ${from} of its workflow to ${to} by ${by}: its state was ${how}`),
   RUN_FORKED: ({ from, at }) => plain(`forked from ${from} at event ${at}`),

@@ -16,6 +16,7 @@ import {
   treeOf,
   Unprocessable,
 } from '@autonomous/shared';
+import { causeOfEnd } from '@autonomous/shared/presentation';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { allowedPathFault, MAX_ALLOWED_PATTERNS } from '../../path-rules/allowed-files.ts';
@@ -58,7 +59,8 @@ export interface ChildRunsOptions {
   readonly view: (runId: string) => Promise<RunView>;
   readonly finished: (runId: string) => Promise<RunView>;
   readonly inspect: (runId: string) => Promise<{ readonly state: RunState }>;
-  readonly cancel: (runId: string, by: string, reason: string) => Promise<unknown>;
+  /** @param cause why the run came to nothing, where its parent goes on without it */
+  readonly cancel: (runId: string, by: string, reason: string, cause?: string) => Promise<unknown>;
   /** Pauses a run as its parent is paused. @param message what people read at its gate */
   readonly hold: (runId: string, message: string) => Promise<unknown>;
   /** Continues a run that a person paused. */
@@ -83,6 +85,7 @@ const childRequest = z.strictObject({
   request: z.string().trim().min(1),
   title: z.string().optional(),
   input: z.record(z.string(), z.json()).optional(),
+  attempt: z.strictObject({ number: z.int().positive(), of: z.int().positive().optional() }).optional(),
   config: runConfigRequestSchema.optional(),
   allowedFiles: z
     .strictObject({
@@ -227,6 +230,7 @@ export class ChildRuns {
       parent: { runId: parentId, key, depth },
       treeId: treeOf(parent),
       ...(asked.input === undefined ? {} : { input: asked.input }),
+      ...(asked.attempt === undefined ? {} : { attempt: asked.attempt }),
       ...ownedFilesOfChild(definition, parent, asked.input),
       ...allowedFilesOfChild(parent, asked),
     };
@@ -327,7 +331,8 @@ export class ChildRuns {
       return;
     }
     const what = isFinal(parent.status) ? `is ${parent.status}` : 'does not wait for it any more';
-    await cancel(runId, SERVER, `run ${parentId}, which started it, ${what}`);
+    const cause = isFinal(parent.status) ? undefined : causeOfEnd(child);
+    await cancel(runId, SERVER, `run ${parentId}, which started it, ${what}`, cause);
   }
 }
 

@@ -1,7 +1,7 @@
 /** The loop over the items of a backlog: choose one, set its status, have a child run do it, judge what comes of it. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
-import { bothEnds } from '../parts/children.ts';
+import { bothEnds, causeIn, keptReason } from '../parts/children.ts';
 import { ownedFilesInput } from '../parts/owned-files.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { backlogSetup, failedAt, without } from './setup.ts';
@@ -57,11 +57,11 @@ export const working = backlogSetup.createStateConfig({
     onDone: {
       target: 'choosing',
       actions: enqueueActions(({ enqueue, context, event }) => {
-        const { actor, gate, kind, why } = event.output;
+        const { actor, gate, kind, why, hint } = event.output;
         const attempt = context.open[actor];
         if (attempt === undefined) return;
         if (kind === 'asks') {
-          enqueue.emit({ type: 'ITEM_WAITS', item: attempt.id, reason: why.slice(0, 500).toWellFormed() });
+          enqueue.emit({ type: 'ITEM_WAITS', item: attempt.id, reason: keptReason(why) });
           return enqueue.assign({ open: { ...context.open, [actor]: { ...attempt, waitsAt: gate } } });
         }
         const { waitsAt: _, ...rest } = attempt;
@@ -69,6 +69,7 @@ export const working = backlogSetup.createStateConfig({
           ...rest,
           childId: null,
           error: why,
+          ...(hint === undefined ? {} : { hint }),
           ...(kind === 'untouched' ? { isUntouched: true } : {}),
         };
         enqueue.assign({ open: without(context.open, actor), ended: [...context.ended, ended] });
@@ -307,7 +308,9 @@ export const judging = backlogSetup.createStateConfig({
     {
       guard: ({ context }) => context.ended[0]?.childId === null,
       target: 'setting',
-      actions: assign(({ context }) => withoutFirst(context, (ended) => unfinished(context, ended, ended.error))),
+      actions: assign(({ context }) =>
+        withoutFirst(context, (ended) => unfinished(context, ended, ended.error, ended.hint)),
+      ),
     },
     {
       target: 'merging',
@@ -326,9 +329,17 @@ function withoutFirst(
   return first === undefined ? {} : { ended: rest, ...change(first) };
 }
 
-/** The same item again with a hand-over, and blocked when it was left unfinished too often. */
-export function unfinished(context: BacklogContext, ended: Ended, why: string): Partial<BacklogContext> {
-  const handOver = bothEnds(why);
+/**
+ * The same item again with a hand-over, and blocked when it was left unfinished too often.
+ * @param hint for the next attempt; absent: what is known of earlier ones
+ */
+export function unfinished(
+  context: BacklogContext,
+  ended: Ended,
+  why: string,
+  hint = historyOf(context, ended.id).handOver,
+): Partial<BacklogContext> {
+  const handOver = bothEnds(hint);
   return settled(context, ended, { attempt: { ended: 'in_progress', checks: null, hasCommits: true }, handOver, why });
 }
 
@@ -354,8 +365,8 @@ function settled(
   const next = afterAttempt(attempts);
   const isBlocked = next.kind === 'blocked';
   // Of attempts that changed nothing all is said.
-  const last = attempt.hasCommits ? `\nThe last attempt: ${why}` : '';
-  const reason = isBlocked ? `${next.why}.${last}` : why;
+  const last = attempt.hasCommits ? `\nThe last attempt: ${causeIn(why)}` : '';
+  const reason = isBlocked ? `${next.why}.${last}` : causeIn(why);
   return {
     judged: null,
     histories: { ...context.histories, [id]: { attempts, handOver } },

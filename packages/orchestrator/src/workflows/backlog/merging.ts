@@ -2,10 +2,10 @@
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit } from 'xstate';
 import { messageOf } from '../parts/children.ts';
-import { checkInputOf, hasTests, redCommands } from '../parts/evidence.ts';
+import { checkInputOf, hasTests, redText } from '../parts/evidence.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { goingOn, unfinished, untouched } from './loop.ts';
-import { backlogSetup, failedAt, redOutput } from './setup.ts';
+import { backlogSetup, failedAt } from './setup.ts';
 import type { BacklogContext, Ended } from './types.ts';
 
 const mergeInput = (context: BacklogContext) => ({
@@ -72,13 +72,10 @@ export const merging = backlogSetup.createStateConfig({
             actions: [
               { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
               assign(({ context, event }) =>
-                ofJudged(context, (judged) =>
-                  unfinished(
-                    context,
-                    judged,
-                    `merged with the items before it, the checks fail: ${redCommands(event.output)}\n${redOutput(event.output)}`,
-                  ),
-                ),
+                ofJudged(context, (judged) => {
+                  const why = `merged with the items before it, ${redText(event.output)}`;
+                  return unfinished(context, judged, why, why);
+                }),
               ),
             ],
           },

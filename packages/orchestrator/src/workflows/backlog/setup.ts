@@ -1,9 +1,9 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { Checked, CheckInput } from '../../activities/types.ts';
+import type { CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { evidenceActions, MOST_OUTPUT } from '../parts/evidence.ts';
+import { evidenceActions } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
@@ -185,7 +185,7 @@ function handOverWith({ histories }: BacklogContext, item: string, notes: string
 /** The request for an item's child run. Its words are all that it knows of earlier attempts. */
 function childRequest(context: BacklogContext, attempt: Attempt & Pick<ChosenItem, 'text'>): ChildRequest {
   const { id, specPath, environment, allowedFiles, text = '' } = attempt;
-  const handOver = Object.hasOwn(context.histories, id) ? (context.histories[id]?.handOver ?? '') : '';
+  const { attempts = [], handOver = '' } = (Object.hasOwn(context.histories, id) ? context.histories[id] : null) ?? {};
   const parts = [
     nameOf(attempt),
     specPath === null
@@ -200,15 +200,10 @@ function childRequest(context: BacklogContext, attempt: Attempt & Pick<ChosenIte
   return {
     request: parts.join('\n\n'),
     title: `${id} ${attempt.iteration}`,
+    attempt: { number: attempts.length + 1 },
     ...(allowedFiles === undefined ? {} : { allowedFiles }),
   };
 }
-
-export const redOutput = ({ commands }: Checked): string =>
-  commands
-    .filter(({ exitCode }) => exitCode !== 0)
-    .map(({ command, output }) => `$ ${command}\n${output.slice(-MOST_OUTPUT)}`)
-    .join('\n\n');
 
 export function without<Value>(record: Readonly<Record<string, Value>>, key: string): Record<string, Value> {
   return Object.fromEntries(Object.entries(record).filter(([each]) => each !== key));

@@ -107,6 +107,8 @@ export type Ended = Attempt & {
   readonly childId: string | null;
   /** Why there is no result; empty where there is one. */
   readonly error: string;
+  /** Text for the agent of the next attempt. Absent: there is none. */
+  readonly hint?: string;
   /** The child run has changed nothing. */
   readonly isUntouched?: true;
 };

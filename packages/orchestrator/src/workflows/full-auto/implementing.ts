@@ -26,6 +26,9 @@ const keepAccepted = {
   params: ({ event }: { readonly event: { readonly output: Proved } }) => ({ accepted: event.output.accepted }),
 } as const;
 
+/** The next attempt is told the same, and more than the first line. */
+const toldToBoth = (why: string): { why: string; hint: string } => ({ why, hint: why });
+
 const writing = '#full-auto.active.writing' as const;
 
 export const implementing = fullAutoSetup.createStateConfig({
@@ -74,11 +77,10 @@ export const implementing = fullAutoSetup.createStateConfig({
           {
             target: 'choosing',
             actions: enqueueActions(({ enqueue, context, event }) => {
-              const { actor, kind, why } = event.output;
+              const { actor, why, hint } = event.output;
               if (!openAttempts(context).some((attempt) => actorOf(attempt) === actor)) return;
-              // The words of its gate ask a person about a result that there is not.
-              const error = kind === 'untouched' ? 'the agent changed no file' : why;
-              enqueue.assign(withAttempt(context, actor, { end: { childId: null, error } }));
+              const end = { childId: null, error: why, ...(hint === undefined ? {} : { hint }) };
+              enqueue.assign(withAttempt(context, actor, { end }));
               enqueue.stopChild(actor);
             }),
           },
@@ -91,7 +93,10 @@ export const implementing = fullAutoSetup.createStateConfig({
         {
           guard: ({ context }) => (context.ended?.childId ?? null) === null,
           target: writing,
-          actions: { type: 'failFeature', params: ({ context }) => ({ why: context.ended?.error ?? '' }) },
+          actions: {
+            type: 'failFeature',
+            params: ({ context: { ended } }) => ({ why: ended?.error ?? '', hint: ended?.hint }),
+          },
         },
         { target: 'integrating' },
       ],
@@ -105,7 +110,7 @@ export const implementing = fullAutoSetup.createStateConfig({
           {
             guard: ({ context, event }) => event.output.codeTree === context.codeTree,
             target: writing,
-            actions: { type: 'failFeature', params: { why: 'the agent changed no file' } },
+            actions: { type: 'failFeature', params: toldToBoth('the agent changed no file') },
           },
           { target: 'proving', actions: assign({ integrated: ({ event }) => event.output }) },
         ],
@@ -132,7 +137,7 @@ export const implementing = fullAutoSetup.createStateConfig({
           {
             guard: ({ event }) => event.output.fault !== null,
             target: writing,
-            actions: { type: 'failFeature', params: ({ event }) => ({ why: event.output.fault ?? '' }) },
+            actions: { type: 'failFeature', params: ({ event }) => toldToBoth(event.output.fault ?? '') },
           },
           {
             // The child has evidence for exactly this code.
@@ -162,9 +167,7 @@ export const implementing = fullAutoSetup.createStateConfig({
               { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
               {
                 type: 'failFeature',
-                params: ({ event }) => ({
-                  why: `merged with the features before it, the checks fail: ${redText(event.output)}`,
-                }),
+                params: ({ event }) => toldToBoth(`merged with the features before it, ${redText(event.output)}`),
               },
             ],
           },

@@ -5,7 +5,7 @@ import type { CheckInput } from '../../activities/types.ts';
 import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { bothEnds, type ChildEnd, endedActor, failures, keptReason } from '../parts/children.ts';
+import { bothEnds, causeIn, type ChildEnd, endedActor, failures, keptReason } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { evidenceActions, hasTests } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
@@ -142,20 +142,23 @@ export function withAttempt(
 const triedOf = ({ tried }: FullAutoContext, id: string): { readonly attempts: number; readonly hint: string } =>
   (Object.hasOwn(tried, id) ? tried[id] : undefined) ?? { attempts: 0, hint: '' };
 
-/** The attempt came to nothing: its error is told to the next one, and after the last one the feature is skipped. */
-function failed(context: FullAutoContext, why: string): Partial<FullAutoContext> {
+/**
+ * The attempt came to nothing, and after the last one the feature is skipped.
+ * @param hint told to the next attempt; absent: what is known of earlier ones
+ */
+function failed(context: FullAutoContext, why: string, hint?: string): Partial<FullAutoContext> {
   const { ended, skipped, tried, log, input } = context;
   if (ended === null) return {};
-  const attempts = triedOf(context, ended.feature).attempts + 1;
+  const before = triedOf(context, ended.feature);
+  const attempts = before.attempts + 1;
   // A person who cancels an attempt does not want another one.
   const isUnwanted = isCancelledChild(why);
   const isLast = isUnwanted || attempts >= input.maxAttempts;
-  const [first = ''] = why.split('\n');
-  const reason = isLast && !isUnwanted ? `it ${failures(attempts, first)}` : keptReason(first);
+  const reason = isLast && !isUnwanted ? `it ${failures(attempts, why)}` : causeIn(why);
   return {
     ended: null,
     integrated: null,
-    tried: { ...tried, [ended.feature]: { attempts, hint: bothEnds(why) } },
+    tried: { ...tried, [ended.feature]: { attempts, hint: hint === undefined ? before.hint : bothEnds(hint) } },
     skipped: isLast ? { ...skipped, [ended.feature]: reason } : skipped,
     log: [
       ...log,
@@ -234,10 +237,10 @@ export const fullAutoSetup = withParts.extend({
     }),
     keepAccepted: assign((_, { accepted }: { accepted: string | null }) => ({ accepted })),
     /** The attempt that has ended came to nothing. */
-    failFeature: enqueueActions(({ enqueue, context }, { why }: { why: string }) => {
+    failFeature: enqueueActions(({ enqueue, context }, { why, hint }: { why: string; hint?: string | undefined }) => {
       const { ended } = context;
       if (ended === null) return;
-      const change = failed(context, why);
+      const change = failed(context, why, hint);
       const { outcome = 'failed', reason = '' } = change.log?.at(-1) ?? {};
       enqueue.assign(change);
       enqueue.emit({
@@ -300,7 +303,7 @@ export const fullAutoSetup = withParts.extend({
 /** The request for a feature's child run. Its words are all that it knows of the plan and of earlier attempts. */
 function childRequest(context: FullAutoContext, feature: Feature, iteration: number): ChildRequest {
   const files = fullAutoFiles(context.input.topic);
-  const { hint } = triedOf(context, feature.id);
+  const { attempts, hint } = triedOf(context, feature.id);
   const parts = [
     named(feature),
     feature.description,
@@ -311,5 +314,9 @@ function childRequest(context: FullAutoContext, feature: Feature, iteration: num
     ...context.notes.filter(({ kind }) => kind === 'message').map((note) => `Note of a person: ${note.text}`),
     ...(hint === '' ? [] : [`An earlier attempt at this feature failed. What is known of it:\n${hint}`]),
   ];
-  return { request: parts.join('\n\n').slice(0, 40_000).toWellFormed(), title: `${feature.id} ${iteration}` };
+  return {
+    request: parts.join('\n\n').slice(0, 40_000).toWellFormed(),
+    title: `${feature.id} ${iteration}`,
+    attempt: { number: attempts + 1, of: context.input.maxAttempts },
+  };
 }

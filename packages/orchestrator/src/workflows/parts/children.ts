@@ -11,6 +11,8 @@ export interface ChildEnd {
   readonly childId: string | null;
   /** Why there is no result; empty where there is one. */
   readonly error: string;
+  /** Text for the agent of the next attempt: output of checks and words of agents alone. Absent: there is none. */
+  readonly hint?: string;
 }
 
 export interface OneChildContext<Attempt extends object> {
@@ -92,8 +94,11 @@ const LONGEST_REASON = 500;
 export const keptReason = (text: string): string =>
   text.length > LONGEST_REASON ? `${text.slice(0, LONGEST_REASON).toWellFormed()}…` : text;
 
+/** The cause in a text for the next attempt: its first line. */
+export const causeIn = (text: string): string => keptReason(text.split('\n', 1)[0] ?? '');
+
 export const often = (times: number): string => (times === 1 ? 'once' : `${times} times`);
 
 /** How often something failed, and why. */
 export const failures = (times: number, why: string): string =>
-  `failed ${often(times)}${times === 1 ? ': ' : '. The last time: '}${keptReason(why)}`;
+  `failed ${often(times)}${times === 1 ? ': ' : '. The last time: '}${causeIn(why)}`;

@@ -1,4 +1,5 @@
 /** Checks of a commit in a machine: their input, and words for what failed. */
+import { failedChecksText } from '@autonomous/shared/presentation';
 import { emit, type EventObject, type MachineContext } from 'xstate';
 import type { Checked, CheckInput, ProjectCommand, RunHeader } from '../../activities/types.ts';
 import { headerOf } from './run-context.ts';
@@ -37,22 +38,14 @@ export function evidenceActions<Context extends MachineContext, Event extends Ev
   };
 }
 
-/** Commands that failed, with their exit codes. */
-export const redCommands = ({ commands }: Pick<Checked, 'commands'>): string =>
-  commands
-    .filter(({ exitCode }) => exitCode !== 0)
-    .map(({ command, exitCode }) => `\`${command}\` (exit code ${exitCode ?? 'none'})`)
-    .join(', ');
-
 /** Characters of a command's output that the next attempt is given. */
-export const MOST_OUTPUT = 4_000;
+const MOST_OUTPUT = 4_000;
 
-/** Commands that failed, with the end of their output. */
-export const redText = ({ commands }: Pick<Checked, 'commands'>): string =>
-  commands
-    .filter(({ exitCode }) => exitCode !== 0)
-    .map(
-      ({ command, exitCode, output }) =>
-        `\`${command}\` ends with ${exitCode ?? 'no exit code'}:\n${output.slice(-MOST_OUTPUT)}`,
-    )
-    .join('\n\n');
+/** Failed checks for the next attempt: the cause in the first line, then the end of the output of each failed command. */
+export const redText = (checked: Pick<Checked, 'commands' | 'tests'>): string =>
+  [
+    failedChecksText(checked),
+    ...checked.commands
+      .filter(({ exitCode }) => exitCode !== 0)
+      .map(({ command, output }) => `$ ${command}\n${output.slice(-MOST_OUTPUT)}`),
+  ].join('\n\n');

@@ -79,7 +79,8 @@ export const decisionSignals = {
     maxTreeToolCalls: z.number().int().positive().nullable().optional(),
   }),
   MESSAGE_SENT: z.strictObject({ by, text }),
-  RUN_CANCELLED: z.strictObject({ by, reason: z.string().max(20_000).optional() }),
+  /** `cause` is the engine's. */
+  RUN_CANCELLED: z.strictObject({ by, reason: z.string().max(20_000).optional(), cause: z.string().optional() }),
 };
 
 type Stored<Type extends keyof EventPayloads> = { [Each in Type]: { readonly type: Each } & EventPayloads[Each] }[Type];

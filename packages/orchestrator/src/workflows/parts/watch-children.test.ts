@@ -1,4 +1,4 @@
-import type { Gate, RunView } from '@autonomous/shared';
+import type { Evidence, Gate, RunView } from '@autonomous/shared';
 import { aRun } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
 import type { ActivityContext } from '../../core/activity.ts';
@@ -24,12 +24,8 @@ it('tells an attempt at the end of its means from a question to a person', () =>
     kind: 'implementation',
     concerns: [{ kind: 'no_change', title: '', items: [], hash: 'h' }],
   } as const;
-  const red = { kind: 'fix', summary: 'Checks failed', details: { feedback: 'Two tests fail.' } };
-  expect(restedAt(waitingAt(red))).toEqual({
-    gate: 'child.7',
-    kind: 'unfinished',
-    why: 'Checks failed\nTwo tests fail.',
-  });
+  const red = { kind: 'fix', summary: 'Checks failed', details: {} };
+  expect(restedAt(waitingAt(red))).toEqual({ gate: 'child.7', kind: 'unfinished', why: 'Checks failed' });
   expect(restedAt(waitingAt(red, { ...auto, fixes: 'manual' }))?.kind).toBe('asks');
   expect(restedAt(waitingAt(noChange))?.kind).toBe('untouched');
   expect(restedAt(waitingAt(noChange, { ...auto, implementation: 'manual' }))?.kind).toBe('asks');
@@ -38,6 +34,50 @@ it('tells an attempt at the end of its means from a question to a person', () =>
   expect(restedAt({ ...waitingAt({}), gate: null })).toBeNull();
   expect(restedAt(undefined)).toBeNull();
   expect(restedAt(waitingAt({ kind: 'pause', details: { resumesInMs: 60_000 } }))).toBeNull();
+});
+
+it('tells an attempt by the failed tests, and hints at nothing that the server has written for a person', () => {
+  const concerns = [{ kind: 'memory' as const, title: 'What the run adds to the memory', items: [], hash: 'h' }];
+  const gate = {
+    kind: 'fix',
+    codeTree: 't',
+    summary: 'The checks failed: `npm test`',
+    concerns,
+    details: { from: 'checks', feedback: 'On the base commit the checks passed.', report: 'docs/report.md' },
+  };
+  const failed: Evidence = {
+    mode: 'as_is',
+    codeTree: 't',
+    commit: 'c',
+    passed: false,
+    commands: [{ command: 'npm test', exitCode: 1, durationMs: 1, output: 'not ok 1 - adds' }],
+    sandbox: 'bubblewrap',
+    tests: { runner: 'node:test', executed: 4, failed: 1, skipped: 0, finished: true, failedNames: ['a.js: adds'] },
+    recordedAt: '',
+  };
+  const restAt = (more: Partial<Gate>, mode = auto as RunView['config']['trustMode']) =>
+    restedAt({ ...waitingAt({ ...gate, ...more }, mode), evidence: [failed] }, { nobodyAnswers: true });
+  expect(restAt({})).toEqual({
+    gate: 'child.7',
+    kind: 'unfinished',
+    why: '1 of 4 tests failed: adds',
+    hint: '1 of 4 tests failed: adds\n\n$ npm test\nnot ok 1 - adds',
+  });
+  expect(restAt({}, { ...auto, fixes: 'manual' })).toMatchObject({ kind: 'asks', why: '1 of 4 tests failed: adds' });
+  const timeout = {
+    kind: 'pause',
+    reason: 'timeout',
+    summary: 'It took longer. Extend it.',
+    codeTree: 'other',
+  } as const;
+  expect(restAt({ ...timeout, details: {} })).toEqual({
+    gate: 'child.7',
+    kind: 'unfinished',
+    why: 'time limit reached: It took longer. Extend it.',
+  });
+  // The words of the agent that reviews.
+  const review = { codeTree: 'other', summary: 'Not as planned.', details: { from: 'review', feedback: 'Once more.' } };
+  expect(restAt(review)).toMatchObject({ why: 'Not as planned.', hint: 'Not as planned.\nOnce more.' });
 });
 
 it('tells an attempt that nobody looks after by what it came to: a failure of its own ends it, a limit of others does not', () => {

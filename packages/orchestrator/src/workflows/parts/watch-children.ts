@@ -1,9 +1,11 @@
 /** The wait for child runs that come to a rest: they ask a person something, or they are at the end of their means. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gate, RunView } from '@autonomous/shared';
+import { failedChecksAt, gateCause, isUnchanged } from '@autonomous/shared/presentation';
 import type { ActivityTools } from '../../activities/tools.ts';
 import type { RunHeader } from '../../activities/types.ts';
 import type { Activity } from '../../core/activity.ts';
+import { redText } from './evidence.ts';
 
 export type WatchInput = RunHeader & {
   /** Attempts under way. `seen` is the gate that is known. */
@@ -16,7 +18,10 @@ export type Rested = {
   readonly gate: string;
   /** `asks`: a person has to decide there. The others: the attempt has come to nothing. */
   readonly kind: 'asks' | 'unfinished' | 'untouched';
+  /** The question of the gate, or the cause for which the attempt came to nothing in one line. */
   readonly why: string;
+  /** Told to the agent of the next attempt. Absent: only the server has said something about this one, and that to a person. */
+  readonly hint?: string;
   /** The question is about the result of this attempt alone, so that others can go on meanwhile. Absent: it may concern them all. */
   readonly ofResult?: true;
 };
@@ -52,21 +57,31 @@ export function watchChildren(
 
 /** Meaning of a gate at which a child run waits; `null`: it does not wait. */
 export function restedAt(
-  child: Pick<RunView, 'gate' | 'config'> | undefined,
+  child: Pick<RunView, 'gate' | 'config' | 'evidence'> | undefined,
   { nobodyAnswers = false }: WatchOptions = {},
 ): Omit<Rested, 'actor'> | null {
   // A provider's limit ends by itself.
   if (child === undefined || child.gate === null || typeof child.gate.details['resumesInMs'] === 'number') return null;
   const { gate, config } = child;
   const isTrusted = (mode: string): boolean => config.trustMode[mode] === 'auto';
-  const rest = { gate: gate.id, why: whyOf(gate) };
-  if (nobodyAnswers && isOfAttempt(gate)) return { ...rest, kind: 'unfinished' };
+  const unfinished = {
+    gate: gate.id,
+    kind: 'unfinished',
+    why: gateCause(gate, child),
+    ...hintAt(gate, child),
+  } as const;
+  if (nobodyAnswers && isOfAttempt(gate)) return unfinished;
   // An agent has had its attempts, and nobody wanted to be asked about them.
-  if (gate.kind === 'fix' && isTrusted('fixes')) return { ...rest, kind: 'unfinished' };
-  const isUnchanged = gate.concerns?.some(({ kind }) => kind === 'no_change') === true;
-  if (gate.kind === 'implementation' && isUnchanged && isTrusted('implementation'))
-    return { ...rest, kind: 'untouched' };
-  return { ...rest, kind: 'asks', ...(nobodyAnswers && isOfResult(gate, isTrusted) ? { ofResult: true } : {}) };
+  if (gate.kind === 'fix' && isTrusted('fixes')) return unfinished;
+  if (gate.kind === 'implementation' && isUnchanged(gate) && isTrusted('implementation'))
+    return { ...unfinished, kind: 'untouched' };
+  const why = gate.kind === 'fix' ? gateCause(gate, child) : questionAt(gate);
+  return {
+    gate: gate.id,
+    kind: 'asks',
+    why,
+    ...(nobodyAnswers && isOfResult(gate, isTrusted) ? { ofResult: true } : {}),
+  };
 }
 
 /** Reasons of a pause that lie in the result of the attempt. */
@@ -85,11 +100,19 @@ function isOfAttempt({ kind, reason }: Gate): boolean {
   return kind === 'clarification' || kind === 'escalation' || (kind === 'pause' && OF_ATTEMPT.has(reason));
 }
 
-function whyOf({ summary, question, details, concerns = [] }: Gate): string {
-  const { feedback } = details;
-  const titles = concerns.map(({ title }) => title).join('; ');
+function questionAt({ summary, question, concerns = [] }: Gate): string {
   const asked = question?.question ?? summary;
-  return [titles === '' ? asked : `${asked}: ${titles}`, typeof feedback === 'string' ? feedback : '']
-    .filter((part) => part !== '')
-    .join('\n');
+  return concerns.length === 0 ? asked : `${asked}: ${concerns.map(({ title }) => title).join('; ')}`;
+}
+
+/** Failed checks, the words of a reviewer, or the agent's own question. The other words of a gate are the server's, for a person. */
+function hintAt(gate: Gate, child: Pick<RunView, 'evidence'>): Pick<Rested, 'hint'> {
+  const { question, details, summary } = gate;
+  const failed = failedChecksAt({ gate, evidence: child.evidence });
+  if (question !== undefined || isUnchanged(gate)) return { hint: gateCause(gate, child) };
+  if (details['from'] === 'review')
+    return {
+      hint: [summary, details['feedback']].filter((part) => typeof part === 'string' && part !== '').join('\n'),
+    };
+  return failed === undefined ? {} : { hint: redText(failed) };
 }

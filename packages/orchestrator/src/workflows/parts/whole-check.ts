@@ -3,10 +3,11 @@
  * lead to a sibling `deciding`.
  */
 import type { Concern } from '@autonomous/shared';
+import { failedChecksText } from '@autonomous/shared/presentation';
 import { assign, type EventObject, type MachineContext } from 'xstate';
 import type { Checked, CheckInput } from '../../activities/types.ts';
 import { changeOf } from './change.ts';
-import { type CheckingContext, hasTests, redCommands } from './evidence.ts';
+import { type CheckingContext, hasTests } from './evidence.ts';
 import { headerOf } from './run-context.ts';
 
 export interface WholeContext extends CheckingContext {
@@ -64,7 +65,7 @@ export function wholeCheckStates<const OnError, Context extends WholeContext, In
               {
                 type: 'keepFailure',
                 params: ({ event }: Ended) => ({
-                  failure: `The checks fail on the result: ${redCommands(event.output)}.`,
+                  failure: `The checks fail on the result: ${failedChecksText(event.output)}.`,
                 }),
               },
             ],
@@ -87,7 +88,7 @@ export function wholeCheckStates<const OnError, Context extends WholeContext, In
               params: ({ event }: Ended) => ({
                 failure: event.output.passed
                   ? null
-                  : `The checks pass only with the changed tests; with the base commit's they fail: ${redCommands(event.output)}.`,
+                  : `The checks pass only with the changed tests; with the base commit's they fail: ${failedChecksText(event.output)}.`,
               }),
             },
           ],

@@ -1,8 +1,8 @@
 /** Merges the finished phases of a wave, one after the other; each merged tree is verified before the branch moves. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
-import { messageOf } from '../parts/children.ts';
-import { redCommands } from '../parts/evidence.ts';
+import { causeIn, messageOf } from '../parts/children.ts';
+import { redText } from '../parts/evidence.ts';
 import { followingOf, withFollowing } from '../parts/pull-request.ts';
 import {
   checkInput,
@@ -14,7 +14,6 @@ import {
   phaseOf,
   planSetup,
   progress,
-  redOutput,
   said,
   without,
 } from './setup.ts';
@@ -89,13 +88,10 @@ export const mergingPhases = planSetup.createStateConfig({
               { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
               {
                 type: 'stopPhases',
-                params: ({ context, event }) => ({
-                  reason: 'agent_failed',
-                  phases: {
-                    [context.merging?.phase ?? 0]:
-                      `merged with the phases before it, the checks fail: ${redCommands(event.output)}\n${redOutput(event.output)}`,
-                  },
-                }),
+                params: ({ context, event }) => {
+                  const hint = `merged with the phases before it, ${redText(event.output)}`;
+                  return { reason: 'agent_failed', phases: { [context.merging?.phase ?? 0]: causeIn(hint) }, hint };
+                },
               },
             ],
           },

@@ -91,18 +91,12 @@ export const merging = (context: PlanContext) => {
   return { ...headerOf(context), head: context.head, childId: context.finished[phase]?.childId ?? '' };
 };
 
-export const redOutput = ({ commands }: Checked): string =>
-  commands
-    .filter(({ exitCode }) => exitCode !== 0)
-    .map(({ command, output }) => `$ ${command}\n${output.slice(-4_000)}`)
-    .join('\n\n');
-
 /** Section of a phase, with the messages of people and the reason why its last child run could not be used. */
 const toldOf = ({ notes, hints }: PlanContext, { number, text }: PlanPhase): string =>
   [
     text,
     ...notes.map((note) => `Note of a person: ${note.text}`),
-    ...(hints[number] === undefined ? [] : [`An earlier attempt at this phase could not be used: ${hints[number]}`]),
+    ...((hints[number] ?? '') === '' ? [] : [`An earlier attempt at this phase could not be used: ${hints[number]}`]),
   ].join('\n\n');
 
 const childRequest = (context: PlanContext, number: number): ChildRequest => {
@@ -112,6 +106,7 @@ const childRequest = (context: PlanContext, number: number): ChildRequest => {
   return {
     request: nameOf(phase),
     title: nameOf(phase),
+    attempt: { number: context.starts[number] ?? 1 },
     input: {
       planPath,
       planFile: context.planFile,
@@ -195,7 +190,7 @@ export const planSetup = withParts.extend({
       const ids = startable(children);
       for (const id of ids) enqueue.spawnChild('phase', { id, input: childRequest(context, numberOf(id)) });
       enqueue.assign({ children: started(children, ids) });
-      for (const id of ids) enqueue.emit(said(numberOf(id), 'implementing', context.hints[numberOf(id)] ?? null));
+      for (const id of ids) enqueue.emit(said(numberOf(id), 'implementing', context.hints[numberOf(id)] || null));
     }),
     reportValidation: emit(({ context }) => {
       const codeTree = context.codeTree ?? '';
@@ -203,17 +198,29 @@ export const planSetup = withParts.extend({
         ? { type: 'VALIDATION_PASSED', codeTree, summary: 'The checks pass on the result of all phases.' }
         : { type: 'VALIDATION_FAILED', codeTree, severity: 'major', summary: context.failure, feedback: '' };
     }),
-    /** Keeps what a retry starts anew, with its reason for the pause. */
+    /**
+     * Keeps what a retry starts anew.
+     * @param phases the reason of each, for the pause
+     * @param hint told to the agents of the next attempt; absent: what is known of earlier ones
+     */
     stopPhases: enqueueActions(
       (
         { enqueue, context },
-        { phases, reason }: { phases: Readonly<Record<string, string>>; reason: 'agent_failed' | 'merge_conflict' },
+        {
+          phases,
+          reason,
+          hint,
+        }: {
+          phases: Readonly<Record<string, string>>;
+          reason: 'agent_failed' | 'merge_conflict';
+          hint?: string;
+        },
       ) => {
         const numbers = Object.keys(phases).map(Number);
         const [first = 0] = numbers;
         const rest = numbers.length > 1 ? `, and ${numbers.length - 1} more` : '';
         enqueue.assign({
-          anew: phases,
+          anew: Object.fromEntries(numbers.map((number) => [number, hint ?? context.hints[number] ?? ''])),
           paused: {
             reason,
             stage: 'implementation',

@@ -137,7 +137,7 @@ export interface PlanContext extends RunHeader, Pick<FollowingContext, 'leftAsBr
   /** Calls of agents that wrote code, in all phases that have ended. */
   readonly iterations: number;
   readonly iterationLimit: number;
-  /** Phases that a retry starts anew, with the reason of each; `null` if a retry resumes the interrupted step. */
+  /** Phases that a retry starts anew, with a text for the next attempt, which may be empty; `null` if a retry resumes the interrupted step. */
   readonly anew: Readonly<Record<string, string>> | null;
   /** Why a person must look at the result; `null` without a reason. */
   readonly failure: string | null;

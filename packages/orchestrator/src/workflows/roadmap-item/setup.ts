@@ -4,7 +4,7 @@ import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { bothEnds, failures, keptReason, often, oneChildActions } from '../parts/children.ts';
+import { bothEnds, causeIn, failures, keptReason, often, oneChildActions } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { evidenceActions } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
@@ -173,18 +173,19 @@ export function afterFailure(context: ItemContext, why: string): Partial<ItemCon
   const isLast = attempts >= context.input.maxAttempts;
   return {
     attempts,
-    reason: keptReason(why),
+    reason: causeIn(why),
     blockers: isLast ? [`${context.phase} ${failures(attempts, why)}`] : [],
   };
 }
 
 /** The result has to be corrected: one more task, and its reason; after the last correction a person is asked. */
 export function corrected(context: ItemContext, why: string, isOfPerson = false): Partial<ItemContext> {
+  const reason = isOfPerson ? keptReason(why) : causeIn(why);
   if (!isOfPerson && context.corrections >= context.input.maxAttempts)
     return {
       attempts: context.corrections,
-      reason: keptReason(why),
-      blockers: [`The result was corrected ${often(context.corrections)}, and still: ${keptReason(why)}`],
+      reason,
+      blockers: [`The result was corrected ${often(context.corrections)}, and still: ${reason}`],
     };
   const task: ItemTask = {
     id: fixId(context),
@@ -194,7 +195,7 @@ export function corrected(context: ItemContext, why: string, isOfPerson = false)
     isFix: true,
   };
   return {
-    ...inPhase('implementing', keptReason(why)),
+    ...inPhase('implementing', reason),
     tasks: [...context.tasks, task],
     corrections: isOfPerson ? 0 : context.corrections + 1,
   };

@@ -28,9 +28,9 @@ const mergeInput = (context: ItemContext) => ({
   childId: context.ended?.childId ?? '',
 });
 
-/** The attempt came to nothing: it is told to the next one. */
-function failedTask(context: ItemContext, why: string): Partial<ItemContext> {
-  return { ...afterFailure(context, why), hint: bothEnds(why), open: null, ended: null, integrated: null };
+/** The attempt came to nothing. @param hint told to the next one; absent: what is known of earlier ones */
+function failedTask(context: ItemContext, why: string, hint = context.hint): Partial<ItemContext> {
+  return { ...afterFailure(context, why), hint: bothEnds(hint), open: null, ended: null, integrated: null };
 }
 
 const titleOf = (context: ItemContext): string => taskOf(context, context.ended?.task ?? '')?.title ?? '';
@@ -70,16 +70,15 @@ export const implementing = itemSetup.createStateConfig({
         onDone: {
           target: 'choosing',
           actions: enqueueActions(({ enqueue, context, event }) => {
-            const { actor, gate, kind, why } = event.output;
+            const { actor, gate, kind, why, hint } = event.output;
             const { open } = context;
             if (open === null || actorOf(open) !== actor) return;
             if (kind === 'asks') {
               enqueue.emit({ type: 'TASK_WAITS', task: open.task, reason: keptReason(why) });
               return enqueue.assign({ open: { ...open, waitsAt: gate } });
             }
-            // The words of its gate ask a person about a result that there is not.
-            const error = kind === 'untouched' ? 'the agent changed no file' : why;
-            enqueue.assign({ open: null, ended: { ...open, childId: null, error } });
+            const end = { childId: null, error: why, ...(hint === undefined ? {} : { hint }) };
+            enqueue.assign({ open: null, ended: { ...open, ...end } });
             enqueue.stopChild(actor);
           }),
         },
@@ -99,7 +98,7 @@ export const implementing = itemSetup.createStateConfig({
               status: 'failed',
               reason: keptReason(context.ended?.error ?? ''),
             })),
-            assign(({ context }) => failedTask(context, context.ended?.error ?? '')),
+            assign(({ context }) => failedTask(context, context.ended?.error ?? '', context.ended?.hint)),
           ],
         },
         { target: 'integrating' },
@@ -144,9 +143,10 @@ export const implementing = itemSetup.createStateConfig({
             target: '#roadmap-item.active.entering',
             actions: [
               { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-              assign(({ context, event }) =>
-                failedTask(context, `merged with the tasks before it, the checks fail: ${redText(event.output)}`),
-              ),
+              assign(({ context, event }) => {
+                const why = `merged with the tasks before it, ${redText(event.output)}`;
+                return failedTask(context, why, why);
+              }),
             ],
           },
         ],

@@ -4,6 +4,7 @@
  */
 import { assign, emit } from 'xstate';
 import type { CommandEvidence } from '@autonomous/shared';
+import { failedChecksText } from '@autonomous/shared/presentation';
 import { messageOf } from '../parts/children.ts';
 import { callEnded } from '../parts/costs.ts';
 import { checkInputOf, hasTests, redText } from '../parts/evidence.ts';
@@ -27,9 +28,6 @@ import type { CommandInput, Finding, ItemContext } from './types.ts';
 const entering = '#roadmap-item.active.entering' as const;
 
 const configured = ({ config }: ItemContext, name: CommandInput['name']): string => config.commands[name] ?? '';
-
-const commandText = ({ command, exitCode, output }: CommandEvidence): string =>
-  `\`${command}\` ends with ${exitCode ?? 'no exit code'}:\n${output.slice(-4_000)}`;
 
 /** A further command of the project's configuration; without one the next state follows. */
 const commandState = <const Next extends string>(name: CommandInput['name'], next: Next) => {
@@ -63,7 +61,7 @@ const commandState = <const Next extends string>(name: CommandInput['name'], nex
               target: entering,
               actions: [
                 sayingCommand(name),
-                { type: 'correct', params: ({ event }) => ({ why: commandText(event.output.command) }) },
+                { type: 'correct', params: ({ event }) => ({ why: redText({ commands: [event.output.command] }) }) },
               ],
             },
           ],
@@ -96,7 +94,7 @@ function judged(context: ItemContext, found: readonly Finding[]): Partial<ItemCo
   const known = new Set(context.findings.map(({ id }) => id));
   const findings = [...context.findings, ...kept.filter(({ id }) => !known.has(id))];
   if (!mends) return { findings, reviewedTree: context.codeTree };
-  const why = `Bugs were found in the result:\n\n${inline.map((bug) => bugText(bug)).join('\n\n')}`;
+  const why = `Bugs were found in the result: ${inline.map(({ title }) => title).join('; ')}\n\n${inline.map((bug) => bugText(bug)).join('\n\n')}`;
   return { findings, ...corrected(context, why) };
 }
 
@@ -176,7 +174,7 @@ export const testing = itemSetup.createStateConfig({
               failure: ({ event }) =>
                 event.output.passed
                   ? null
-                  : `The checks pass only with the changed tests; with the base commit's they fail: ${redText(event.output).slice(0, 1_000)}`,
+                  : `The checks pass only with the changed tests; with the base commit's they fail: ${failedChecksText(event.output)}`,
             }),
           ],
         },

@@ -149,6 +149,8 @@ export type EndedAttempt = TaskAttempt & {
   readonly childId: string | null;
   /** Why there is no result; empty where there is one. */
   readonly error: string;
+  /** Text for the agent of the next attempt. Absent: there is none. */
+  readonly hint?: string;
 };
 
 export interface ItemContext

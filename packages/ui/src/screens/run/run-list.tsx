@@ -5,6 +5,7 @@ import {
   pulseOf,
   pulseText,
   sanitizeText,
+  withAttempt,
   withoutTerminal,
 } from '@autonomous/shared/presentation';
 import { listOlderRuns, workflowOf } from '@autonomous/shared/client';
@@ -322,7 +323,8 @@ const TWISTIE_PX = 24;
 const MOST_INDENTED = 3;
 
 function standing(run: RunView, workflow: WorkflowSummary | undefined): string {
-  return isOver(run) || run.status === 'awaiting_children' ? statusLabel(run) : stageTitle(run.currentStage, workflow);
+  if (isOver(run) || run.status === 'awaiting_children') return statusLabel(run);
+  return withAttempt(run, stageTitle(run.currentStage, workflow));
 }
 
 function keyOf(row: Row | undefined): string {

@@ -1,6 +1,6 @@
 /** Ways through the workflow of a backlog, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun } from '../../driven-run.fixture.ts';
+import { DrivenRun, whyRested } from '../../driven-run.fixture.ts';
 import { newestOf } from '../../workflow.ts';
 import { backlog } from '../index.ts';
 
@@ -100,7 +100,7 @@ const rested = (kind: 'asks' | 'unfinished' | 'untouched', iteration = 1): JsonO
   actor: `item-${iteration}`,
   gate: `child-${iteration}.9`,
   kind,
-  why: 'Two tests fail.',
+  ...whyRested(kind),
 });
 const nothingLeft = (run: DrivenRun): DrivenRun => run.ended('chooseItem', chosen(null, 1));
 const checked = (mode: 'as_is' | 'base_tests', passed = true): JsonValue => ({

@@ -1,6 +1,6 @@
 /** Ways through a full-auto run, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun } from '../../driven-run.fixture.ts';
+import { DrivenRun, whyRested } from '../../driven-run.fixture.ts';
 import { newestOf } from '../../workflow.ts';
 import { fullAuto } from '../index.ts';
 
@@ -115,7 +115,7 @@ const rested = (kind: 'asks' | 'unfinished' | 'untouched', iteration = 1, more: 
   actor: `feature-${iteration}`,
   gate: `child-${iteration}.9`,
   kind,
-  why: 'Two tests fail.',
+  ...whyRested(kind),
   ...more,
 });
 const checked = (mode: 'as_is' | 'base_tests', isGreen = true): JsonValue => ({

@@ -1,6 +1,6 @@
 /** Ways through the workflow of a roadmap's item, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun } from '../../driven-run.fixture.ts';
+import { DrivenRun, whyRested } from '../../driven-run.fixture.ts';
 import { newestOf } from '../../workflow.ts';
 import { roadmapItem } from '../index.ts';
 
@@ -134,7 +134,7 @@ const rested = (kind: 'asks' | 'unfinished', number = 1): JsonObject => ({
   actor: `task-${number}`,
   gate: `child-${number}.9`,
   kind,
-  why: 'Two tests fail.',
+  ...whyRested(kind),
 });
 
 /** All tasks are done, and testing begins. */
