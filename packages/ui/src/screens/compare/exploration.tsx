@@ -95,7 +95,9 @@ function Shown({ view, runs }: { readonly view: View; readonly runs: readonly Ru
 }
 
 function Stage({ run }: { readonly run: RunView }) {
-  return stageTitle(run.currentStage, useWorkflow(run));
+  // A run that was cancelled is in no stage any more.
+  const stage = run.currentStage ?? run.stages.at(-1)?.stage ?? null;
+  return stageTitle(stage, useWorkflow(run));
 }
 
 function WaitsFor({ run }: { readonly run: RunView }) {
