@@ -129,6 +129,8 @@ export function eventStoreContract(name: string, make: () => Promise<StoreUnderT
             createdAt: begin.createdAt,
             completedAt: null,
             isSuperseded: false,
+            parentId: null,
+            isBelow: false,
             summary: {
               spent: [{ stage: 'planning', model: 'a:x', calls: 1, costUsd: 2 }],
               open: { gate: 'plan', from },

@@ -147,6 +147,10 @@ export interface SummarizedRun {
   readonly completedAt: string | null;
   /** True if it was cancelled as a variant of an exploration while another variant was not. */
   readonly isSuperseded: boolean;
+  /** Of a child run: the run that started it. `null` for any other run. */
+  readonly parentId: string | null;
+  /** True if the filter excludes it, and it stands below a run that the filter has. */
+  readonly isBelow: boolean;
   readonly summary: RunSummary;
 }
 

@@ -27,6 +27,8 @@ export interface RunSummary {
   readonly stage: Stage | null;
   /** The run completed, and parts of its work came to nothing. Absent: it did not. */
   readonly withFailures?: true;
+  /** Its parent gave it up, since it came to nothing. Absent: it did not. */
+  readonly givenUp?: true;
 }
 
 export interface Spent {
@@ -82,6 +84,7 @@ interface Draft {
   open: RunSummary['open'];
   stage: Stage | null;
   withFailures?: true;
+  givenUp?: true;
 }
 
 function apply(draft: Draft, event: WorkflowEvent, at: number): void {
@@ -100,6 +103,8 @@ function apply(draft: Draft, event: WorkflowEvent, at: number): void {
     open(draft, { gate: event.payload.gate, reason: event.payload.reason, from: at });
   } else if (isEvent(event, 'RUN_COMPLETED')) {
     if (event.payload.failures !== undefined) draft.withFailures = true;
+  } else if (isEvent(event, 'RUN_CANCELLED')) {
+    if (event.payload.cause !== undefined) draft.givenUp = true;
   } else if (isEvent(event, 'COST_RECORDED')) {
     const { metered = false, model, calls, inputTokens, outputTokens } = event.payload;
     // A call without a reservation has no known price.

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InvalidRequest, type Metrics, type MetricsQuery } from '@autonomous/shared';
+import { InvalidRequest, type JsonObject, type Metrics, type MetricsQuery } from '@autonomous/shared';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
@@ -70,6 +70,7 @@ describe('The metrics of a store', () => {
       failed: 0,
       cancelled: 0,
       closed: 0,
+      childRuns: { started: 0, completed: 0, failed: 0, cancelled: 0 },
       successRate: null,
       timeToCompletion: null,
       costPerRun: null,
@@ -94,6 +95,7 @@ describe('The metrics of a store', () => {
       failed: 0,
       cancelled: 0,
       closed: 0,
+      childRuns: { started: 0, completed: 0, failed: 0, cancelled: 0 },
       successRate: 1,
       timeToCompletion: { count: 1, medianMs: ms, p90Ms: ms, totalMs: ms },
       costPerRun: { runs: 1, meanUsd: 3, medianUsd: 3 },
@@ -123,6 +125,35 @@ describe('The metrics of a store', () => {
       ['2026-03-03', 0, 0, 0, 0, null],
     ]);
     expect(now.openRuns).toBe(0);
+  });
+
+  it('count attempts and other child runs apart from runs, and what they cost as the cost of the run above them', async () => {
+    const below = (runId: string) => ({ parent: { runId, key: `${runId}/4/feature-1`, depth: 1 } });
+    const begin = { createdAt: '2026-03-05T00:00:00.000Z' };
+    const cost = (usd: number) => calls('2026-03-05T01:00Z', 'planning', 'a:x', usd);
+    const ended = (type: string, payload: JsonObject = {}): Told => ['2026-03-05T02:00Z', type, payload];
+    await tell(store, 'all', { ...begin, workflow: { name: 'full-auto', version: 1 } }, [
+      ...cost(1),
+      ['2026-03-07T00:00Z', 'RUN_COMPLETED', {}],
+    ]);
+    await tell(store, 'given-up', { ...begin, ...below('all') }, [
+      ...cost(2),
+      ended('RUN_CANCELLED', { by: 'server', cause: '1 of 4 tests failed' }),
+    ]);
+    await tell(store, 'cancelled', { ...begin, ...below('all') }, [ended('RUN_CANCELLED', { by: 'ada' })]);
+    await tell(store, 'passes', { ...begin, ...below('all') }, [...cost(4), ended('RUN_COMPLETED')]);
+    await tell(store, 'below', { ...begin, ...below('passes') }, [...cost(8), ended('RUN_COMPLETED')]);
+    const runs = { completed: 1, failed: 0, cancelled: 0, successRate: 1 };
+    const costPerRun = { runs: 1, meanUsd: 15, medianUsd: 15 };
+    const { total } = await metrics({ from: '2026-03-05' });
+    expect(total).toMatchObject({ ...runs, started: 1, costPerRun, spending: { costUsd: 15 } });
+    expect(total.childRuns).toEqual({ started: 4, completed: 2, failed: 1, cancelled: 1 });
+    const { total: own } = await metrics({ from: '2026-03-05', workflow: 'full-auto' });
+    expect(own).toMatchObject({ ...runs, started: 1, costPerRun, spending: { costUsd: 1 }, childRuns: { started: 0 } });
+    // Child runs of another workflow, which ended before the range.
+    const later = await metrics({ from: '2026-03-06', workflow: 'full-auto' });
+    expect(later.total).toMatchObject({ ...runs, started: 0, costPerRun, spending: { costUsd: 0 } });
+    expect(later.total.childRuns).toEqual({ started: 0, completed: 0, failed: 0, cancelled: 0 });
   });
 
   it('have rates, middles and ninths of ten as they are computed by hand', async () => {

@@ -42,7 +42,7 @@ export function metricsRange({ from, to, bucket = 'day', timeZone = 'UTC' }: Met
 
 /** @param runs all that were open or ended in the range; others may be among them */
 export function metricsOf(runs: readonly SummarizedRun[], { timeZone, bucket, range, parts }: MetricsRange): Metrics {
-  const facts = runs.map(factsOf);
+  const facts = factsOf(runs);
   const all = gather(facts, parts);
   return {
     from: range.from,
@@ -61,8 +61,8 @@ function workflowsOf(facts: readonly RunFacts[], parts: readonly DateRange[]): r
   return [...Map.groupBy(facts, ({ run }) => run.workflow)]
     .flatMap(([workflow, group]): WorkflowFigures[] => {
       const gathered = together(gather(group, parts));
-      const { started, ended, calls, waits } = gathered;
-      const isEmpty = started + ended.length + calls.length + waits.length === 0;
+      const { started, startedBelow, ended, calls, waits } = gathered;
+      const isEmpty = started + startedBelow + ended.length + calls.length + waits.length === 0;
       return isEmpty ? [] : [{ workflow, ...figuresOf(gathered) }];
     })
     .toSorted((one, other) => other.started - one.started || (one.workflow < other.workflow ? -1 : 1));
@@ -71,6 +71,7 @@ function workflowsOf(facts: readonly RunFacts[], parts: readonly DateRange[]): r
 function together(all: readonly Gathered[]): Gathered {
   return {
     started: sumOf(all, ({ started }) => started),
+    startedBelow: sumOf(all, ({ startedBelow }) => startedBelow),
     ended: all.flatMap(({ ended }) => ended),
     calls: all.flatMap(({ calls }) => calls),
     waits: all.flatMap(({ waits }) => waits),
@@ -81,23 +82,34 @@ interface RunFacts {
   readonly run: SummarizedRun;
   readonly madeAt: number;
   readonly endedAt: number | null;
+  /** Of the run and of all runs below it. */
   readonly costUsd: number;
   readonly calls: readonly Spent[];
 }
 
-function factsOf(run: SummarizedRun): RunFacts {
-  const calls = [...run.summary.spent, ...Object.values(run.summary.booked)];
-  return {
-    run,
-    madeAt: Date.parse(run.createdAt),
-    endedAt: run.completedAt === null ? null : Date.parse(run.completedAt),
-    costUsd: sumOf(calls, ({ costUsd }) => costUsd),
-    calls,
-  };
+/** Facts of the runs that were asked for; the others are part of the costs of the runs above them. */
+function factsOf(runs: readonly SummarizedRun[]): readonly RunFacts[] {
+  const callsOf = ({ summary: { spent, booked } }: SummarizedRun): readonly Spent[] => [
+    ...spent,
+    ...Object.values(booked),
+  ];
+  const below = Map.groupBy(runs, ({ parentId }) => parentId);
+  const costOf = (run: SummarizedRun): number =>
+    sumOf(callsOf(run), ({ costUsd }) => costUsd) + sumOf(below.get(run.id) ?? [], costOf);
+  return runs
+    .filter(({ isBelow }) => !isBelow)
+    .map((run) => ({
+      run,
+      madeAt: Date.parse(run.createdAt),
+      endedAt: run.completedAt === null ? null : Date.parse(run.completedAt),
+      costUsd: run.parentId === null ? costOf(run) : 0,
+      calls: callsOf(run),
+    }));
 }
 
 interface Gathered {
   started: number;
+  startedBelow: number;
   readonly ended: RunFacts[];
   readonly calls: Spent[];
   readonly waits: Wait[];
@@ -108,7 +120,7 @@ function gather(
   facts: readonly RunFacts[],
   parts: readonly DateRange[],
 ): readonly (Gathered & { readonly part: DateRange })[] {
-  const all = parts.map((part) => ({ part, started: 0, ended: [], calls: [], waits: [] }));
+  const all = parts.map((part) => ({ part, started: 0, startedBelow: 0, ended: [], calls: [], waits: [] }));
   const at = (ms: number): Gathered | undefined => {
     // Parts follow each other without a gap.
     let low = 0;
@@ -123,7 +135,7 @@ function gather(
   };
   for (const fact of facts) {
     const made = at(fact.madeAt);
-    if (made !== undefined) made.started += 1;
+    if (made !== undefined) made[fact.run.parentId === null ? 'started' : 'startedBelow'] += 1;
     if (fact.endedAt !== null) at(fact.endedAt)?.ended.push(fact);
     for (const call of fact.calls) at(call.at)?.calls.push(call);
     for (const wait of fact.run.summary.waits) at(wait.to)?.waits.push(wait);
@@ -131,21 +143,19 @@ function gather(
   return all;
 }
 
-function figuresOf({ started, ended, calls, waits }: Gathered): MetricsFigures {
-  const counted = (status: string): readonly RunFacts[] =>
-    ended.filter(({ run }) => run.status === status && !run.isSuperseded);
-  const completed = counted('completed').filter(({ run }) => run.summary.withFailures !== true);
-  // A run that completed with failures is no success.
-  const failed = counted('failed').length + counted('completed').length - completed.length;
-  const cancelled = counted('cancelled').length;
+function figuresOf({ started, startedBelow, ended, calls, waits }: Gathered): MetricsFigures {
+  const tops = ended.filter(({ run }) => run.parentId === null);
+  const { completed, failed, cancelled } = endsOf(tops);
+  const below = endsOf(ended.filter(({ run }) => run.parentId !== null));
   const decided = completed.length + failed + cancelled;
-  const costs = ended.map(({ costUsd }) => costUsd);
+  const costs = tops.map(({ costUsd }) => costUsd);
   return {
     started,
     completed: completed.length,
     failed,
     cancelled,
     closed: ended.filter(({ run }) => run.isSuperseded).length,
+    childRuns: { ...below, started: startedBelow, completed: below.completed.length },
     successRate: decided === 0 ? null : completed.length / decided,
     timeToCompletion: durations(completed.map(({ madeAt, endedAt }) => (endedAt ?? madeAt) - madeAt)),
     costPerRun:
@@ -161,6 +171,16 @@ function figuresOf({ started, ended, calls, waits }: Gathered): MetricsFigures {
     models: spendingBy(calls, ({ model }) => model).map(([model, figures]) => ({ model, ...figures })),
     waiting: waitingOf(waits),
   };
+}
+
+/** A run that completed with failures is no success, and an attempt that its parent gave up has failed. */
+function endsOf(ended: readonly RunFacts[]) {
+  const counted = (status: string): readonly RunFacts[] =>
+    ended.filter(({ run }) => run.status === status && !run.isSuperseded);
+  const completed = counted('completed').filter(({ run }) => run.summary.withFailures !== true);
+  const cancelled = counted('cancelled').filter(({ run }) => run.summary.givenUp !== true).length;
+  const all = ended.filter(({ run }) => !run.isSuperseded).length;
+  return { completed, failed: all - completed.length - cancelled, cancelled };
 }
 
 function spendingOf(calls: readonly Spent[]): SpendingFigures {
@@ -193,7 +213,7 @@ function waitingOf(waits: readonly Wait[]): readonly GateWaiting[] {
 }
 
 function nowOf(runs: readonly SummarizedRun[]): Metrics['now'] {
-  const open = runs.filter(({ completedAt }) => completedAt === null);
+  const open = runs.filter(({ completedAt, isBelow }) => completedAt === null && !isBelow);
   const gates = open.flatMap(({ summary }) => summary.open ?? []);
   const waiting = [...Map.groupBy(gates, gateKey).values()].flatMap((group) => {
     const [first] = group;

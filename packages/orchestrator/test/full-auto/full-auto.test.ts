@@ -3,6 +3,7 @@ import { Readable, Writable } from 'node:stream';
 import type { RunView } from '@autonomous/shared';
 import { expect, it, vi } from 'vitest';
 import { runCli } from '../../src/cli/program.ts';
+import { statusOf } from '../../src/cli/run-texts.ts';
 import { countedTest } from '../fixtures/counted-test.fixture.ts';
 import {
   aFullAuto,
@@ -50,7 +51,7 @@ it('given a list with a cycle that leaves out a task, it is sent back once; a fe
     'F003 skipped',
   ]);
   expect(done.failures).toEqual([
-    expect.stringMatching(/^F003 Sound 3 is skipped: it failed 3 times\./),
+    'F003 Sound 3 is skipped: it failed 3 times. The last time: 1 of 1 test failed: app',
     'F004 Sound 4 cannot be reached: it depends on F003, which is skipped.',
   ]);
   expect(done.progress).toEqual({ done: 2, total: 4 });
@@ -76,6 +77,15 @@ it('given a list with a cycle that leaves out a task, it is sent back once; a fe
   expect(second?.originalRequest).toContain('Which sound?');
   expect(third?.originalRequest).toContain('the agent changed no file');
   expect(third?.originalRequest).toContain('Write the tests of this feature first');
+  expect(children.map((child) => statusOf(child)).slice(0, 4)).toEqual([
+    'attempt 3 of 3 – 1 of 1 test failed: app',
+    'attempt 2 of 3 – the agent changed no file',
+    'attempt 1 of 3 – the agent asked: Which sound?',
+    'attempt 1 of 3 – completed',
+  ]);
+  const { total } = await server.client.getMetrics({});
+  expect(total).toMatchObject({ started: 1, failed: 1, cancelled: 0, successRate: 0 });
+  expect(total.childRuns).toEqual({ started: 5, completed: 2, failed: 3, cancelled: 0 });
 });
 
 it('given a list with a cycle twice, a person has it listed anew; a feature passes only by a test that fails without it, and is merged without a word of a person', async () => {

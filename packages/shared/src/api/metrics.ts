@@ -57,9 +57,17 @@ export interface GateWaiting extends DurationFigures {
   readonly reason?: PauseReason;
 }
 
+/** Child runs, attempts of their parents among them. An attempt that came to nothing is in `failed`. */
+export interface ChildRunFigures {
+  readonly started: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+}
+
 /** Figures for one interval. Events that a fork inherited count only for its source. */
 export interface MetricsFigures {
-  /** Runs that were created. */
+  /** Runs that were created, without child runs. The same holds for the next six. */
   readonly started: number;
   /** Runs that ended, by how. */
   readonly completed: number;
@@ -71,9 +79,10 @@ export interface MetricsFigures {
   readonly successRate: number | null;
   /** From the launch to the end, waiting included, of the runs that completed; `null` when none did. */
   readonly timeToCompletion: DurationFigures | null;
-  /** Total spending per ended run, over its whole life; `null` when none ended. */
+  /** Total spending per ended run and of all runs below it, over their whole lives; `null` when none ended. */
   readonly costPerRun: { readonly runs: number; readonly meanUsd: number; readonly medianUsd: number } | null;
-  /** Spending in this interval, of ended and open runs. */
+  readonly childRuns: ChildRunFigures;
+  /** Spending in this interval, of ended and open runs, child runs among them. */
   readonly spending: SpendingFigures;
   /** The same, the dearest first. */
   readonly stages: readonly StageSpending[];

@@ -14,6 +14,7 @@ function figures(given: Partial<MetricsFigures> = {}): MetricsFigures {
     failed: 0,
     cancelled: 0,
     closed: 0,
+    childRuns: { started: 0, completed: 0, failed: 0, cancelled: 0 },
     successRate: null,
     timeToCompletion: null,
     costPerRun: null,

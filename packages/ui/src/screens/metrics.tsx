@@ -171,7 +171,7 @@ function All({
         <Plot
           {...common}
           title="Runs that ended"
-          about={`How they ended, ${by}.`}
+          about={`How they ended, ${by}, without child runs.`}
           kind="bars"
           measure="count"
           series={series.ended}
@@ -195,7 +195,7 @@ function All({
         <Plot
           {...common}
           title="Cost per run"
-          about={`What runs that ended had cost in all, ${by} of their end.`}
+          about={`What runs that ended had cost in all with their child runs, ${by} of their end.`}
           kind="lines"
           measure="dollars"
           series={series.cost}
@@ -242,7 +242,8 @@ function All({
 }
 
 function Summary({ total, now }: Pick<Figures, 'total' | 'now'>) {
-  const { successRate, completed, failed, cancelled, closed, timeToCompletion, costPerRun, spending } = total;
+  const { successRate, completed, failed, cancelled, closed, childRuns, timeToCompletion, costPerRun, spending } =
+    total;
   const priced = isPriced(total);
   const waitingNow = now.waiting.reduce((sum, { runs }) => sum + runs, 0);
   return (
@@ -250,6 +251,7 @@ function Summary({ total, now }: Pick<Figures, 'total' | 'now'>) {
       <Tile name="Success rate" value={successRate === null ? '–' : measureText('percent', successRate)}>
         {completed} completed, {failed} failed, {cancelled} cancelled
         {closed > 0 && `, ${closed} closed for another approach`}
+        {childRuns.completed + childRuns.failed + childRuns.cancelled > 0 && `; ${childRunsText(childRuns)}`}
       </Tile>
       <Tile name="Time to completion" value={timeToCompletion === null ? '–' : durationText(timeToCompletion.medianMs)}>
         {timeToCompletion === null
@@ -427,14 +429,22 @@ function timeZoneHere(): string {
   return timeZone === 'Etc/Unknown' ? 'UTC' : timeZone;
 }
 
+function childRunsText({ completed, failed, cancelled }: MetricsFigures['childRuns']): string {
+  return `apart from them, attempts and other child runs: ${completed} completed, ${failed} failed, ${cancelled} cancelled`;
+}
+
 /** Whether dollars say something: not where no call had a price. */
 function isPriced({ spending }: Pick<MetricsFigures, 'spending'>): boolean {
   return spending.calls === 0 || spending.calls > spending.unpricedCalls;
 }
 
 function isEmpty({ total, now }: Figures): boolean {
-  const { started, completed, failed, cancelled, closed, spending, waiting } = total;
-  return started + completed + failed + cancelled + closed + spending.calls + waiting.length + now.waiting.length === 0;
+  const { started, completed, failed, cancelled, closed, childRuns, spending, waiting } = total;
+  const below = childRuns.started + childRuns.completed + childRuns.failed + childRuns.cancelled;
+  return (
+    below + started + completed + failed + cancelled + closed + spending.calls + waiting.length + now.waiting.length ===
+    0
+  );
 }
 
 const DAY = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', timeZone: 'UTC' });

@@ -759,7 +759,7 @@ function toClarificationRow(clarification: Clarification): ClarificationRow {
 }
 
 function toSummarized(row: SummaryRow, summary: RunSummary): SummarizedRun {
-  const { id, workflow, status, createdAt, completedAt, isSuperseded } = row;
+  const { id, workflow, status, createdAt, completedAt, isSuperseded, parentId, isBelow } = row;
   return {
     id,
     workflow,
@@ -767,6 +767,8 @@ function toSummarized(row: SummaryRow, summary: RunSummary): SummarizedRun {
     createdAt: toIso(createdAt),
     completedAt: completedAt === null ? null : toIso(completedAt),
     isSuperseded: isSuperseded === 1,
+    parentId,
+    isBelow: isBelow === 1,
     summary,
   };
 }

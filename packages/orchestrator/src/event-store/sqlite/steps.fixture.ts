@@ -64,6 +64,7 @@ export function aStart(view: RunView): NewEvent {
     requestedConfig: {},
     branch: view.branch,
     ...(view.explorationId === undefined ? {} : { explorationId: view.explorationId }),
+    ...(view.parent === undefined ? {} : { parent: view.parent }),
   };
   return anEvent('RUN_STARTED', start as unknown as JsonObject, view.createdAt); // JSON, which interfaces do not say.
 }

@@ -23,6 +23,8 @@ export interface SummaryRow {
   /** `null` while it is open. */
   readonly completedAt: number | null;
   readonly isSuperseded: 0 | 1;
+  readonly parentId: string | null;
+  readonly isBelow: 0 | 1;
   readonly lastSequence: number;
   /** `null` where none is stored, or one of another version. */
   readonly sequence: number | null;
@@ -72,21 +74,33 @@ export class StoredSummaries {
 
 const NOTHING: FoldedSummary = { summary: NO_SUMMARY, sequence: 0 };
 
+/** Whether the range has a row of `workflow_runs`. */
+const isInRange = (run: string): string =>
+  `((@projectId IS NULL OR ${run}.project_id = @projectId)
+       AND (@workflow IS NULL OR ${run}.workflow = @workflow)
+       AND (${run}.completed_at IS NULL OR (${run}.completed_at >= @endedSince AND ${run}.created_at < @madeBefore)))`;
+
+const OF_RANGE =
+  'parent.id, parent.parent_id, parent.project_id, parent.workflow, parent.completed_at, parent.created_at';
+
 function preparePage(connection: Connection) {
   return connection.prepare<
     [SummaryRange & { readonly after: number; readonly limit: number; readonly version: number }],
     SummaryRow
   >(
     `SELECT run.number, run.id, run.workflow, run.status, run.created_at AS createdAt, run.completed_at AS completedAt,
+       run.parent_id AS parentId, NOT ${isInRange('run')} AS isBelow,
        run.last_sequence AS lastSequence, kept.sequence, kept.summary, kept.hash,
        run.status = 'cancelled' AND run.exploration_id IS NOT NULL AND EXISTS (
          SELECT 1 FROM workflow_runs AS other
          WHERE other.exploration_id = run.exploration_id AND other.status <> 'cancelled') AS isSuperseded
      FROM workflow_runs AS run
      LEFT JOIN run_summaries AS kept ON kept.run = run.number AND kept.version = @version
-     WHERE run.number > @after AND (@projectId IS NULL OR run.project_id = @projectId)
-       AND (@workflow IS NULL OR run.workflow = @workflow)
-       AND (run.completed_at IS NULL OR (run.completed_at >= @endedSince AND run.created_at < @madeBefore))
+     WHERE run.number > @after AND (${isInRange('run')} OR run.parent_id IS NOT NULL AND EXISTS (
+       WITH RECURSIVE above AS (
+         SELECT ${OF_RANGE} FROM workflow_runs AS parent WHERE id = run.parent_id
+         UNION SELECT ${OF_RANGE} FROM workflow_runs AS parent JOIN above ON parent.id = above.parent_id)
+       SELECT 1 FROM above WHERE above.parent_id IS NULL AND ${isInRange('above')}))
      ORDER BY run.number LIMIT @limit`,
   );
 }
