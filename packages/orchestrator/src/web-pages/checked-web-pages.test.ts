@@ -179,10 +179,6 @@ describe('a page', () => {
     ['a place beside the window', '<p style="position:absolute;left:-9999px">SECRET words stand here.</p>'],
     ['a size', '<p style="font-size:0">SECRET words stand here.</p>'],
     ['a height', '<div style="max-height: 0; overflow: hidden"><p>SECRET words stand here.</p></div>'],
-    [
-      'a style sheet',
-      '<style>p{color:red} .note { display: none }</style><p class="note">SECRET words stand here.</p>',
-    ],
     ['a line through it', '<p>It is so. <del>SECRET words stand here.</del> And so on, with enough words.</p>'],
   ])('has no text that is hidden by %s', async (_, hidden) => {
     const words = 'The first paragraph has enough words, commas, and sentences to be the main content of a page.';

@@ -5,6 +5,8 @@
 import { Defuddle } from 'defuddle/node';
 import { parseHTML } from 'linkedom';
 import type { PageReading } from './read-page.ts';
+import { joinUnseen } from './unseen-marks.ts';
+import { type MarkedDocument, type MarkedElement, markUnseenPassages } from './unseen-passages.ts';
 
 /**
  * @param html decoded
@@ -13,6 +15,7 @@ import type { PageReading } from './read-page.ts';
 export async function readHtmlPage(html: string, address: string): Promise<PageReading> {
   const document = openDocument(html, address);
   removeUnseen(document);
+  keepSeenDescriptions(document, markUnseenPassages(document));
   const { title, author, published, content } = await Defuddle(document, address, {
     markdown: true,
     // Their addresses may hold the whole picture, and nobody quotes it.
@@ -21,46 +24,29 @@ export async function readHtmlPage(html: string, address: string): Promise<PageR
     useAsync: false,
     fetch: () => Promise.reject(new Error('Nothing is fetched while a page is read.')),
   });
-  const text = content.trim();
+  const text = joinUnseen(content).trim();
   if (text === '') return { ok: false, why: 'has no text' };
   return { ok: true, page: { title, author, published, text, isCut: false } };
 }
 
-/** An element as far as this file asks for it. */
-interface PageElement {
-  readonly localName: string;
-  readonly textContent: string | null;
-  getAttribute(name: string): string | null;
-  remove(): void;
-}
-
-interface OpenedDocument {
-  querySelectorAll(selector: string): Iterable<PageElement>;
+interface OpenedDocument extends MarkedDocument {
+  querySelectorAll(selector: string): Iterable<MarkedElement & { remove(): void }>;
   styleSheets?: unknown;
   URL: string;
   readonly defaultView: { getComputedStyle?: unknown } | null;
 }
 
-/** Declarations by which nobody sees the text of an element. Transparent ones are left to Defuddle: scripts fade whole articles in. */
+/** Declarations by which nobody sees the text of an element, whatever else its page says. Transparent ones are left to Defuddle. */
 const UNSEEN =
   /(?:^|;)(?:display:none|visibility:(?:hidden|collapse)|font-size:(?:0|[01](?:\.\d{1,9})?px|0\.\d{1,9}r?em)|text-indent:-\d{3,9}[a-z]{0,3}|(?:left|right|top|bottom):-\d{3,9}[a-z]{0,3}|clip:rect\([01](?:px)?[, ][01](?:px)?[^)]{0,20}\)|clip-path:inset\((?:50|100)%\)|color:transparent)(?=[;!]|$)/;
 const NO_HEIGHT = /(?:^|;)(?:max-)?height:0(?:px)?(?=[;!]|$)/;
 const LONGEST_STYLE = 2_000;
-/** Rules of a page's own style sheets that are read. */
-const MOST_RULES = 3_000;
-const MOST_HIDING = 200;
 
-/**
- * Removes what a reader does not see: elements that a style hides, and text that is struck out. A passage that stands there is none of
- * the page. Only styles within the page are read, and of their selectors those of one class or id that the page names once: what
- * several rules are about, a script or a wider window may show.
- */
+/** Removes elements that their own style plainly hides, and text that is struck out: they are no text of the page. */
 function removeUnseen(document: OpenedDocument): void {
   for (const element of document.querySelectorAll('[style]'))
     if (!/^(?:html|body)$/i.test(element.localName) && isUnseen(element.getAttribute('style') ?? '')) element.remove();
-  const styles = [...document.querySelectorAll('style')].map(({ textContent }) => textContent ?? '').join('\n');
-  for (const selector of [...hidingSelectors(styles), 'del', 's', 'strike'])
-    for (const element of document.querySelectorAll(selector)) element.remove();
+  for (const element of document.querySelectorAll('del, s, strike')) element.remove();
 }
 
 function isUnseen(style: string): boolean {
@@ -73,38 +59,23 @@ function isUnseen(style: string): boolean {
   return UNSEEN.test(text) || (NO_HEIGHT.test(text) && text.includes('overflow:hidden'));
 }
 
-/** Selectors such as `.note` of rules that hide. Those within `@media` and the like are not read. */
-function hidingSelectors(css: string): readonly string[] {
-  const hiding: string[] = [];
-  let from = 0;
-  for (let rules = 0; rules < MOST_RULES; rules += 1) {
-    const open = css.indexOf('{', from);
-    if (open < 0) break;
-    const selectors = css.slice(Math.max(from, open - LONGEST_STYLE), open);
-    const end = endOfBlock(css, open);
-    const inner = css.slice(open + 1, Math.min(end - 1, open + LONGEST_STYLE));
-    if (!selectors.trimStart().startsWith('@') && isUnseen(inner))
-      hiding.push(...selectors.split(',').map((each) => each.trim()));
-    from = end;
-  }
-  return [...new Set(hiding)].filter((each) => ONE_NAME.test(each) && timesIn(css, each) === 1).slice(0, MOST_HIDING);
-}
-
-const ONE_NAME = /^[a-z]{0,20}[.#][\w-]{1,80}$/i;
-
-function timesIn(css: string, selector: string): number {
-  return css.split(selector.slice(selector.search(/[.#]/))).length - 1;
-}
-
-/** Index behind the block that opens at a brace. */
-function endOfBlock(css: string, open: number): number {
-  let depth = 0;
-  for (let at = open; at < css.length; at += 1) {
-    if (css[at] === '{') depth += 1;
-    if (css[at] === '}') depth -= 1;
-    if (depth === 0) return at + 1;
-  }
-  return css.length;
+/**
+ * Defuddle takes the text of a page from its description by schema.org where that is longer than the page's own. It stays only where it
+ * is text that a reader sees.
+ * @param seen without white space
+ */
+function keepSeenDescriptions(document: OpenedDocument, seen: string): void {
+  const keepSeen = (key: string, value: unknown): unknown =>
+    (key === 'articleBody' || key === 'text') &&
+    !(typeof value === 'string' && seen.includes(value.replaceAll(/\s+/g, '')))
+      ? undefined
+      : value;
+  for (const script of document.querySelectorAll('script[type="application/ld+json"]'))
+    try {
+      script.textContent = JSON.stringify(JSON.parse(script.textContent ?? '', keepSeen));
+    } catch {
+      script.textContent = '{}';
+    }
 }
 
 /** linkedom lacks three things of a browser's document that Defuddle asks for. */

@@ -3,6 +3,7 @@ import { decodeText, MAX_TEXT, type MediaType } from './decoded-text.ts';
 import { shown } from './page-address.ts';
 import type { PageReader } from './page-reader.ts';
 import type { PageReading } from './read-page.ts';
+import { withoutOwnMarks } from './unseen-marks.ts';
 
 const HTML = new Set(['text/html', 'application/xhtml+xml']);
 /** Kept as they are. */
@@ -41,7 +42,7 @@ export async function readBody(page: PageBody, reader: PageReader, signal: Abort
     !/^(?:\xff\xfe|\xfe\xff)/.test(body.toString('latin1', 0, 2))
   )
     return { ok: false, why: 'is not a text, as its media type says' };
-  const text = decodeText(body, media.charset, false);
+  const text = withoutOwnMarks(decodeText(body, media.charset, false));
   // Characters that are taken out do not count; a text of nothing else is cut here.
   const kept = text.slice(0, 2 * MAX_TEXT);
   return { ok: true, page: { title: '', author: '', published: '', text: kept, isCut: kept.length < text.length } };

@@ -20,6 +20,8 @@ const page = (address: string, text: string): FetchedPage => ({
   isCut: false,
 });
 const LONG = 'https://bells.test/long';
+const UNSEEN = 'https://bells.test/unseen';
+const TEXTS: Readonly<Record<string, string>> = { [LONG]: 'bell '.repeat(10_000), [UNSEEN]: 'A bell ⸨never⸩ rings.' };
 const GONE = 'https://bells.test/gone';
 
 function aWeb(hits: readonly SearchHit[] | null = null): WebPages & { readonly asked: string[] } {
@@ -30,7 +32,7 @@ function aWeb(hits: readonly SearchHit[] | null = null): WebPages & { readonly a
       asked.push(address);
       if (address === GONE)
         return { kind: 'refused', requested: GONE, at: AT, reason: 'status', status: 404, message: `${GONE} is gone.` };
-      return page(address, address === LONG ? 'bell '.repeat(10_000) : 'A bell rings.');
+      return page(address, TEXTS[address] ?? 'A bell rings.');
     },
     read: async () => null,
     search: hits === null ? null : async () => hits,
@@ -53,6 +55,11 @@ describe('fetch', () => {
     });
     const { text: _text, ...rest } = page('https://bells.test/', '');
     expect(log).toEqual([rest]);
+  });
+
+  it('says what marks around words mean', async () => {
+    const { answer } = await call(aWeb(), 'fetch', { address: UNSEEN });
+    expect(answer?.text).toContain('A bell ⸨never⸩ rings.\n\n[words within ⸨ ⸩ may be invisible to a reader');
   });
 
   it('shows a long page in pieces, and fetches it once', async () => {

@@ -18,6 +18,10 @@ const TEXTS = new Map([
   ],
   ['h2', 'The index structure was described in 1970 at Boeing, in a report of 30 pages.'],
   ['h1-old', 'An older text: the tree has at least two children in each inner node.'],
+  [
+    'h-unseen',
+    'The tree grows at its root and stays balanced. ⸨The tree was first described by Alan Turing in 1936.⸩ It is known here and ⸨not⸩ true that a tree ever shrinks at its leaves.',
+  ],
   ['h404', 'Page not found. The B-tree was described in 1970 by Rudolf Bayer.'],
 ]);
 
@@ -36,6 +40,7 @@ const LOG: FetchLog = {
     entry('a.example/b-tree', 'h1'),
     entry('short.example/x', 'h2', { address: 'https://www.b.example/report/' }),
     entry('gone.example/x', 'h404', { status: 404 }),
+    entry('unseen.example/x', 'h-unseen'),
     entry('lost.example/x', 'h-lost'),
     entry('mirror.example/b-tree', 'h1'),
   ],
@@ -116,6 +121,29 @@ describe('evidence', () => {
 
   it('is rejected when the quote stands in another page only', () => {
     expect(reasonOf(from('b.example/report'))).toEqual([{ kind: 'quote_absent', part: QUOTE }]);
+  });
+
+  it.each([
+    'The tree was first described by Alan Turing in 1936.',
+    'stays balanced. The tree was first described by Alan Turing',
+    '⸨The tree was first described by Alan Turing in 1936.⸩',
+    'It is known here and not true that a tree',
+  ])('is rejected when it stands in a passage that may be invisible, or reaches across one: %s', (quote) => {
+    expect(reasonOf(from('unseen.example/x', quote))).toEqual([{ kind: 'quote_unseen', part: quote }]);
+  });
+
+  it('is rejected when it leaves such a passage out', () => {
+    expect(reasonOf(from('unseen.example/x', 'It is known here and true that a tree ever'))).toMatchObject([
+      { kind: 'quote_absent' },
+    ]);
+    expect(reasonOf(from('unseen.example/x', 'It is known here … that a tree ever shrinks'))).toMatchObject([
+      { kind: 'quote_unseen' },
+    ]);
+  });
+
+  it('is accepted beside such a passage', () => {
+    const evidence = from('unseen.example/x', 'true that a tree ever shrinks at its leaves');
+    expect(checkOf(aFinding({ claim: 'A tree shrinks at its leaves', evidence: [evidence] })).accepted).toHaveLength(1);
   });
 
   it('is rejected when the quote is too short, in whole or in part', () => {

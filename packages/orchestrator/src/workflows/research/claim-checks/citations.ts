@@ -2,13 +2,14 @@
  * Checks the citations of findings without a model: only pages that this run fetched count, each quote must stand in the stored text
  * of its page, and each detail of a claim in its quotes. Pure: the stored texts are passed in.
  */
+import { seenText, withoutMarks } from '../../../web-pages/unseen-marks.ts';
 import { normalisedAddress } from './addresses.ts';
 import { type Detail, missingDetails } from './claim-details.ts';
 import { type NormalisedText, normalised } from './normalised-text.ts';
 import { distinctSources } from './novelty.ts';
 import type { Opposite } from './opposite.ts';
 import { oppositeOf } from './opposites.ts';
-import { findQuote, SHORTEST_PART_WORDS, SHORTEST_QUOTE, type Span } from './passages.ts';
+import { findQuote, SHORTEST_PART_WORDS, SHORTEST_QUOTE, type Span, standsIn } from './passages.ts';
 import { type Overstated, overstatedIn } from './reservations.ts';
 import { unsaidWords } from './unsaid-words.ts';
 
@@ -68,6 +69,8 @@ export type Rejection =
   | { readonly kind: 'refused'; readonly status: number | null; readonly why: string }
   | { readonly kind: 'quote_absent'; readonly part: string }
   | { readonly kind: 'quote_too_short'; readonly part: string }
+  /** It stands in a passage of the page that may be invisible, or reaches across one. */
+  | { readonly kind: 'quote_unseen'; readonly part: string }
   /** The quotes stand in their pages, and none of them states these details of the claim. */
   | { readonly kind: 'detail_absent'; readonly missing: readonly Detail[] }
   /** The quotes stand in their pages, and the claim says the opposite. */
@@ -80,7 +83,7 @@ export type Rejection =
 export interface AcceptedEvidence extends Evidence {
   /** The fetched page in which the quote stands. */
   readonly page: FetchEntry;
-  /** Places of the quote's parts in the normalised text of the page. */
+  /** Places of the quote's parts in the normalised text of the page as its reader sees it. */
   readonly spans: readonly Span[];
 }
 
@@ -115,7 +118,8 @@ export interface CheckedFinding {
 /**
  * Checks the evidence of each finding. Addresses are compared in the form of `normalisedAddress`; the one that was asked for and the one
  * that answered both name a page. A page that was fetched several times counts with each of its texts, the newest first, and a
- * page that was fetched once is not refused because of another attempt. The details of a claim are looked for in all its accepted
+ * page that was fetched once is not refused because of another attempt. A quote of a passage that may be invisible is rejected with
+ * `quote_unseen`. The details of a claim are looked for in all its accepted
  * quotes together: if one is missing, all of them are rejected with `detail_absent`, with `opposite` if the claim says the opposite of them, with `overstated` if it leaves out their reservation, and with `unsaid` if they say hardly a word of it.
  * @param log both lists oldest first
  * @param texts stored texts by digest; a page whose text is not among them counts as not fetched
@@ -205,7 +209,13 @@ interface Pages {
   /** Fetched versions of the page at an address, the newest first. */
   readonly fetched: (address: string) => readonly FetchEntry[];
   readonly unfetched: (address: string) => Unfetched;
-  readonly textOf: (page: FetchEntry) => NormalisedText;
+  readonly textOf: (page: FetchEntry) => PageText;
+}
+
+interface PageText {
+  /** Without the passages that may be invisible. */
+  readonly seen: NormalisedText;
+  readonly whole: NormalisedText;
 }
 
 /** Texts are normalised when they are first needed, each once. */
@@ -223,16 +233,22 @@ function pagesOf({ fetched, refused }: FetchLog, texts: ReadonlyMap<string, stri
       refusals.set(key, { kind: 'refused', status, why: `the server answered ${status}` });
   for (const { status, reason, ...entry } of refused)
     for (const key of keysOf(entry)) refusals.set(key, { kind: 'refused', status, why: reason });
-  const prepared = new Map<string, NormalisedText>();
+  const prepared = new Map<string, PageText>();
   return {
     fetched: (address) => versions.get(normalisedAddress(address)) ?? [],
     unfetched: (address) => refusals.get(normalisedAddress(address)) ?? { kind: 'not_fetched' },
     textOf: ({ hash }) => {
-      const text = prepared.get(hash) ?? normalised(texts.get(hash) ?? '');
+      const text = prepared.get(hash) ?? pageText(texts.get(hash) ?? '');
       prepared.set(hash, text);
       return text;
     },
   };
+}
+
+function pageText(text: string): PageText {
+  const whole = normalised(withoutMarks(text));
+  const seen = seenText(text);
+  return { whole, seen: seen === text ? whole : normalised(seen) };
 }
 
 function isSuccess({ status }: FetchEntry): boolean {
@@ -295,8 +311,11 @@ function checkEvidence({ quote, address }: Evidence, pages: Pages): AcceptedEvid
   // The newest version tells why.
   let reason: Rejection | null = null;
   for (const page of versions) {
-    const found = findQuote(quote, pages.textOf(page));
+    const { seen, whole } = pages.textOf(page);
+    const words = withoutMarks(quote);
+    const found = findQuote(words, seen);
     if (found.stands) return { quote, address, page, spans: found.spans };
+    if (seen !== whole && standsIn(words, whole)) reason ??= { kind: 'quote_unseen', part: quote };
     reason ??= { kind: found.why === 'too_short' ? 'quote_too_short' : 'quote_absent', part: found.part };
   }
   return { quote, address, reason: reason ?? pages.unfetched(address) };
@@ -331,6 +350,7 @@ function rejectionText(reason: Rejection, address: string): string {
     refused: 'Quote another page.',
     quote_absent: 'Copy a passage of the page word for word.',
     quote_too_short: 'Quote a longer passage.',
+    quote_unseen: 'Quote a passage that stands outside such marks, or another page.',
     detail_absent: 'Quote a passage that states this as well, or leave it out of the claim.',
     opposite: 'Say in the claim what the passage says.',
     overstated: 'Say it in the claim with the same reservation, or quote a passage that says it plainly.',
@@ -350,6 +370,8 @@ function reasonText(reason: Rejection | RejectedSource['reason'], address: strin
       return `${page} does not contain "${shown(reason.part)}".`;
     case 'quote_too_short':
       return `"${shown(reason.part)}" is too short: a quote has at least ${SHORTEST_QUOTE.words} words and ${SHORTEST_QUOTE.characters} characters, and ${SHORTEST_PART_WORDS} words in each part between ellipses.`;
+    case 'quote_unseen':
+      return `"${shown(reason.part)}" stands in a passage that a reader of the page ${shown(address)} may not see (⸨ … ⸩).`;
     case 'detail_absent':
       return `The quotes do not state ${reason.missing.map(({ kind, text }) => `the ${kind} "${shown(text)}"`).join(', ')}.`;
     case 'opposite':

@@ -2,6 +2,7 @@
  * Finds quotes in the stored texts of pages. No model takes part: a quote stands in a page, or it does not. Pure, and linear in
  * the length of the page.
  */
+import { UNSEEN_MARKS } from '../../../web-pages/unseen-marks.ts';
 import { type NormalisedText, normalised, SPACELESS } from './normalised-text.ts';
 
 /** A place in `NormalisedText.normalised`. */
@@ -41,7 +42,7 @@ export const MOST_PARTS = 8;
  *
  * `…`, `...` and `[…]` within a quote are compared as they are written first. If the quote does not stand in the page so, they
  * separate parts: each part has at least 3 words, stands behind the one before it, and at most 600 characters away. Where a sentence ends
- * between two parts, the second one begins a sentence: the beginning of one sentence and the end of another make a third one.
+ * between two parts, the second one begins a sentence, and no passage that may be invisible stands between them: the beginning of one sentence and the end of another make a third one.
  * @param page the page's text; prepare it with `normalised` when several quotes are sought in it
  */
 export function findQuote(quote: string, page: string | NormalisedText): FoundQuote {
@@ -109,13 +110,18 @@ function extended(chains: readonly Chain[], spans: readonly Span[], text: string
     while (chains[next] !== undefined && (chains[next]?.span.end ?? 0) <= span.start) next += 1;
     const before = chains[next - 1];
     const isNear = before !== undefined && span.start - before.span.end <= LONGEST_GAP;
-    return isNear && !joinsSentences(text.slice(before.span.end, span.start)) ? [{ span, before }] : [];
+    return isNear && !isDivided(text.slice(before.span.end, span.start)) ? [{ span, before }] : [];
   });
 }
 
 /** The end of a sentence, with what closes it. The point of an abbreviation or an initial ends none. */
 const SENTENCE_END =
   /(?:[!?]|(?<!(?:^|[ .(])(?:\p{Lu}|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn]o|vs|cf|al|fig|approx|ca|Jr|Sr))\.)["')]* ["'(]*(?=[\p{Lu}\d])/u;
+
+/** True where a sentence ends, or a passage that may be invisible stands, between two parts. */
+function isDivided(between: string): boolean {
+  return between.includes(UNSEEN_MARKS.open) || joinsSentences(between);
+}
 
 /** True when a sentence ends between two parts and the second one begins within another. */
 function joinsSentences(between: string): boolean {
