@@ -23,46 +23,48 @@ import { aView } from '../event-store/sqlite/steps.fixture.ts';
 
 const by = z.string();
 
-/** waits → GO → works → done; BREAK gives it a context that is no JSON. */
-const errand = defineWorkflow({
-  name: 'errand',
-  version: 1,
-  description: 'Something to do',
-  machine: setup({
-    types: {
-      context: {} as { readonly since: unknown; readonly days?: number },
-      events: {} as { type: 'GO' } | { type: 'BREAK' } | { type: 'PAID'; cents: number },
-      input: {} as { readonly input: { readonly since: string; readonly days: number } },
-    },
-    actors: { work: activity<undefined, null>() },
-  }).createMachine({
-    id: 'errand',
-    initial: 'waiting',
-    context: ({ input }) => ({
-      since: input.input.since === 'now' ? new Date() : input.input.since,
-      days: input.input.days,
+/** waits → GO → works → done, or done at once; BREAK gives it a context that is no JSON. */
+const errandThat = (goesTo: 'working' | 'done') =>
+  defineWorkflow({
+    name: 'errand',
+    version: 1,
+    description: 'Something to do',
+    machine: setup({
+      types: {
+        context: {} as { readonly since: unknown; readonly days?: number },
+        events: {} as { type: 'GO' } | { type: 'BREAK' } | { type: 'PAID'; cents: number },
+        input: {} as { readonly input: { readonly since: string; readonly days: number } },
+      },
+      actors: { work: activity<undefined, null>() },
+    }).createMachine({
+      id: 'errand',
+      initial: 'waiting',
+      context: ({ input }) => ({
+        since: input.input.since === 'now' ? new Date() : input.input.since,
+        days: input.input.days,
+      }),
+      states: {
+        waiting: {
+          meta: { status: 'awaiting_approval' },
+          on: { GO: goesTo, BREAK: { actions: assign({ since: () => new Date() }) } },
+        },
+        working: {
+          meta: { status: 'running' },
+          on: { BREAK: { actions: assign({ since: () => new Date() }) }, PAID: {} },
+          invoke: { id: 'worker', src: 'work', onDone: 'done', onError: 'broken' },
+        },
+        done: { type: 'final', meta: { status: 'completed' } },
+        broken: { type: 'final', meta: { status: 'failed' } },
+      },
     }),
-    states: {
-      waiting: {
-        meta: { status: 'awaiting_approval' },
-        on: { GO: 'working', BREAK: { actions: assign({ since: () => new Date() }) } },
-      },
-      working: {
-        meta: { status: 'running' },
-        on: { BREAK: { actions: assign({ since: () => new Date() }) }, PAID: {} },
-        invoke: { id: 'worker', src: 'work', onDone: 'done', onError: 'broken' },
-      },
-      done: { type: 'final', meta: { status: 'completed' } },
-      broken: { type: 'final', meta: { status: 'failed' } },
+    signals: {
+      GO: z.strictObject({ by }),
+      BREAK: z.strictObject({ by }),
+      PAID: z.strictObject({ by, cents: z.int() }),
     },
-  }),
-  signals: {
-    GO: z.strictObject({ by }),
-    BREAK: z.strictObject({ by }),
-    PAID: z.strictObject({ by, cents: z.int() }),
-  },
-  input: z.strictObject({ since: z.string().default('then'), days: z.int().default(14) }),
-});
+    input: z.strictObject({ since: z.string().default('then'), days: z.int().default(14) }),
+  });
+const errand = errandThat('working');
 
 describe('the engine, with a workflow that declares neither retry nor cancellation', () => {
   const opened: { readonly engine: Engine; readonly store: SqliteEventStore }[] = [];
@@ -91,6 +93,8 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
   }
 
   const nothing = async (): Promise<never> => null as never;
+  const untilAborted = (_input: never, { signal }: { readonly signal: AbortSignal }): Promise<never> =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 
   async function typesOf(store: SqliteEventStore, runId: string): Promise<readonly string[]> {
     return (await store.readRun(runId, 0)).map(({ type }) => type);
@@ -147,10 +151,21 @@ describe('the engine, with a workflow that declares neither retry nor cancellati
     expect(attempts).toEqual([1, 1]);
   });
 
+  it('names the fork that goes on where a later program does not take the history of a run', async () => {
+    const { engine, store } = await start(untilAborted);
+    await engine.run('errand', { id: 'r' });
+    await engine.signal('r', 'GO', me);
+    await engine.stop();
+    const { engine: later } = await start(nothing, { store, definitions: [errandThat('done')] });
+    const { gate } = await later.view('r');
+    expect(gate).toMatchObject({ reason: 'poisoned', summary: expect.stringMatching(/^event 4: .*"fork r --at N"/s) });
+    await later.fork('s', 'r', { at: 2, by: 'me', branch: '', prepare: async () => undefined });
+    await later.signal('s', 'GO', me);
+    expect((await later.finished('s')).status).toBe('completed');
+  });
+
   it('cancels it wherever it is', async () => {
-    const work = (_input: never, { signal }: { readonly signal: AbortSignal }): Promise<never> =>
-      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
-    const { engine, store } = await start(work, { maxConcurrentRunsPerUser: 1 });
+    const { engine, store } = await start(untilAborted, { maxConcurrentRunsPerUser: 1 });
     await engine.run('errand', { id: 'waits' });
     await engine.run('errand', { id: 'works' });
     await engine.signal('works', 'GO', me);

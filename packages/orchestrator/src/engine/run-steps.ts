@@ -26,7 +26,7 @@ import type { ActivityOwner, ActivityRunner, Outcome } from './runner/activity-r
 import type { Clock } from './clock.ts';
 import type { CrashLedger } from './crashes/crash-ledger.ts';
 import type { FamilySpending } from './families/family-spending.ts';
-import type { LiveRun } from './live/live-run.ts';
+import { type LiveRun, wayOn } from './live/live-run.ts';
 import type { LiveRuns } from './live/live-runs.ts';
 import type { Quarantine } from './quarantine.ts';
 import type { RunAdmission } from './admission/run-admission.ts';
@@ -334,7 +334,7 @@ export class RunSteps {
    */
   async #quarantine(runId: string, run: LiveRun, { type, payload }: RunInput, message: string): Promise<RunView> {
     const undelivered = type === 'ACTIVITY_COMPLETED' ? payload : undefined;
-    const reason = `${type} cannot be processed: ${message}`;
+    const reason = `${type} cannot be processed: ${message}. ${wayOn(runId, run.state.sequence + 1)}`;
     // Closed at once: an input that came at the same time, such as another due timer, waits and finds the run quarantined.
     await this.#options.quarantine.quarantine(runId, 'poisoned', reason, { undelivered, tail: run.tail });
     if (await this.#options.store.loadHead(runId)) return this.#options.view(runId);

@@ -74,6 +74,11 @@ export function sizeOf(run: LiveRun): number {
   return run.snapshotBytes + run.bytesSinceSnapshot;
 }
 
+/** Ways on for a run whose history this program does not take, to be read after the fault. @param event the first that it does not take */
+export function wayOn(runId: string, event: number): string {
+  return `Go on in a new run with "fork ${runId} --at N", N being an event before ${event}; or retry it on a program that takes this history`;
+}
+
 /**
  * Reads a run: its snapshot, and the replay of the events since then.
  * @throws {NotFound}
@@ -107,8 +112,10 @@ export async function readLiveRun(
     return { ok: false, reason: 'poisoned', message: error instanceof Error ? error.message : String(error) };
   }
   const replayed = replay(definition, from, events, (other) => workflows.find(name, other), contexts);
-  if (!replayed.ok)
-    return { ok: false, reason: 'poisoned', message: `event ${replayed.sequence}: ${replayed.message}` };
+  if (!replayed.ok) {
+    const { sequence, message } = replayed;
+    return { ok: false, reason: 'poisoned', message: `event ${sequence}: ${message}. ${wayOn(runId, sequence)}` };
+  }
   const { state } = replayed;
   const difference = findPendingWorkMismatch(state, activities, timers);
   if (difference && !isFinal(view.status)) return { ok: false, reason: 'poisoned', message: difference };
