@@ -12,7 +12,7 @@ import { asReopened, describeError, plain, restoreSnapshot } from './persisted-s
 import { findNonJson, freezeJson } from './plain-json.ts';
 import { initialStep, nextStep, type RequestedAction, implicitlySpawnedChildren } from './pure-transition.ts';
 import type { ArmedTimer, RunInput, RunState, StartedActivity, Step, StepResult } from './run-state.ts';
-import { type Fact, factsBetween, restatedFacts, type StateView, viewOf } from './view.ts';
+import { type Fact, factsBetween, needsRunSlot, restatedFacts, type StateView, viewOf } from './view.ts';
 import { changesViewOnly, emissionFault } from './vocabulary.ts';
 
 /** The last millisecond that dates of four digits a year can say: times are compared as texts. */
@@ -25,12 +25,7 @@ export function newRun(runId: string): RunState {
 
 /** True for a run that counts against the limit of concurrent runs: one of its activities is open, and not a child run alone. */
 export function holdsRunSlot(state: RunState): boolean {
-  return state.queuedAt === null && state.parked === null && needsRunSlot(state.view, state.activities);
-}
-
-/** False for a run that waits for a person, its child runs, a signal or a timer: such a run works again by an input alone. */
-function needsRunSlot(view: StateView | null, activities: RunState['activities']): boolean {
-  return view?.status === 'running' && Object.keys(activities).length > 0;
+  return state.queuedAt === null && state.parked === null && needsRunSlot(state.view, Object.keys(state.activities).length);
 }
 
 export function statusOf(state: RunState): RunStatus {
@@ -145,7 +140,7 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   if (changes.fault) return poisoned(changes.fault);
   const children = openChildren(machine, state.children, changes);
   const view = awaitingChildren(told, changes.activities.size, children);
-  const queuedAt = needsRunSlot(view, Object.fromEntries(changes.activities)) ? queuedBefore : null;
+  const queuedAt = needsRunSlot(view, changes.activities.size) ? queuedBefore : null;
   if (queuedAt !== queuedBefore) changes = collect(queuedAt);
 
   const leftQueue = state.queuedAt !== null && queuedAt === null && input.type !== 'RUN_STARTED';

@@ -8,7 +8,7 @@ import type { ArmedTimer, RunInput, RunState, StartedActivity, Step } from './ru
 import { awaitingChildren, openChildren } from './child-runs.ts';
 import type { StoredState, WorkflowDefinition } from './definition.ts';
 import { activeNodes, describeError, plain, restoreSnapshot } from './persisted-state.ts';
-import { factsBetween, type StateView, viewOf } from './view.ts';
+import { factsBetween, needsRunSlot, type StateView, viewOf } from './view.ts';
 
 type Migrated = EventPayloads['RUN_MIGRATED'];
 
@@ -73,7 +73,8 @@ function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, tim
   const view = awaitingChildren(viewOf(snapshot), open.size, children);
   if (FINAL_STATUSES.has(view.status))
     return refused(`the migration gives the final state ${JSON.stringify(view.state)}`);
-  const emitted = factsBetween(announced(state, view), view);
+  const queuedAt = needsRunSlot(view, Object.keys(activities).length) ? state.queuedAt : null;
+  const emitted = factsBetween(announced(state, view, queuedAt !== state.queuedAt), view);
   const keys = new Set(Object.values(activities));
   const timerKeys = new Set(Object.values(timers).map((timer) => timer.key));
   return {
@@ -87,7 +88,7 @@ function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, tim
       ...(children === undefined && state.children === undefined ? {} : { children }),
       timers,
       parked: null,
-      queuedAt: view.status === 'running' ? state.queuedAt : null,
+      queuedAt,
     },
     emitted,
     started,
@@ -97,11 +98,11 @@ function stepTo(state: RunState, snapshot: AnyMachineSnapshot, { activities, tim
   };
 }
 
-/** Returns the earlier view, changed so that the state is announced again after a quarantine or for another gate. */
-function announced(state: RunState, after: StateView): StateView | null {
+/** Returns the earlier view, changed so that the state is announced again after a quarantine or the queue, or for another gate. */
+function announced(state: RunState, after: StateView, leftQueue: boolean): StateView | null {
   if (state.view === null) return null;
   const sameGate = JSON.stringify(state.view.gate) === JSON.stringify(after.gate);
-  return state.parked === null && sameGate ? state.view : { ...state.view, state: null };
+  return state.parked === null && !leftQueue && sameGate ? state.view : { ...state.view, state: null };
 }
 
 interface PersistedChild {

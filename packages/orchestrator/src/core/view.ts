@@ -63,6 +63,14 @@ export function viewOf(snapshot: AnyMachineSnapshot): StateView {
 }
 
 /**
+ * False for a run that waits for a person, its child runs, a signal or a timer: such a run works again by an input alone.
+ * @param activities how many are open
+ */
+export function needsRunSlot(view: Pick<StateView, 'status'> | null, activities: number): boolean {
+  return view?.status === 'running' && activities > 0;
+}
+
+/**
  * The standard facts of one step, so that no definition can forget them: stages begun and completed, the new state,
  * gates opened, pauses and resumptions, the end.
  */

@@ -124,7 +124,11 @@ describe('a workflow of one’s own', () => {
       b: { meta: running, invoke: { id: 'w', src: 'work', onDone: 'done' } },
     });
     const ends: (() => void)[] = [];
-    work = () => new Promise((resolve) => ends.push(() => resolve(7)));
+    work = ({ signal }) =>
+      new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('stopped')));
+        ends.push(() => resolve(7));
+      });
     await start(definition);
     await engine.run('own', { id: 'r' });
     await engine.run('own', { id: 's' });

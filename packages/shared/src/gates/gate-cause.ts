@@ -3,6 +3,9 @@ import type { Evidence, Gate, RunView } from '../run.ts';
 import { failedChecksText } from '../test-count.ts';
 import { PAUSE_LABELS } from '../text/pause-labels.ts';
 
+/** Characters of a cause that is stored with the end of a run. */
+const LONGEST_CAUSE = 1_000;
+
 /** Checks of the code at the gate that failed; `undefined` if none did, or if the gate shows no code. */
 export function failedChecksAt({ gate, evidence }: Pick<RunView, 'gate' | 'evidence'>): Evidence | undefined {
   if (gate?.codeTree === undefined) return undefined;
@@ -29,7 +32,7 @@ export function gateCause(gate: Gate, { evidence }: Pick<RunView, 'evidence'>): 
 export function causeOfEnd({ gate, evidence }: Pick<RunView, 'gate' | 'evidence'>): string | undefined {
   if (gate === null) return undefined;
   const isOffered = gate.decisions.includes('approve') && !isUnchanged(gate);
-  return isOffered ? undefined : gateCause(gate, { evidence });
+  return isOffered ? undefined : gateCause(gate, { evidence }).slice(0, LONGEST_CAUSE).toWellFormed();
 }
 
 /** Whether the result at a gate is empty. */

@@ -21,6 +21,9 @@ const MAX_NOT_RUN = 20;
 /** Changed test files that are reported. */
 const MAX_CHANGED_TESTS = 200;
 
+/** Much more than as many tests as are read need on a busy machine. */
+const COUNTING_MS = 60_000;
+
 type Compared = Pick<Checked, 'tests' | 'baseline' | 'failsAsBefore' | 'changedTests'>;
 
 /** @param needed baseline for the base commit's tests; `null`, as for `as_is`: a known baseline is used if any */
@@ -65,7 +68,7 @@ async function changedTests(
   const [before, now] = await Promise.all(
     [baseCommit, commit].map(async (at) => {
       const texts = await repository.readFiles(project, at, paths, LIMITS.tests.fileBytes, LIMITS.tests.totalBytes);
-      const counted = await readForeignText('countAllAssertions', [texts]);
+      const counted = await readForeignText('countAllAssertions', [texts], { maxMs: COUNTING_MS });
       if (!counted.ok) throw new RetryableFailure(`The changed tests were not compared: they ${counted.why}.`);
       return counted.value;
     }),

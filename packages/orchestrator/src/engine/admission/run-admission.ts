@@ -33,7 +33,7 @@ export class RunAdmission {
 
   /** Admits queued runs of a user, in the order of the queue, while there is a free slot. */
   async admit(userId: string): Promise<void> {
-    const { slots, clock, log, isStopped } = this.#options;
+    const { slots, live, clock, log, isStopped } = this.#options;
     for (let runId = slots.next(userId); runId !== undefined; runId = slots.next(userId)) {
       if (isStopped()) return;
       try {
@@ -41,7 +41,8 @@ export class RunAdmission {
       } catch (error) {
         log.error({ err: error, runId }, 'a queued run could not be admitted');
         const status = await this.#storedStatus(runId);
-        if (status !== 'queued' && status !== 'running') slots.release(userId, runId);
+        const holdsSlot = live.find(runId)?.holdsSlot ?? status === 'running';
+        if (status !== 'queued' && !holdsSlot) slots.release(userId, runId);
         if (status !== 'queued') continue;
         // It keeps its turn: a disk that is full now may have room later.
         slots.enqueue(userId, runId, true);

@@ -1,5 +1,5 @@
 /**
- * Run slots: at most a given number of running runs per user, and a queue for the others. Resumed runs are at the front
+ * Run slots: at most a given number of runs per user that carry out activities, and a queue for the others. Resumed runs are at the front
  * of the queue.
  */
 
@@ -8,7 +8,7 @@ export class RunSlots {
   readonly #holders = new Map<string, Set<string>>();
   readonly #queues = new Map<string, string[]>();
 
-  /** @param limit runs of one user that may be `running` at the same time */
+  /** @param limit runs of one user that may carry out activities at the same time */
   constructor(limit: number) {
     this.#limit = limit;
   }
