@@ -41,6 +41,7 @@ export const PAUSE_REASONS = [
   'auth_expired',
   'push_rejected',
   'remote_unavailable',
+  'missing_at_remote',
   'record_differs',
   'repository_replaced',
   'sandbox_unavailable',

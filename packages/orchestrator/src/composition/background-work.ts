@@ -156,8 +156,8 @@ function createRunRecord(options: BackgroundWorkOptions): Pick<BackgroundWork, '
 /** Probe for what stopped a paused run; `null` when nothing but the run itself can find out whether it is back. */
 async function probeOf(view: RunView, gate: Gate, options: BackgroundWorkOptions): Promise<Probe | null> {
   if (gate.reason === 'storage_full') return diskProbe(options);
-  if (gate.reason === 'auth_expired') return forgeProbe(view, options.adapters);
-  if (gate.reason === 'remote_unavailable') return remoteProbe(view, options.adapters);
+  if (gate.reason === 'auth_expired' || gate.reason === 'remote_unavailable')
+    return remoteProbe(view, gate, options.adapters);
   return modelProbe(view, gate, options);
 }
 
@@ -178,31 +178,29 @@ function modelProbe({ config, workflow }: RunView, { stage }: Gate, options: Bac
   return { key: `provider ${provider}`, ask: () => probeProvider(setup.settings(), provider) };
 }
 
-/** The remote is back when it answers and has the run's base branch, and so does the forge that holds it. */
-async function remoteProbe({ projectId, config }: RunView, adapters: Adapters): Promise<Probe | null> {
+/**
+ * The remote is back when it answers and has the run's base branch, and so does the forge that holds it. For `auth_expired` the
+ * forge also has to let the server write; `null` where there is none, since anybody may be able to read.
+ */
+async function remoteProbe(
+  { projectId, config }: RunView,
+  { reason }: Gate,
+  adapters: Adapters,
+): Promise<Probe | null> {
   const { store, repository, forge } = adapters;
   const project = await store.getProject(projectId);
-  if (project === null) return null;
+  const name = (project && forge?.repositoryAt(project.repository)) ?? null;
+  const isRefused = reason === 'auth_expired';
+  if (project === null || (isRefused && name === null)) return null;
   const { baseBranch } = config.git;
-  const name = forge?.repositoryAt(project.repository) ?? null;
   return {
-    key: `${baseBranch} of ${project.repository}`,
+    key: `${isRefused ? 'access to ' : ''}${baseBranch} of ${project.repository}`,
     ask: async () => {
       await repository.inspectRemote(project.repository, baseBranch);
-      if (forge !== null && name !== null) await forge.repository(name, undefined, projectId).facts();
-      return 'back';
+      if (forge === null || name === null) return 'back';
+      const { mayWrite } = await forge.repository(name, undefined, projectId).facts();
+      return mayWrite || !isRefused ? 'back' : 'away';
     },
-  };
-}
-
-/** Probe for the token of a project's forge: it is back when the repository can be read. `null` where there is no forge. */
-async function forgeProbe({ projectId }: RunView, { store, forge }: Adapters): Promise<Probe | null> {
-  const project = await store.getProject(projectId);
-  const name = forge === null || project === null ? null : forge.repositoryAt(project.repository);
-  if (forge === null || name === null) return null;
-  return {
-    key: `${name.owner}/${name.name} at ${forge.host}`,
-    ask: async () => ((await forge.repository(name).facts()).mayWrite ? 'back' : 'away'),
   };
 }
 

@@ -167,6 +167,7 @@ it('goes on with the others when a person decided meanwhile, and again where the
 it.each([
   ['only a person can renew the key', { kind: 'terminal' }, {}],
   ['a limit with a time has its own timer', { kind: 'retryable', retryAfterMs: 1_000 }, {}],
+  ['a branch is missing at the remote', { kind: 'needs_human' }, { reason: 'missing_at_remote' }],
   ['a person paused it', { kind: 'retryable' }, { reason: 'held' }],
   ['it cannot be retried', { kind: 'retryable' }, { decisions: ['cancel'] }],
 ] as const)('leaves a run to others where %s', async (_why, error, gate) => {

@@ -142,7 +142,7 @@ export function describeForge(
       const { refusal, message, reason } = await refusalOf(
         ground.forge.repository({ ...ground.name, name: `none-${randomUUID()}` }).facts(),
       );
-      expect([refusal, reason]).toEqual(['gone', 'remote_unavailable']);
+      expect([refusal, reason]).toEqual(['gone', 'missing_at_remote']);
       expect(message).toMatch(/it is gone, was renamed, or the (?:token of|GitHub App) \S+ does not see it/);
     });
 

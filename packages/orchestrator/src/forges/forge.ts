@@ -368,7 +368,7 @@ export class ForgeRefusal extends NeedsHuman {
 }
 
 const REASONS: Readonly<Record<ForgeRefusalKind, PauseReason>> = {
-  gone: 'remote_unavailable',
+  gone: 'missing_at_remote',
   archived: 'push_rejected',
   forbidden: 'auth_expired',
   base_missing: 'push_rejected',

@@ -102,7 +102,7 @@ describe('publishing', () => {
       summary: expect.stringContaining(server.remote),
     });
     await rename(`${server.remote}.away`, server.remote);
-    await server.until(run, { status: 'completed' });
+    await expect.poll(async () => (await server.client.getRun(run.id)).status, { timeout: 60_000 }).toBe('completed');
     expect(await server.file('main', 'feature.sh')).toBe('echo feature\n');
     await server.orchestrator.settled();
     expect(await server.git('show', `autonomous/record:.autonomous/runs/${run.id}/events.jsonl`)).toContain(

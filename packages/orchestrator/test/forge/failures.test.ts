@@ -153,7 +153,7 @@ it('follows a repository that was renamed, gone and archived while the run waite
 
   server.remove(shop.repository);
   const gone = await run.paused();
-  expect(gone.reason).toBe('remote_unavailable');
+  expect(gone.reason).toBe('missing_at_remote');
   expect(gone.summary).toMatch(/^The server cannot read .* in acme\/[a-z-]+: it is gone,? .* then retry\.$/);
   server.restore(shop.repository);
   await run.retry();

@@ -13,6 +13,7 @@ export const PAUSE_LABELS: Readonly<Record<PauseReason, string>> = {
   auth_expired: 'access to the repository expired',
   push_rejected: 'the push was rejected',
   remote_unavailable: 'the repository cannot be reached',
+  missing_at_remote: 'a branch, pull request or repository is missing at the remote',
   record_differs: 'its record in git differs from the database',
   repository_replaced: 'another repository has its name',
   sandbox_unavailable: 'no sandbox available',

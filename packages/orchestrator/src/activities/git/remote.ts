@@ -20,7 +20,7 @@ export async function fetchRemote(
 /**
  * Head of a branch of the remote as last fetched.
  * @param wayOut sentence for a person, where another one than to push it fits
- * @throws {NeedsHuman} `remote_unavailable` when the remote has no such branch any more
+ * @throws {NeedsHuman} `missing_at_remote` when the remote has no such branch any more
  */
 export async function remoteBranchHead(
   { repository }: Pick<ActivityTools, 'repository'>,
@@ -31,7 +31,7 @@ export async function remoteBranchHead(
   const head = await repository.remoteHead(project, branch);
   if (head !== null) return head;
   const message = `The remote has no branch '${branch}' any more. ${wayOut}`;
-  throw new NeedsHuman('remote_unavailable', message, ways === undefined ? {} : { ways });
+  throw new NeedsHuman('missing_at_remote', message, ways === undefined ? {} : { ways });
 }
 
 /** @throws {NeedsHuman} `auth_expired`, `push_rejected` or `remote_unavailable` */

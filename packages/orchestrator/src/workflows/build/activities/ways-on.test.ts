@@ -134,7 +134,7 @@ it('a base that was rewritten, or is gone, leaves the branch as a way to keep th
   });
   git(fixture.remote, 'update-ref', '-d', 'refs/heads/main');
   expect(await failureOf(perform(integrate, publishing(run), 'integrate'))).toEqual({
-    reason: 'remote_unavailable',
+    reason: 'missing_at_remote',
     message: expect.stringContaining("no branch 'main' any more"),
     ways: [WAYS.leaveBranch],
   });
