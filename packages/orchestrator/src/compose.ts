@@ -383,6 +383,7 @@ function createService(
           ...forgeFindings.noticesOf(project),
         ];
       },
+      placeOf: (run) => recorder.placeOf(run),
     },
   });
 }

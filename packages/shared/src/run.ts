@@ -448,6 +448,14 @@ export interface RunProgress {
   readonly total: number;
 }
 
+/**
+ * Where a run can be found when the data folder of the server is lost. `remote`: in the record on the remote of its project.
+ * `pending`: nowhere yet, its record is being written or waits for the remote. `server`: nowhere, its record stays on the
+ * server, or it belongs to no project and has none.
+ */
+export const RECORD_PLACES = ['remote', 'pending', 'server'] as const;
+export type RecordPlace = (typeof RECORD_PLACES)[number];
+
 /** Read model of a run: a fold of its events, the same on the server and in every client. */
 export interface RunView {
   readonly id: string;
@@ -531,4 +539,9 @@ export interface RunView {
   readonly notices: readonly string[];
   readonly lastSequence: number;
   readonly updatedAt: string;
+  /**
+   * As the server knows it when it answers a launch, a fork or a request for this run. No event tells it. Absent: everywhere
+   * else, and in a run as it was.
+   */
+  readonly recordPlace?: RecordPlace;
 }

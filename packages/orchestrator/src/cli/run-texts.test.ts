@@ -45,6 +45,14 @@ it('lets no text of others pass for a row of the page of a run', () => {
   expect(page.match(/^(?:status|merged) .*/gm)).toHaveLength(1);
 });
 
+it('says of a run that no remote has where it is', () => {
+  expect(runPage({ ...run, recordPlace: 'pending' })).toContain(
+    'record     not on the remote yet: only the server has the run',
+  );
+  expect(runPage({ ...run, recordPlace: 'server' })).toContain('record     stays on the server: no remote has the run');
+  expect(runPage({ ...run, recordPlace: 'remote' })).not.toMatch(/^record /m);
+});
+
 it('says of a run that is followed no longer that it continues, or which run waits', () => {
   expect(leftLine('parent', [], 'autonomous')).toBe('The run continues. Follow it with: autonomous watch parent');
   expect(leftLine('parent', [gate], 'autonomous')).toBe(

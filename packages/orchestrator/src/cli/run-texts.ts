@@ -12,6 +12,7 @@ import {
   moneyText,
   presentedAt,
   progressOf,
+  type RecordPlace,
   type RunDiff,
   type RunView,
   showHidden,
@@ -219,6 +220,7 @@ export function runPage(run: RunView, workflow?: WorkflowInfo): string {
     ['failures', run.failures?.join('\n')],
     ['forked', run.forkedFrom && `from ${run.forkedFrom.runId} at event ${run.forkedFrom.at}`],
     ['branch', run.branch === '' ? undefined : run.branch],
+    ['record', RECORD_LINES[run.recordPlace ?? 'remote']],
     ['head', run.headCommit],
     ['code tree', run.codeTree],
     [
@@ -246,6 +248,12 @@ export function runPage(run: RunView, workflow?: WorkflowInfo): string {
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name.padEnd(10)} ${indented(value)}`]))
     .join('\n');
 }
+
+const RECORD_LINES: Readonly<Record<RecordPlace, string | undefined>> = {
+  remote: undefined,
+  pending: 'not on the remote yet: only the server has the run',
+  server: 'stays on the server: no remote has the run',
+};
 
 /** A value of several lines cannot pass for further rows. */
 function indented(value: string): string {

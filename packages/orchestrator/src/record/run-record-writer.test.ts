@@ -66,6 +66,35 @@ describe('the recorder', () => {
     await recorder.stop();
   });
 
+  it('records a run as soon as it waits for a run slot, and knows where each run can be found', async () => {
+    const noProject = { id: 'r-0', projectId: '' };
+    const away = `${fixture.remote}.away`;
+    const recorder = aRecorder();
+    await recorder.start();
+    renameSync(fixture.remote, away);
+    const queued = await store.append(aStep('r-1', { events: [anEvent('RUN_QUEUED')] }));
+    const view = aView('r-1', { status: 'queued' });
+    recorder.receive({ events: queued, view });
+    expect([await recorder.placeOf(view), await recorder.placeOf(noProject)]).toEqual(['pending', 'server']);
+    await recorder.settled();
+    expect(await recorder.placeOf(view)).toBe('pending');
+    await recorder.stop();
+
+    const next = aRecorder();
+    expect(await next.placeOf(view)).toBe('pending');
+    await next.start();
+    expect(await next.placeOf(view)).toBe('pending');
+    renameSync(away, fixture.remote);
+    await next.settled();
+    expect([await next.placeOf(view), recorded()]).toEqual(['remote', ['.autonomous/runs/r-1/events.jsonl']]);
+    const other = await store.append(aStep('r-2', { events: [anEvent('RUN_QUEUED')] }));
+    next.receive({ events: other, view: aView('r-2', { status: 'queued' }) });
+    await vi.waitFor(async () => expect(await next.placeOf({ id: 'r-2', projectId: 'p-1' })).toBe('remote'), 60_000);
+    expect(recorded()).toContain('.autonomous/runs/r-2/events.jsonl');
+    await next.stop();
+    expect(await aRecorder({ isInMirrorOnly: () => true }).placeOf(view)).toBe('server');
+  });
+
   it('records what a call came to that is told after the end of its run', async () => {
     const recorder = aRecorder();
     await recorder.start();

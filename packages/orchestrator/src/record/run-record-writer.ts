@@ -2,7 +2,14 @@
  * Writes the record of open runs to their projects' git, on the branch `autonomous/record`. The record is a projection of
  * the log. It is written in batches after each gate and stage, and continued after a crash.
  */
-import { type JsonObject, NeedsHuman, type Project, type RunView, type WorkflowEvent } from '@autonomous/shared';
+import {
+  type JsonObject,
+  NeedsHuman,
+  type Project,
+  type RecordPlace,
+  type RunView,
+  type WorkflowEvent,
+} from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { RecordRedactor, type RedactorOptions } from '../foreign-text/record-redactor.ts';
 import { renderEventLog, withChain } from '../documents/event-log.ts';
@@ -87,8 +94,9 @@ const TICK_MS = 100;
 const MARK = 'recorded-position';
 /** Variable with the projects for which `isInMirrorOnly` is true. */
 const IN_MIRROR_VARIABLE = 'RECORD_IN_MIRROR_ONLY';
-/** Events that make a run worth recording: a stage or a gate began or ended. */
+/** Events that make a run worth recording: it, a stage or a gate began or ended. */
 const MILESTONES: ReadonlySet<string> = new Set([
+  'RUN_QUEUED',
   'RUN_STARTED',
   'STAGE_COMPLETED',
   'APPROVAL_REQUESTED',
@@ -113,6 +121,8 @@ export class RunRecordWriter {
   /** Sequence of the last pause, by run, whose secrets are known to the redactor. */
   readonly #askedFor = new Map<string, number>();
   readonly #dirty = new Set<string>();
+  /** Runs of which no record is where it belongs yet. */
+  readonly #unrecorded = new Set<string>();
   /** `<run>/<upload>` of files that are in the record since the start. */
   readonly #recordedUploads = new Set<string>();
   #position = 0;
@@ -258,6 +268,7 @@ export class RunRecordWriter {
 
   #note(event: WorkflowEvent, isWorthIt: boolean): void {
     this.#position = Math.max(this.#position, event.position);
+    if (event.sequence === 1) this.#unrecorded.add(event.workflowRunId);
     if (isWorthIt || MILESTONES.has(event.type)) this.#dirty.add(event.workflowRunId);
   }
 
@@ -318,6 +329,7 @@ export class RunRecordWriter {
       );
       this.#writing.delete(projectId);
       if (isWritten) this.#behind.delete(projectId);
+      if (isWritten) for (const { id } of runs) this.#unrecorded.delete(id);
       for (const { resolve } of [...ahead.values()].flat()) resolve(isWritten);
       if (!isWritten) this.#rest(projectId, runs);
       // Runs that changed meanwhile were waiting for their project.
@@ -341,6 +353,14 @@ export class RunRecordWriter {
   #restNoMore(): void {
     for (const cancel of this.#resting.values()) cancel();
     this.#resting.clear();
+  }
+
+  /** Where a run's record is. A start counts its newest runs as `pending` until it has written them again. */
+  async placeOf({ id, projectId }: Pick<RunView, 'id' | 'projectId'>): Promise<RecordPlace> {
+    const { store, isInMirrorOnly } = this.#options;
+    const project = projectId === '' ? null : await store.getProject(projectId);
+    if (project === null || isInMirrorOnly?.(project) === true) return 'server';
+    return this.#started && !this.#unrecorded.has(id) ? 'remote' : 'pending';
   }
 
   /** Why the records of a project are not on its remote: one sentence or none. Its runs go on. */

@@ -9,6 +9,7 @@ import {
   type Orchestrator,
   type Page,
   type Project,
+  type RecordPlace,
   type RunView,
 } from '@autonomous/shared';
 import type { WorkflowRegistry } from '../core/registry.ts';
@@ -81,6 +82,8 @@ export interface ServiceOptions {
     readonly notices: () => readonly string[];
     /** Of one project, which is compared in the background when it is new. */
     readonly noticesOf: (project: Project) => readonly string[];
+    /** Where a run can be found when the data folder is lost. */
+    readonly placeOf: (run: RunView) => Promise<RecordPlace>;
   };
   /** Reads roadmaps of projects. */
   readonly roadmaps: RoadmapReader;
@@ -120,6 +123,7 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
   const documents = new CompiledDocuments({ ...options, projects });
   const roadmaps = new RoadmapBoards({ ...options, projects, reader: options.roadmaps });
   const pullRequests = new RunPullRequests({ ...options, projects });
+  const placed = async (run: RunView): Promise<RunView> => ({ ...run, recordPlace: await options.record.placeOf(run) });
 
   return {
     createProject: (_caller, project) => projects.create(project),
@@ -127,15 +131,18 @@ export function createOrchestrator(options: ServiceOptions): Orchestrator {
     getProject: (id) => projects.get(id),
     getRoadmap: (projectId) => roadmaps.read(projectId),
     cleanBranches: async (id, request) => options.branches.clean(await projects.of(id), request),
-    launchRun: (caller, run, key) => launcher.launch(caller, run, key),
-    explore: (caller, exploration, key) => launcher.explore(caller, exploration, key),
+    launchRun: async (caller, run, key) => placed(await launcher.launch(caller, run, key)),
+    async explore(caller, wanted, key) {
+      const exploration = await launcher.explore(caller, wanted, key);
+      return { ...exploration, runs: await Promise.all(exploration.runs.map(placed)) };
+    },
     async listRuns(filter): Promise<Page<RunView>> {
       const page = await store.listRuns({ ...filter, limit: filter.limit ?? DEFAULT_PAGE });
       return { ...page, items: page.items.map((view) => engine.withPosition(view)) };
     },
-    getRun: (id, at) => (at === undefined ? engine.view(id) : timeTravel.viewAt(id, at)),
+    getRun: (id, at) => (at === undefined ? engine.view(id).then(placed) : timeTravel.viewAt(id, at)),
     getRunTree: (id) => engine.tree(id),
-    forkRun: (caller, id, fork, key) => timeTravel.fork(caller, id, fork, key),
+    forkRun: async (caller, id, fork, key) => placed(await timeTravel.fork(caller, id, fork, key)),
     migrateRun: (caller, runId, to) => engine.migrate(runId, to, caller.userId, caller.request),
     async exportRun(runId) {
       if ((await store.tipOf(runId)) === null) throw noSuchRun(runId);

@@ -182,7 +182,7 @@ export class ModelServer {
       roadmaps: { path: 'roadmap.json', workflow: 'none', read: async () => ({ kind: 'absent' }) },
       branches: { clean: async () => ({ removed: [], kept: [] }) },
       conflicts: () => [],
-      record: { notices: () => [], noticesOf: () => [] },
+      record: { notices: () => [], noticesOf: () => [], placeOf: async () => 'remote' },
       scrub: (text) => text,
       // A launch asks for nothing else of it.
       setup: { defaultModels: () => ({}) } as unknown as ServiceOptions['setup'],

@@ -223,6 +223,7 @@ const run: Required<RunView> = {
   notices: ['ignored'],
   lastSequence: 5,
   updatedAt: NOON,
+  recordPlace: 'remote',
 };
 
 const transcript: Required<TranscriptEntry> = {

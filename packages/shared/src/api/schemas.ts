@@ -36,7 +36,7 @@ import type {
   TestCount,
   TreeShare,
 } from '../run.ts';
-import { DECISIONS, ID, PAUSE_REASONS, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
+import { DECISIONS, ID, PAUSE_REASONS, RECORD_PLACES, RESPONSE_TYPES, RUN_STATUSES } from '../run.ts';
 import { BUDGET_NAMES } from '../budgets.ts';
 import {
   DECISION_FIELDS,
@@ -797,6 +797,10 @@ export const runView = answer<RunView>('Run', {
   notices: strings,
   lastSequence: count,
   updatedAt: time,
+  recordPlace: z.enum(RECORD_PLACES).optional().openapi({
+    description:
+      'Where the run can be found when the data folder of the server is lost. `remote`: in the record on the remote of its project. `pending`: nowhere yet, its record is being written or waits for the remote. `server`: nowhere, its record stays on the server, or it belongs to no project and has none. Only in answers to a launch, a fork and a request for this run as it is.',
+  }),
 });
 
 export const exploration = answer<Exploration>('Exploration', { id: z.string(), runs: z.array(runView) });

@@ -42,6 +42,10 @@ export async function followStarted(
 export async function endOf(io: CliIo, client: Client, followed: Followed, json: boolean): Promise<number> {
   const { run: last, interrupted } = followed;
   if (!json) {
+    // A server that is away by now has been told of before.
+    const shown = await client.getRun(last.id).catch(() => null);
+    if (shown?.recordPlace === 'pending')
+      note(io, 'Only the server has the run: its record is not on the remote of its project yet.');
     if (interrupted) note(io, leftLine(last.id, last.gate === null ? [] : [last.gate], io.program));
     if (last.gate) for (const line of gateLines(io, last.gate, followed)) say(io, line);
     else for (const line of await resultLines(io, client, last)) say(io, line);
