@@ -45,7 +45,7 @@ export default defineConfig({
 });
 
 function package_(name: string, how?: TestUserConfig) {
-  const folders = 'src,test,demo,bench,crash,simulation,conformance,real-repositories';
+  const folders = 'src,test,demo,bench,crash,upgrade,simulation,conformance,real-repositories';
   return project(name, `packages/${name}`, [`{${folders}}/**/*.test.ts`], how);
 }
 

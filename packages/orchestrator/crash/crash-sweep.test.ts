@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type Fault, judge, recordFaults, type Reference, refer } from './judge.ts';
-import { makeRemote } from './place.ts';
+import { makePlace, makeRemote } from './place.ts';
 import { play, type Playback } from './play.ts';
 import { reportOn } from './report.ts';
 import { git } from './repository-state.ts';
@@ -160,7 +160,7 @@ async function playUndisturbed<Result>(
   const compileCache = path.join(folder, 'compiled');
   await mkdir(compileCache);
   await makeRemote(template, FILES);
-  return play({ scenario, kills: [], template, compileCache }, (playback) => look(playback, scenario));
+  return play({ scenario, kills: [], makePlace: () => makePlace(template), compileCache }, (playback) => look(playback, scenario));
 }
 
 /** The commit of an activity once more, on top of what is there. */

@@ -3,14 +3,13 @@ import type { Script } from '../src/models/script.ts';
 import { anArticle, type LocalSite, respond, startLocalSite } from '../src/web-pages/local-web.fixture.ts';
 import { startScriptedProvider } from '../test/fixtures/scripted-provider.fixture.ts';
 import { openForge } from './forge.ts';
-import { commitAsColleague, makePlace } from './place.ts';
+import { commitAsColleague, type Place } from './place.ts';
 import { type Scenario, WEB } from './scenario.ts';
 import type { ModelRequest, World } from './world.ts';
 
 const API_KEY = 'the-key-of-the-sweep';
 
-export async function makeWorld(scenario: Scenario, template: string): Promise<World> {
-  const place = await makePlace(template);
+export async function makeWorld(scenario: Scenario, place: Place): Promise<World> {
   const forge = scenario.forge === true ? await openForge(place.folder) : null;
   const requests: ModelRequest[] = [];
   const held = Promise.withResolvers<void>();

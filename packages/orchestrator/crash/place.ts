@@ -74,16 +74,21 @@ export function baselinesOf(template: string): string {
  *   of the base commit take is a matter of time, so that what they are finished before would be one as well
  */
 export async function makePlace(template: string): Promise<Place> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'autonomous-sweep-'));
-  const place = {
+  const place = placeIn(await mkdtemp(path.join(tmpdir(), 'autonomous-sweep-')));
+  await cp(template, place.remote, { recursive: true });
+  if (existsSync(baselinesOf(template)))
+    await cp(baselinesOf(template), path.join(place.data, 'baselines'), { recursive: true });
+  return place;
+}
+
+/** @param folder absolute; removed by `remove` */
+export function placeIn(folder: string): Place {
+  return {
     folder,
     remote: path.join(folder, OWNER, `${NAME}.git`),
     data: path.join(folder, 'data'),
     letters: path.join(folder, 'letters'),
+    // Orphans of a server that was killed may still write a file or two.
+    remove: () => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
   };
-  await cp(template, place.remote, { recursive: true });
-  if (existsSync(baselinesOf(template)))
-    await cp(baselinesOf(template), path.join(place.data, 'baselines'), { recursive: true });
-  // Orphans of a server that was killed may still write a file or two.
-  return { ...place, remove: () => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }) };
 }

@@ -13,6 +13,7 @@ import { ApiError, type Client, createClient } from '@autonomous/shared/client';
 import { type ServerProcess, startServerProcess } from '../test/fixtures/server-process.fixture.ts';
 import { type LedgerLine, readLedger } from './ledger.ts';
 import type { OutsideMove } from './outside-moves.ts';
+import type { Place } from './place.ts';
 import type { Scenario } from './scenario.ts';
 import type { ServerSetting } from './server-setting.ts';
 import { describeWait, isPromised, missingInTheEnd, unrecordedCommits, waitsWithout } from './waits.ts';
@@ -56,8 +57,10 @@ export interface PlayOptions {
   readonly kills: readonly string[];
   /** Change that others make between the end of the first server and the start of the second. */
   readonly move?: OutsideMove | undefined;
-  /** Repository that the project begins as. */
-  readonly template: string;
+  /** Makes the folder in which all of it happens, which is removed at the end. */
+  readonly makePlace: () => Promise<Place>;
+  /** A server of an earlier program was killed in that place, and the runs are there. */
+  readonly isResumed?: true;
   /** Folder where servers leave their compiled code for the next ones. */
   readonly compileCache: string;
 }
@@ -77,11 +80,11 @@ export async function play<Result>(
   options: PlayOptions,
   look: (playback: Playback) => Promise<Result>,
 ): Promise<Result> {
-  const world = await makeWorld(options.scenario, options.template);
+  const world = await makeWorld(options.scenario, await options.makePlace());
   try {
     const heard: WorkflowEvent[] = [];
     const lives: Life[] = [];
-    for (let number = 1; ; number++) {
+    for (let number = options.isResumed ? 2 : 1; ; number++) {
       const ledger = path.join(world.place.folder, `ledger-${number}.jsonl`);
       const killAt = options.kills[number - 1] ?? null;
       // Others who take the record away break the promise for the server.
@@ -108,7 +111,7 @@ type Told = Pick<Playback, 'runs' | 'runIds'>;
 type Watch = (missing: readonly string[]) => void;
 
 async function live(
-  { scenario, compileCache, move }: PlayOptions,
+  { scenario, compileCache, move, isResumed }: PlayOptions,
   world: World,
   heard: WorkflowEvent[],
   {
@@ -148,7 +151,7 @@ async function live(
     const signal = AbortSignal.any([over.signal, limit]);
     const gone = server.ended.then(() => null);
     // An answer that was cut off may be noticed before the end of the server is.
-    const driving = new Driver({ scenario, move, crashes, watch }, world, heard, server, signal)
+    const driving = new Driver({ scenario, move, isResumed, crashes, watch }, world, heard, server, signal)
       .drive()
       .catch((error: unknown) => {
         if (wasKilled()) return gone;
@@ -248,6 +251,7 @@ class Driver {
   readonly #url: string;
   readonly #signal: AbortSignal;
   readonly #move: OutsideMove | undefined;
+  readonly #isResumed: boolean;
   /** Servers that were killed before this one. */
   readonly #crashes: number;
   readonly #watch: Watch | null;
@@ -258,9 +262,11 @@ class Driver {
     {
       scenario,
       move,
+      isResumed,
       crashes,
       watch,
-    }: Pick<PlayOptions, 'scenario' | 'move'> & { readonly crashes: number; readonly watch: Watch | null },
+    }: Pick<PlayOptions, 'scenario' | 'move'> & {
+      readonly isResumed: true | undefined; readonly crashes: number; readonly watch: Watch | null },
     world: World,
     heard: WorkflowEvent[],
     server: ServerProcess,
@@ -268,6 +274,7 @@ class Driver {
   ) {
     this.#scenario = scenario;
     this.#move = move;
+    this.#isResumed = isResumed === true;
     this.#crashes = crashes;
     this.#watch = watch;
     this.#world = world;
@@ -285,7 +292,7 @@ class Driver {
 
   async drive(): Promise<Told> {
     this.#follow();
-    const launched = await this.#launch();
+    const launched = this.#isResumed ? await this.#launchedEarlier() : await this.#launch();
     const { children: declared = [], whileHeld, issue } = this.#scenario;
     const [parent] = declared.length > 0 ? launched : [];
     const [children] = await Promise.all([
@@ -327,6 +334,14 @@ class Driver {
     return variants.length === 1 && only !== undefined
       ? [await this.#client.launchRun({ projectId, ...only, ...launchOf(own) }, LAUNCH_KEY)]
       : (await this.#client.explore({ projectId, variants }, LAUNCH_KEY)).runs;
+  }
+
+  /** Keys of launches are kept for days only; runs stay. */
+  async #launchedEarlier(): Promise<readonly RunView[]> {
+    const { items } = await this.#client.listRuns({ limit: 100 });
+    const requests = this.#scenario.runs.map(({ request }) => request);
+    const place = ({ originalRequest }: RunView): number => requests.indexOf(originalRequest);
+    return items.filter(({ parent }) => parent === undefined).toSorted((a, b) => place(a) - place(b));
   }
 
   /** @returns the runs that the server starts for the issue */
@@ -422,6 +437,8 @@ class Driver {
         throw new Unplayable(`after ${this.#crashes} crashes, a run is quarantined: ${gate.summary}`);
       return { decision: 'retry' };
     }
+    // The time of a stage passed while its archive was kept.
+    if (this.#isResumed && gate.reason === 'timeout') return { decision: 'extend', minutes: 60 };
     return (this.#scenario.decide ?? approveOrAnswer)(gate, run, this.#world);
   }
 

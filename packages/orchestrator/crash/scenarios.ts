@@ -336,6 +336,7 @@ export const SCENARIOS: readonly Scenario[] = [
     roles: {},
     env: FAMILY,
     files: { 'diary.txt': 'earlier\n' },
+    edits: ['diary.txt'],
     colleague: {
       before: 'begun.push',
       message: 'A colleague was quicker',

@@ -15,7 +15,7 @@ import {
   situations,
   type Verdict,
 } from './judge.ts';
-import { baselinesOf, makeRemote } from './place.ts';
+import { baselinesOf, makePlace, makeRemote } from './place.ts';
 import { judgeMoved } from './judge-moved.ts';
 import { OUTSIDE_MOVES, type OutsideMove } from './outside-moves.ts';
 import { play, type Playback, Unplayable, wasCutOff, wasQuarantined } from './play.ts';
@@ -301,7 +301,7 @@ class Bench {
   }
 
   #common(scenario: Scenario) {
-    return { scenario, template: this.#templateOf(scenario), compileCache: this.#compileCache };
+    return { scenario, makePlace: () => makePlace(this.#templateOf(scenario)), compileCache: this.#compileCache };
   }
 
   #templateOf({ name }: Scenario): string {
