@@ -61,6 +61,48 @@ describe('a passage that a reader of the page may not see', () => {
     ['content-visibility', inline('content-visibility:hidden')],
     ['filter:opacity(0)', inline('filter:opacity(0)')],
     ['opacity', styled('.x{opacity:.01}')],
+    ['the last of two declarations', styled('.x{display:block;display:none}')],
+    ['the last of two values', styled('.x{opacity:1;opacity:0}')],
+    ['the last of two of its own', inline('color:#000;color:#fff')],
+    ...[
+      'display:none;display:foo',
+      'position:fixed;left:-9999px;left:foo',
+      'opacity:0;opacity:auto',
+      'clip-path:inset(100%);clip-path:auto',
+    ].flatMap((css) => [
+      [`a value before one that is not valid: ${css}`, styled(`.x{${css}}`)],
+      [`the same in two rules: ${css}`, styled(`.x{${css.replace(/;(?=[^;]*$)/, '} .x{')}}`)],
+    ]),
+    ['white before what is no colour', styled('.x{color:#fff} .x{color:foo}')],
+    ['a transform before what is none', styled('.x{transform:scale(0)} .x{transform:foo}')],
+    ['a value before one for unknown browsers', styled('.x{opacity:0} .x{-o-opacity:1}')],
+    ['a value before one of an unknown name', styled('.x{visibility:hidden} .x{-ms-visibility:visible}')],
+    ['an important layer', styled('@layer a{.x{display:none!important}} .x{display:block!important}')],
+    ['a height in calc()', styled('.x{height:calc(1px);overflow:hidden}')],
+    ['a height of hardly anything', styled('.x{height:.001%;overflow:hidden}')],
+    ['a small box', styled('.x{width:40px;height:14px;overflow:hidden}')],
+    ['a narrow line', styled('.x{width:30px;white-space:nowrap;overflow:hidden}')],
+    ['a line out of its box', styled('.x{text-indent:100%;white-space:nowrap;overflow:hidden}')],
+    [
+      'an animation that comes late',
+      styled('@keyframes in{to{opacity:1}} .x{opacity:0;animation:in 1s 99999s forwards}'),
+    ],
+    [
+      'an animation that is paused',
+      styled('@keyframes in{to{opacity:1}} .x{opacity:0;animation:in 1s paused forwards}'),
+    ],
+    [
+      'what is more important than an animation',
+      styled('@keyframes in{to{opacity:1}} .x{opacity:0!important;animation:in 1s forwards}'),
+    ],
+    [
+      'opacities in each other',
+      `<style>.w{opacity:.5}</style><div class="w"><div class="w"><p class="w">${SECRET}</p></div></div>`,
+    ],
+    [
+      'scales in each other',
+      `<style>.w{transform:scale(.4)}</style><div class="w"><div class="w"><p>${SECRET}</p></div></div>`,
+    ],
     ['an animation', styled('@keyframes gone{to{opacity:0}} .x{animation:gone 0s forwards}')],
     ['popover', `<p popover>${SECRET}</p>`],
     ['hidden', `<p hidden>${SECRET}</p>`],
@@ -99,10 +141,86 @@ describe('a passage that a reader of the page may not see', () => {
     expect(text).toContain('Math has (( too.');
   });
 
-  it('is the whole page where its styles take too long', async () => {
-    const rules = Array.from({ length: 3_000 }, (_, index) => `p:not(#a${index}){color:#111}`).join('');
-    const text = await textOf(`<style>${rules}</style>`, ...Array.from({ length: 200 }, () => `<p>${WORDS}</p>`));
-    expect(seenText(text)).not.toContain('first paragraph');
+  it('has no mark of the page itself in an attribute, a formula, or a number', async () => {
+    const formula =
+      '<math alttext="⸩ x ⸨"><mi>x</mi><annotation encoding="application/x-tex">⸩ x ⸨</annotation></math>';
+    const text = await textOf(
+      `<p style="color:#fff">It is ${formula} <a href="/a" title="&#11817;">so&#x002E29 or</a> not</p>`,
+      `<p>And ${formula} <a href="/b" title="⸨">there</a>.</p>`,
+    );
+    expect(text.match(/[⸨⸩]/g)).toEqual(text.match(/⸨[^⸨⸩]*⸩/g)?.flatMap(() => ['⸨', '⸩']));
+    expect(text).toMatch(/so\)\) or/);
+  });
+
+  it.each([
+    ['a formula for machines', `<math alttext="\\text{${SECRET}}"><mi>x</mi></math>`],
+    [
+      'the source of a formula',
+      `<math><mi>x</mi><annotation encoding="application/x-tex">${SECRET}</annotation></math>`,
+    ],
+    ['words in a hidden formula', `<math class="x"><mtext>${SECRET}</mtext></math>`],
+    ['a formula of a script', `<script type="math/tex">\\text{${SECRET}}</script>`],
+    ['the title of a link', `<a href="/q" title="${SECRET}">one</a>`],
+    ['TeX beside its drawing', `<span class="x math" data-latex="\\text{${SECRET}}">y</span>`],
+    ['TeX beside a seen drawing', `<span class="math" data-tex="\\text{${SECRET}}">y</span>`],
+  ])('is left out: %s', async (_, passage) => {
+    const text = await textOf(`<style>.x{opacity:0}</style><p>It is ${passage} so and so.</p>`);
+    expect(text).toContain('so and so.');
+    expect(text).not.toContain('secret sentence');
+  });
+
+  it('has no marks in the title of its page', async () => {
+    const page = `<title>Tides</title><style>*{color:#fff}</style><article><h1>Tides</h1><p>${WORDS}</p><p>${WORDS}</p>`;
+    const reading = await readHtmlPage(`<html><head>${page}</article></html>`, 'https://a.example/');
+    expect(reading).toMatchObject({ page: { title: 'Tides', author: '', published: '' } });
+  });
+});
+
+describe('a page with many styles', () => {
+  const many = (count: number, text: (index: number) => string): string =>
+    Array.from({ length: count }, (_, index) => text(index)).join('');
+
+  it.each([
+    [
+      'of other elements',
+      many(900, (index) => `.c${index % 50} .row-${index}{margin:0} .p:nth-child(${index + 1}){margin:${index % 9}px}`),
+    ],
+    ['of all elements', many(30, (index) => `*,::before,::after{--tw-${index}:0}`)],
+    [
+      'of its elements',
+      many(
+        400,
+        (index) => `${['code', 'p', 'a', 'article p', 'p:first-child'][index % 5]}{margin:${index % 5}px;color:#111}`,
+      ),
+    ],
+  ])('is read as others are: %s', async (_, css) => {
+    const text = await textOf(
+      `<style>${css} .x{display:none}</style>`,
+      many(1_000, (index) => `<div class="c${index % 50}"><p class="p">${WORDS} <code>x</code></p></div>`),
+      `<p class="x">${SECRET}</p>`,
+    );
+    expect(seenText(text)).toContain('first paragraph');
+    expect(seenText(text)).not.toContain('secret sentence');
+  });
+
+  it('is seen where they take too many steps', async () => {
+    const css = many(2_000, (index) => `p:nth-last-child(n+${index}) ~ p:nth-child(n+${index}){color:#fff}`);
+    const text = await textOf(
+      `<style>${css}</style>`,
+      many(1_000, () => `<p>${WORDS}</p>`),
+    );
+    expect(text).not.toContain('⸨');
+  });
+
+  it.each([
+    ['nested in 20,000 brackets', `.x{width:calc${'('.repeat(20_000)}}`],
+    ['nested in each other', `.a,.b{${`${'& &,'.repeat(5)}&{`.repeat(6)}color:red`],
+    ['in a long selector', `.x${':is('.repeat(5_000)}a`],
+  ])('is seen where they cannot be read: %s', async (_, css) => {
+    const text = await textOf(
+      `<style>${css}</style><p class="a x" style="width:calc${'('.repeat(9_000)}">${WORDS}</p>`,
+    );
+    expect(text).not.toContain('⸨');
   });
 });
 
@@ -213,6 +331,53 @@ describe('a passage that its reader sees', () => {
       ),
     ],
     ['with a right-to-left page around it', `<div dir="rtl"><p>${SEEN}</p></div>`],
+    ['by the last of two declarations', all('.x{display:none;display:block}')],
+    [
+      'by a background behind an older one',
+      all('.x{background:#000;background:linear-gradient(#fff,#eee);color:#000}'),
+    ],
+    ['by a plain background behind a colour', all('.x{background-color:#000} .x{background:#fff}')],
+    ['on a gradient of two colours', all('.x{color:#fff;background:linear-gradient(transparent,rgba(0,0,0,.8))}')],
+    ['on a picture', all('.x{color:#fff;background:url(night.jpg)}')],
+    ['on white with a picture', all('.w{background:#fff url(bg.png)}', `<div class="w"><p>${SEEN}</p></div>`)],
+    [
+      'in a column of a grid',
+      all(
+        '.g{display:grid;grid-template-columns:1fr min(65ch,100%) 1fr} .g>*{grid-column:2}',
+        `<div class="g"><p>${SEEN}</p></div>`,
+      ),
+    ],
+    [
+      'in an area of a grid',
+      all('.w{grid-area:main;order:1;display:flex;flex-direction:row-reverse}', `<div class="w"><p>${SEEN}</p></div>`),
+    ],
+    [
+      'between margins of max()',
+      all(
+        '.w{padding-inline:max(1rem,(100% - 1200px)/2);margin-left:max(1rem,calc(50% - 600px))}',
+        `<div class="w"><p>${SEEN}</p></div>`,
+      ),
+    ],
+    ['in a layer below', all('.w{position:relative;z-index:-1}', `<div class="w"><p>${SEEN}</p></div>`)],
+    [
+      'in an element that is hidden itself',
+      all('.w{visibility:hidden} .x{visibility:visible}', `<div class="w"><p class="x">${SEEN}</p></div>`),
+    ],
+    [
+      'on the background of a linked sheet',
+      all('body{color:#eee}', `<link rel="stylesheet" href="dark.css"><p>${SEEN}</p>`),
+    ],
+    [
+      'in a box that a linked sheet may paint',
+      all('body{background:#fff} .x{color:#fff}', `<link rel="stylesheet" href="a.css"><p class="x">${SEEN}</p>`),
+    ],
+    [
+      'where old browsers do not see it',
+      all('@supports not (display:grid){.x{display:none}} @container (max-width:300px){.x{display:none}}'),
+    ],
+    ['that is not empty', all('p:empty{display:none}')],
+    ['with a number of a note', all('sup a{position:absolute}', `<p>${SEEN}<sup><a href="#n1">1</a></sup></p>`)],
+    ['that scripts define', all('x-note:not(:defined){visibility:hidden}', `<x-note><p>${SEEN}</p></x-note>`)],
     ['that is a formula', `<p>${SEEN} <math><mi style="color:white">x</mi></math></p>`],
   ])('is not marked: %s', async (_, passage) => {
     const text = await textOf(passage);

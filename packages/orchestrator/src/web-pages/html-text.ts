@@ -5,7 +5,7 @@
 import { Defuddle } from 'defuddle/node';
 import { parseHTML } from 'linkedom';
 import type { PageReading } from './read-page.ts';
-import { joinUnseen } from './unseen-marks.ts';
+import { joinUnseen, withoutMarks, withoutWrittenMarks } from './unseen-marks.ts';
 import { type MarkedDocument, type MarkedElement, markUnseenPassages } from './unseen-passages.ts';
 
 /**
@@ -13,7 +13,7 @@ import { type MarkedDocument, type MarkedElement, markUnseenPassages } from './u
  * @param address of the page, for its relative links
  */
 export async function readHtmlPage(html: string, address: string): Promise<PageReading> {
-  const document = openDocument(html, address);
+  const document = openDocument(withoutWrittenMarks(html), address);
   removeUnseen(document);
   keepSeenDescriptions(document, markUnseenPassages(document));
   const { title, author, published, content } = await Defuddle(document, address, {
@@ -26,7 +26,8 @@ export async function readHtmlPage(html: string, address: string): Promise<PageR
   });
   const text = joinUnseen(content).trim();
   if (text === '') return { ok: false, why: 'has no text' };
-  return { ok: true, page: { title, author, published, text, isCut: false } };
+  const [about, by, at] = [title, author, published].map(withoutMarks);
+  return { ok: true, page: { title: about ?? '', author: by ?? '', published: at ?? '', text, isCut: false } };
 }
 
 interface OpenedDocument extends MarkedDocument {

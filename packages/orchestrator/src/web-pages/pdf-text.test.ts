@@ -48,6 +48,16 @@ describe('text that nobody sees', () => {
     expect(text.replace(/⸨[^⸩]*⸩/g, '')).not.toContain('secret');
   });
 
+  it.each(['3 Tr', '/Faint gs'])('is marked though it is blended: %s', async (state) => {
+    const content = `/Multiply gs ${line(SECRET, state)} ${line(SEEN, '0 Tr /Full gs', 100)}`;
+    const entries = '/Multiply << /BM /Multiply >> /Faint << /ca 0 >> /Full << /ca 1 >>';
+    const pdf = aPdf([aDrawing(content)])
+      .toString('latin1')
+      .replace('/XObject <<', `/ExtGState << ${entries} >> /XObject <<`);
+    const reading = await readPdf(new Uint8Array(Buffer.from(pdf, 'latin1')));
+    expect(reading).toMatchObject({ page: { text: `⸨${SECRET}⸩\n${SEEN}` } });
+  });
+
   it('is marked within a sentence that is seen', async () => {
     const text = await textOf('BT /F1 12 Tf 72 700 Td (It is ) Tj 1 g (not ) Tj 0 g (true of bells.) Tj ET');
     expect(text).toBe('It is ⸨not⸩ true of bells.');
@@ -91,6 +101,7 @@ describe('text that is seen', () => {
     ['a white box beneath', `1 g 60 690 400 40 re f ${line(SEEN, '0 g')}`],
     ['a box beside it', `${line(SEEN)} 1 g 60 500 400 40 re f`],
     ['in a box that frames it', `${line(SEEN)} 60 690 400 40 re S`],
+    ['white on a thick line', `0 0 1 RG 40 w 60 705 m 400 705 l S ${line(SEEN, '1 g')}`],
     ['after a white one', `q 1 g Q ${line(SEEN)}`],
     [
       'in a form',

@@ -36,6 +36,7 @@ interface Graphics {
   stroke: Colour;
   fillAlpha: number;
   strokeAlpha: number;
+  lineWidth: number;
   isBlended: boolean;
   mode: number;
   font: string;
@@ -74,6 +75,7 @@ const PAPER: Colour = [255, 255, 255];
 const ALIKE = 16;
 const LEAST_ALPHA = 0.1;
 const SMALLEST_PX = 1;
+const THICK = 4;
 /** Share of the page that its pictures fill when it is a scan. */
 const SCANNED = 0.5;
 
@@ -111,6 +113,7 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
     restore: () => (state = stack.pop() ?? state),
     transform: (args) => (state.matrix = product(state.matrix, numbers(args) as unknown as Matrix)),
     setGState: ([entries]) => setGraphics(state, entries),
+    setLineWidth: ([width]) => (state.lineWidth = Number(width)),
     setFont: ([font, size]) => Object.assign(state, { font, size }),
     setTextRenderingMode: ([mode]) => (state.mode = Number(mode)),
     setLeading: ([leading]) => (state.leading = -Number(leading)),
@@ -192,20 +195,29 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
   }
 
   function followPath(kind: number, data: unknown, bounds: unknown): void {
-    const { fill, eoFill, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke } = painting.operators;
+    const { stroke, closeStroke, fill, eoFill, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke } =
+      painting.operators;
     const path = (data as readonly unknown[] | null)?.[0];
     if (bounds !== null && bounds !== undefined) {
       const box = transformed(numbers(bounds), state.matrix);
       const isRectangle = isUpright(state.matrix) && isRectanglePath(numbers(path));
       if ([fill, eoFill, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke].includes(kind))
         paint(box, isRectangle ? state.fill : null, false);
+      if ([stroke, closeStroke, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke].includes(kind))
+        paintStroke(box);
       if (isClipNext) clipTo(box, isRectangle);
     }
     isClipNext = false;
   }
 
+  /** A line as thick as text may have text on it; where in its box it runs is not looked at. */
+  function paintStroke([left, bottom, right, top]: Box): void {
+    const [a, b, c, d] = state.matrix;
+    const half = (state.lineWidth * Math.sqrt(Math.abs(a * d - b * c))) / 2;
+    if (half >= THICK / 2) paint([left - half, bottom - half, right + half, top + half], null, false);
+  }
+
   function showText(glyphs: unknown): void {
-    painting.checkTime();
     const { size, stretch, characterSpacing, wordSpacing, rise } = state;
     const isPlain = painting.isPlainFont(state.font);
     for (const glyph of glyphs as readonly (number | Glyph | null)[]) {
@@ -235,8 +247,9 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
     const { mode, fill, stroke, fillAlpha, strokeAlpha, isBlended, clip } = state;
     const run: Run = { characters, points, order: paints.length + runs.length, isSeen: true, isInvisible: false };
     runs.push(run);
+    if (runs.length % 100 === 0) painting.checkTime();
     if (layers.includes(false) || tiny || !points.some((point) => contains(clip, point))) run.isSeen = false;
-    if (!isPlain || isBlended) return;
+    if (!isPlain) return;
     const paintsFill = [0, 2, 4, 6].includes(mode) && fillAlpha >= LEAST_ALPHA;
     const paintsStroke = [1, 2, 5, 6].includes(mode) && strokeAlpha >= LEAST_ALPHA;
     const colours = [...(paintsFill ? [fill] : []), ...(paintsStroke ? [stroke] : [])];
@@ -244,6 +257,8 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
     if (mode >= 4) state.isClipVague = true;
     if (mode === 7) state.clipping = [...state.clipping, run];
     const isAlike =
+      // Blending changes colours, and leaves none where there is none.
+      !(isBlended && colours.length > 0) &&
       colours.every(hasLike) &&
       colours.every((colour) => points.every((point) => looksLike(colour, beneath(point, run.order))));
     if (isAlike) run.isSeen = false;
@@ -291,6 +306,7 @@ function startOf(page: Box): Graphics {
     stroke: [0, 0, 0],
     fillAlpha: 1,
     strokeAlpha: 1,
+    lineWidth: 1,
     isBlended: false,
     mode: 0,
     font: '',
@@ -310,6 +326,7 @@ function startOf(page: Box): Graphics {
 function setGraphics(state: Graphics, entries: unknown): void {
   for (const [name, value] of entries as readonly (readonly [string, unknown])[]) {
     if (name === 'ca') state.fillAlpha = Number(value);
+    if (name === 'LW') state.lineWidth = Number(value);
     if (name === 'CA') state.strokeAlpha = Number(value);
     if (name === 'BM' || name === 'SMask')
       state.isBlended = !(value === 'source-over' || value === false || value === null);

@@ -10,10 +10,10 @@ import {
   parseListOfComponentValues,
 } from '@csstools/css-parser-algorithms';
 import { tokenize, TokenType } from '@csstools/css-tokenizer';
-import { AttributeAction, isTraversal, parse as parseSelector, type Selector, SelectorType, stringify } from 'css-what';
+import { AttributeAction, isTraversal, parse as parseSelector, type Selector, SelectorType } from 'css-what';
 
 export interface Declaration {
-  /** In lower case, without a maker's prefix. */
+  /** In lower case. `-webkit-` is left out where browsers do. */
   readonly property: string;
   /** In lower case, without comments, escapes and repeated spaces. */
   readonly value: string;
@@ -22,10 +22,12 @@ export interface Declaration {
 
 export interface StyleRule {
   /** Without pseudo-elements, and without pseudo-classes that cannot be decided. */
-  readonly selector: string;
+  readonly selector: Selector[];
   readonly pseudoElement: string | null;
-  /** Classes and ids (`.a`, `#b`) without which an element cannot match. */
-  readonly names: readonly string[];
+  /** Tags, classes and ids (`p`, `.a`, `#b`) that the page needs if the selector is to match. */
+  readonly needed: readonly string[];
+  /** Those of them that the element itself needs. */
+  readonly own: readonly string[];
   readonly specificity: number;
   /** Of the cascade layer; rules outside layers have the highest. */
   readonly layer: number;
@@ -77,7 +79,10 @@ export function readStyles(sheets: readonly string[]): PageStyles {
       const end = prelude.search(/[\s("']|$/);
       if (prelude.startsWith('@'))
         addAtRule(plain(prelude.slice(1, end)).replace(/^-[a-z]+-/, ''), plain(prelude.slice(end)), block, place);
-      else if (block !== null) add(contentOf(block), { ...place, parent: nested(prelude, place.parent) });
+      else if (block !== null) {
+        const parent = nested(prelude, place.parent);
+        if (parent !== null) add(contentOf(block), { ...place, parent });
+      }
     }
   }
 
@@ -85,7 +90,7 @@ export function readStyles(sheets: readonly string[]): PageStyles {
     if (name === 'layer' && block === null) for (const each of condition.split(',')) layerOf(each.trim());
     if (block === null || NO_RULES.has(name)) return;
     if (name === 'keyframes') lastFrames.set(condition, lastFrameOf(contentOf(block)));
-    const met = name === 'media' ? mediaApplies(condition) : name === 'layer' ? true : null;
+    const met = conditionApplies(name, condition);
     if (name === 'keyframes' || met === false) return;
     const layer = name === 'layer' ? layerOf(condition) : place.layer;
     add(contentOf(block), { ...place, layer, isCertain: place.isCertain && met === true });
@@ -94,6 +99,15 @@ export function readStyles(sheets: readonly string[]): PageStyles {
   const rest = { parent: null, layer: UNLAYERED, isCertain: true };
   for (const sheet of sheets) add(contentOf(valuesOf(sheet.replace(/<!--|-->/g, ' '))), rest);
   return { rules, lastFrames };
+}
+
+function conditionApplies(name: string, condition: string): boolean | null {
+  if (name === 'media') return mediaApplies(condition);
+  // As for the whole window, without the name of the container.
+  if (name === 'container') return mediaApplies(condition.replace(/^[\w-]+ (?=\()/, ''));
+  // What a page asks for is there.
+  if (name === 'supports') return !condition.startsWith('not');
+  return name === 'layer' ? true : null;
 }
 
 /** Declarations of a `style` attribute. */
@@ -109,7 +123,15 @@ interface Content {
   readonly blocks: readonly { readonly prelude: string; readonly block: Values | null }[];
 }
 
-const valuesOf = (text: string): Values => parseListOfComponentValues(tokenize({ css: text }));
+/** Empty for a text whose brackets are nested too deeply. */
+export function valuesOf(text: string): Values {
+  try {
+    return parseListOfComponentValues(tokenize({ css: text }));
+  } catch {
+    return [];
+  }
+}
+
 const textOf = (values: Values): string => values.map((each) => each.toString()).join('');
 
 /** Declarations and rules in the order in which they stand (CSS Syntax Module 3, 5.4). */
@@ -138,15 +160,20 @@ function contentOf(values: Values): Content {
 function declarationOf(text: string): Declaration | null {
   const colon = text.indexOf(':');
   const name = unescaped(text.slice(0, colon)).trim();
-  // Names such as `*zoom` are for browsers that nobody has.
-  if (colon < 0 || !/^[a-z-]/i.test(name)) return null;
+  const property = name.toLowerCase().replace(ALIAS, '');
+  // Names such as `*zoom` and `-ms-filter` are for browsers that nobody has.
+  if (colon < 0 || !/^(?:--|[a-z])/.test(property)) return null;
   const value = plain(text.slice(colon + 1));
   return {
-    property: name.toLowerCase().replace(/^-(?:webkit|moz|ms|o)-/, ''),
+    property,
     value: value.replace(/ ?! ?important$/, ''),
     isImportant: /! ?important$/.test(value),
   };
 }
+
+/** Before properties that browsers also know by this name. */
+const ALIAS =
+  /^-webkit-(?=(?:opacity|clip-path|mask|transform|filter|perspective|animation|background-clip|text-fill-color|text-security|line-clamp)(?:-|$))/;
 
 function plain(value: string): string {
   return unescaped(value).toLowerCase().replace(/\s+/g, ' ').trim();
@@ -165,41 +192,37 @@ function lastFrameOf({ blocks }: Content): readonly Declaration[] {
   );
 }
 
-function nested(selector: string, parent: string | null): string {
+const LONGEST_NESTED = 2_000;
+
+/** `null` for one that is too long: each level may double it. */
+function nested(selector: string, parent: string | null): string | null {
   if (parent === null) return selector;
-  return selector.includes('&') ? selector.replaceAll('&', `:is(${parent})`) : `:is(${parent}) ${selector}`;
+  if (selector.length > LONGEST_NESTED) return null;
+  const whole = selector.includes('&') ? selector.replaceAll('&', `:is(${parent})`) : `:is(${parent}) ${selector}`;
+  return whole.length > LONGEST_NESTED ? null : whole;
 }
 
-type ReadSelector = Pick<StyleRule, 'selector' | 'pseudoElement' | 'names' | 'specificity' | 'isCertain'>;
+type ReadSelector = Pick<StyleRule, 'selector' | 'pseudoElement' | 'needed' | 'own' | 'specificity' | 'isCertain'>;
 
 /** Pseudo-classes of a state in which no element is at rest. */
 const NEVER_AT_REST =
-  /^(?:hover|active|focus|focus-within|focus-visible|target|target-within|visited|fullscreen|modal|popover-open|autofill|host|host-context|open)$/;
+  /^(?:hover|active|focus|focus-within|focus-visible|target|target-within|visited|fullscreen|modal|popover-open|autofill|host|host-context|open|-.*)$/;
 const DECIDED =
-  /^(?:not|is|where|has|first-child|last-child|only-child|nth-child|nth-last-child|first-of-type|last-of-type|only-of-type|nth-of-type|nth-last-of-type|empty|root)$/;
+  /^(?:not|is|where|has|first-child|last-child|only-child|nth-child|nth-last-child|first-of-type|last-of-type|only-of-type|nth-of-type|nth-last-of-type|empty|root|checked|disabled|enabled|link|any-link)$/;
 /** Pseudo-elements that may be written with one colon. */
 const ELEMENTS_OF_OLD = /^(?:before|after|first-line|first-letter)$/;
 const ALWAYS = parseSelector(':not(x-none)')[0]?.[0];
 const NEVER = parseSelector(':is(x-none)')[0]?.[0];
 
+/** Those that may match; none where the list cannot be read. */
 function selectorsOf(list: string): readonly ReadSelector[] {
   try {
-    return parseSelector(list).map(readSelector);
+    return parseSelector(list)
+      .map(readSelector)
+      .filter(({ selector }) => NEVER === undefined || !selector.includes(NEVER));
   } catch {
-    // A browser may know what the parser does not: all that the selector names may be meant.
-    return namesOf(list).map((selector) => ({
-      selector,
-      pseudoElement: null,
-      names: [],
-      specificity: 0,
-      isCertain: false,
-    }));
+    return [];
   }
-}
-
-/** Classes, ids and other words of a selector. */
-export function namesOf(selector: string): readonly string[] {
-  return selector.slice(0, 2_000).match(/[.#]?[a-z][\w-]*/gi) ?? [];
 }
 
 function readSelector(written: Selector[]): ReadSelector {
@@ -227,6 +250,8 @@ function readSelector(written: Selector[]): ReadSelector {
   }
 
   function undecided(name: string, isNegated: boolean): Selector[] {
+    // Scripts define the elements of a page.
+    if (name === 'defined') return ALWAYS === undefined ? [] : [ALWAYS];
     isCertain &&= NEVER_AT_REST.test(name);
     const met = NEVER_AT_REST.test(name) || isNegated ? NEVER : ALWAYS;
     return met === undefined ? [] : [met];
@@ -234,18 +259,23 @@ function readSelector(written: Selector[]): ReadSelector {
 
   const parts = decided(written, false, true);
   const last = parts.findLastIndex(isTraversal);
-  const names = parts
-    .slice(last + 1)
-    .flatMap((part) =>
-      part.type === SelectorType.Attribute &&
-      /^(?:class|id)$/.test(part.name) &&
-      (part.action === AttributeAction.Element || part.action === AttributeAction.Equals)
-        ? [`${part.name === 'id' ? '#' : '.'}${part.value}`]
-        : [],
-    );
-  const needsAny = parts.length === 0 || last === parts.length - 1;
-  const selector = stringify([needsAny ? [...parts, ...(parseSelector('*')[0] ?? [])] : parts]);
-  return { selector, pseudoElement, names, specificity, isCertain };
+  // A pseudo-element may be all that stands behind the last space.
+  const selector = last === parts.length - 1 && ALWAYS !== undefined ? [...parts, ALWAYS] : parts;
+  return {
+    selector,
+    pseudoElement,
+    needed: parts.flatMap(nameOf),
+    own: parts.slice(last + 1).flatMap(nameOf),
+    specificity,
+    isCertain,
+  };
+}
+
+function nameOf(part: Selector): readonly string[] {
+  if (part.type === SelectorType.Tag) return [part.name.toLowerCase()];
+  if (part.type !== SelectorType.Attribute) return [];
+  if (part.name === 'class' && part.action === AttributeAction.Element) return [`.${part.value}`];
+  return part.name === 'id' && part.action === AttributeAction.Equals ? [`#${part.value}`] : [];
 }
 
 function weightOf(part: Selector): number {

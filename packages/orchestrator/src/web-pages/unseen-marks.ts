@@ -28,3 +28,16 @@ export function seenText(text: string): string {
 export function withoutOwnMarks(text: string): string {
   return text.replaceAll(UNSEEN_MARKS.open, '((').replaceAll(UNSEEN_MARKS.close, '))');
 }
+
+/** The same for HTML, in which they may be written as numbers: no text and no attribute of it has one. */
+export function withoutWrittenMarks(html: string): string {
+  return withoutOwnMarks(html)
+    .replace(/&#(?:x0*2e28|0*11816)(?:;|(?![\da-f]))/gi, '((')
+    .replace(/&#(?:x0*2e29|0*11817)(?:;|(?![\da-f]))/gi, '))');
+}
+
+/** True where a passage is open at this place of the text. */
+export function isUnseenAt(text: string, at: number): boolean {
+  const before = text.slice(0, at);
+  return before.lastIndexOf(UNSEEN_MARKS.open) > before.lastIndexOf(UNSEEN_MARKS.close);
+}

@@ -21,7 +21,12 @@ const page = (address: string, text: string): FetchedPage => ({
 });
 const LONG = 'https://bells.test/long';
 const UNSEEN = 'https://bells.test/unseen';
-const TEXTS: Readonly<Record<string, string>> = { [LONG]: 'bell '.repeat(10_000), [UNSEEN]: 'A bell ⸨never⸩ rings.' };
+const LONG_UNSEEN = 'https://bells.test/long-unseen';
+const TEXTS: Readonly<Record<string, string>> = {
+  [LONG]: 'bell '.repeat(10_000),
+  [UNSEEN]: 'A bell ⸨never⸩ rings.',
+  [LONG_UNSEEN]: `${'bell '.repeat(3_900)}⸨${'hush '.repeat(400)}⸩${'bell '.repeat(8_000)}`,
+};
 const GONE = 'https://bells.test/gone';
 
 function aWeb(hits: readonly SearchHit[] | null = null): WebPages & { readonly asked: string[] } {
@@ -60,6 +65,13 @@ describe('fetch', () => {
   it('says what marks around words mean', async () => {
     const { answer } = await call(aWeb(), 'fetch', { address: UNSEEN });
     expect(answer?.text).toContain('A bell ⸨never⸩ rings.\n\n[words within ⸨ ⸩ may be invisible to a reader');
+  });
+
+  it('opens a passage that began in an earlier piece, and says in each what marks mean', async () => {
+    const { answer: second } = await call(aWeb(), 'fetch', { address: LONG_UNSEEN, from: 20_000 });
+    expect(second?.text).toMatch(/\n\n⸨ ?h?u?s?h? hush/);
+    const { answer: third } = await call(aWeb(), 'fetch', { address: LONG_UNSEEN, from: 40_000 });
+    expect(third?.text).toMatch(/\n\n[bel ]+\n\n\[words within ⸨ ⸩/);
   });
 
   it('shows a long page in pieces, and fetches it once', async () => {

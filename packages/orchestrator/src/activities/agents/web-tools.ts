@@ -4,7 +4,7 @@ import { RetryableFailure } from '@autonomous/shared';
 import { z } from 'zod';
 import { CALL_TOOL_NAMES } from '../../roles/role.ts';
 import type { CallTool } from '../../agents/agent.ts';
-import { UNSEEN_MARKS } from '../../web-pages/unseen-marks.ts';
+import { isUnseenAt, UNSEEN_MARKS } from '../../web-pages/unseen-marks.ts';
 import type { FetchedPage, RefusedPage, WebPages } from '../../web-pages/web-page.ts';
 
 const [FETCH, SEARCH] = CALL_TOOL_NAMES;
@@ -113,8 +113,8 @@ function shownPage({ title, address, author, published, text, isCut }: FetchedPa
       : isCut
         ? '[the page is longer; the rest is not kept]'
         : '[end of the page]';
-  const unseen = [open, close].some((mark) => part.includes(mark))
+  const unseen = text.includes(open)
     ? [`[words within ${open} ${close} may be invisible to a reader of the page, and a quote of them is not taken]`]
     : [];
-  return [about.join('\n'), part, ...unseen, rest].join('\n\n');
+  return [about.join('\n'), `${isUnseenAt(text, from) ? open : ''}${part}`, ...unseen, rest].join('\n\n');
 }

@@ -22,6 +22,7 @@ const TEXTS = new Map([
     'h-unseen',
     'The tree grows at its root and stays balanced. ⸨The tree was first described by Alan Turing in 1936.⸩ It is known here and ⸨not⸩ true that a tree ever shrinks at its leaves.',
   ],
+  ['h-file', 'The parser keeps ⸨plain text in such brackets as its own notation⸩ of a node.'],
   ['h404', 'Page not found. The B-tree was described in 1970 by Rudolf Bayer.'],
 ]);
 
@@ -130,6 +131,24 @@ describe('evidence', () => {
     'It is known here and not true that a tree',
   ])('is rejected when it stands in a passage that may be invisible, or reaches across one: %s', (quote) => {
     expect(reasonOf(from('unseen.example/x', quote))).toEqual([{ kind: 'quote_unseen', part: quote }]);
+  });
+
+  it('is kept without the marks that stand around its words', () => {
+    const evidence = from('unseen.example/x', '⸩ true that a tree ever ⸨⸩shrinks at its leaves');
+    const { accepted } = checkOf(aFinding({ claim: 'A tree shrinks at its leaves', evidence: [evidence] }));
+    expect(accepted.map(({ quote }) => quote)).toEqual(['true that a tree ever shrinks at its leaves']);
+  });
+
+  it('is accepted of a file of the project that has such brackets itself', () => {
+    const quote = 'plain text in such brackets as its own notation⸩ of a node';
+    const log = { fetched: [entry('x', 'h-file', { requested: 'file:a.txt', address: 'file:a.txt' })], refused: [] };
+    const evidence = [{ quote, address: 'file:a.txt' }];
+    const [checked] = checkCitations(
+      [aFinding({ claim: 'The notation is plain text in brackets', evidence })],
+      log,
+      TEXTS,
+    );
+    expect(checked?.accepted.map((each) => each.quote)).toEqual([quote]);
   });
 
   it('is rejected when it leaves such a passage out', () => {

@@ -237,15 +237,25 @@ function pagesOf({ fetched, refused }: FetchLog, texts: ReadonlyMap<string, stri
   return {
     fetched: (address) => versions.get(normalisedAddress(address)) ?? [],
     unfetched: (address) => refusals.get(normalisedAddress(address)) ?? { kind: 'not_fetched' },
-    textOf: ({ hash }) => {
-      const text = prepared.get(hash) ?? pageText(texts.get(hash) ?? '');
-      prepared.set(hash, text);
+    textOf: ({ hash, address }) => {
+      const key = `${isFile(address)} ${hash}`;
+      const text = prepared.get(key) ?? pageText(texts.get(hash) ?? '', isFile(address));
+      prepared.set(key, text);
       return text;
     },
   };
 }
 
-function pageText(text: string): PageText {
+/** Files of the project may use the marks of web pages for something else. */
+function isFile(address: string): boolean {
+  return address.startsWith('file:');
+}
+
+function pageText(text: string, ofFile: boolean): PageText {
+  if (ofFile) {
+    const whole = normalised(text);
+    return { whole, seen: whole };
+  }
   const whole = normalised(withoutMarks(text));
   const seen = seenText(text);
   return { whole, seen: seen === text ? whole : normalised(seen) };
@@ -312,9 +322,9 @@ function checkEvidence({ quote, address }: Evidence, pages: Pages): AcceptedEvid
   let reason: Rejection | null = null;
   for (const page of versions) {
     const { seen, whole } = pages.textOf(page);
-    const words = withoutMarks(quote);
+    const words = isFile(page.address) ? quote : withoutMarks(quote).trim();
     const found = findQuote(words, seen);
-    if (found.stands) return { quote, address, page, spans: found.spans };
+    if (found.stands) return { quote: words, address, page, spans: found.spans };
     if (seen !== whole && standsIn(words, whole)) reason ??= { kind: 'quote_unseen', part: quote };
     reason ??= { kind: found.why === 'too_short' ? 'quote_too_short' : 'quote_absent', part: found.part };
   }

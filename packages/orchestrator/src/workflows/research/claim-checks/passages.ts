@@ -2,7 +2,7 @@
  * Finds quotes in the stored texts of pages. No model takes part: a quote stands in a page, or it does not. Pure, and linear in
  * the length of the page.
  */
-import { UNSEEN_MARKS } from '../../../web-pages/unseen-marks.ts';
+import { markUnseen } from '../../../web-pages/unseen-marks.ts';
 import { type NormalisedText, normalised, SPACELESS } from './normalised-text.ts';
 
 /** A place in `NormalisedText.normalised`. */
@@ -120,7 +120,7 @@ const SENTENCE_END =
 
 /** True where a sentence ends, or a passage that may be invisible stands, between two parts. */
 function isDivided(between: string): boolean {
-  return between.includes(UNSEEN_MARKS.open) || joinsSentences(between);
+  return between.includes(markUnseen('')) || joinsSentences(between);
 }
 
 /** True when a sentence ends between two parts and the second one begins within another. */
