@@ -160,7 +160,9 @@ async function playUndisturbed<Result>(
   const compileCache = path.join(folder, 'compiled');
   await mkdir(compileCache);
   await makeRemote(template, FILES);
-  return play({ scenario, kills: [], makePlace: () => makePlace(template), compileCache }, (playback) => look(playback, scenario));
+  return play({ scenario, kills: [], makePlace: () => makePlace(template), compileCache }, (playback) =>
+    look(playback, scenario),
+  );
 }
 
 /** The commit of an activity once more, on top of what is there. */

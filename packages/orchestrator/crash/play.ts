@@ -266,7 +266,10 @@ class Driver {
       crashes,
       watch,
     }: Pick<PlayOptions, 'scenario' | 'move'> & {
-      readonly isResumed: true | undefined; readonly crashes: number; readonly watch: Watch | null },
+      readonly isResumed: true | undefined;
+      readonly crashes: number;
+      readonly watch: Watch | null;
+    },
     world: World,
     heard: WorkflowEvent[],
     server: ServerProcess,

@@ -48,8 +48,13 @@ export async function openFolder(world: KeptWorld): Promise<Place> {
   const folder = path.join(WORLDS, nameOf(world));
   const turn = `${folder}.turn`;
   await mkdir(WORLDS, { recursive: true });
-  while (!(await mkdir(turn).then(() => true, () => false))) {
-    const { mtimeMs = 0 } = await stat(turn).catch(() => ({ mtimeMs: Date.now() }));
+  while (
+    !(await mkdir(turn).then(
+      () => true,
+      () => false,
+    ))
+  ) {
+    const { mtimeMs } = await stat(turn).catch(() => ({ mtimeMs: Date.now() }));
     if (Date.now() - mtimeMs > LONGEST_TURN_MS) await rm(turn, { recursive: true, force: true });
     await delay(200);
   }

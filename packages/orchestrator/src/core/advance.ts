@@ -25,7 +25,9 @@ export function newRun(runId: string): RunState {
 
 /** True for a run that counts against the limit of concurrent runs: one of its activities is open, and not a child run alone. */
 export function holdsRunSlot(state: RunState): boolean {
-  return state.queuedAt === null && state.parked === null && needsRunSlot(state.view, Object.keys(state.activities).length);
+  return (
+    state.queuedAt === null && state.parked === null && needsRunSlot(state.view, Object.keys(state.activities).length)
+  );
 }
 
 export function statusOf(state: RunState): RunStatus {
