@@ -83,7 +83,7 @@ export async function keep(world: KeptWorld, { folder }: Pick<Place, 'folder'>):
     database.close();
     await mkdir(path.join(ARCHIVES, world.date), { recursive: true });
     const archive = `${copy}.tar`;
-    await run('tar', ['-cf', archive, '-C', copy, '--exclude=./ledger-*', '.']);
+    await run('tar', ['-cf', archive, '-C', copy, '--exclude=./ledger-*', '--exclude=./.npm', '.']);
     await writeFile(archiveOf(world), brotliCompressSync(await readFile(archive)));
     await rm(archive);
   } finally {
