@@ -404,7 +404,7 @@ export interface ParentOfRun {
   readonly depth: number;
 }
 
-/** Which attempt of its parent at one piece of work a child run is. A type, so that it is a JSON value. */
+/** Number of a child run among the attempts of its parent at one piece of work. A type, so that it is a JSON value. */
 export type AttemptOfRun = {
   /** From 1. */
   readonly number: number;

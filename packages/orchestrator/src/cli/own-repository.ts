@@ -21,7 +21,7 @@ const SHARED = 'autonomous.shared';
 const TOPIC = 'autonomous.topic';
 /** Begins the name of a folder in which a repository is made; one that is left there belongs to a command that was killed. */
 const DRAFT = '.autonomous-';
-/** Of a repository that was made here. A folder that says so itself may come from anybody. */
+/** Note about a repository that this program made. It is in the person's own folder, because a repository's settings may come from anybody. */
 const madeSchema = z.object({ folder: z.string() });
 /** Variables that would lead git to another repository, as in a hook of git. Source: `git rev-parse --local-env-vars`. */
 const ELSEWHERE = [

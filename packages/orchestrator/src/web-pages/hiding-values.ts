@@ -25,7 +25,7 @@ export function mayHide(property: string, value: string): boolean {
   return !HARMLESS.test(property) && !KEPT.test(value);
 }
 
-/** What a value moves out of the order of a sentence: its element or the children of it. */
+/** Part that a value moves out of the order of a sentence: its element or the children of it. */
 export function moved(property: string, value: string): 'element' | 'word' | 'children' | null {
   if (GLOBAL.test(value)) return null;
   if (/^(?:float|position)$/.test(property)) return /^(?:right|inline-end|absolute|fixed)$/.test(value) ? 'word' : null;

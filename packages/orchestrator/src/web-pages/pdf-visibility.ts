@@ -230,7 +230,7 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
         const whole = product(state.matrix, text);
         const points = [0.15, 0.5, 0.85].map((part) => applied(whole, [part * width * stretch, rise + 0.25 * size]));
         const origin = applied(whole, [0, rise]);
-        // As pdf.js reads the text, a character beside the page is none of it.
+        // pdf.js leaves out characters beside the page; this keeps both lists aligned.
         if (contains(page, origin)) addRun(glyph.unicode, points, isPlain && isTiny(whole), isPlain);
       }
       text = product(text, [1, 0, 0, 1, width * stretch, 0]);

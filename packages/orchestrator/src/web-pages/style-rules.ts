@@ -105,7 +105,7 @@ function conditionApplies(name: string, condition: string): boolean | null {
   if (name === 'media') return mediaApplies(condition);
   // As for the whole window, without the name of the container.
   if (name === 'container') return mediaApplies(condition.replace(/^[\w-]+ (?=\()/, ''));
-  // What a page asks for is there.
+  // Browsers are taken to support each property that a page asks for.
   if (name === 'supports') return !condition.startsWith('not');
   return name === 'layer' ? true : null;
 }
@@ -307,7 +307,7 @@ const FEATURES: Readonly<Record<string, string>> = {
   update: 'fast',
 };
 
-/** Whether a list of media queries holds for the window; `null` where that cannot be decided. */
+/** Decides a list of media queries for the window; `null` where that cannot be decided. */
 export function mediaApplies(list: string): boolean | null {
   const answers = new Set(list.split(',').map((each) => queryApplies(each.trim())));
   if (answers.has(true)) return true;

@@ -62,12 +62,12 @@ type Styles = ReadonlyMap<string, readonly Candidate[]>;
 /** Values that may apply, the strongest first: one, or several where that cannot be decided. */
 type Values = (property: string) => readonly string[];
 
-/** What an element hands down to its children. */
+/** State that an element passes on to its children. */
 interface Inherited {
   readonly isUnseen: boolean;
   /** By `visibility`, which a child may end. */
   readonly isHidden: boolean;
-  /** What opacities and scales leave, 0 to 1. */
+  /** Product of the opacities and scales of the element and of those around it, 0 to 1. */
   readonly strength: number;
   readonly variables: ReadonlyMap<string, string>;
   readonly fontPx: number;
@@ -110,7 +110,7 @@ export function markUnseenPassages(document: MarkedDocument): string {
       } else if (child.nodeType === 3) {
         const text = child.textContent ?? '';
         if (!isUnseen) seen.push(text.replaceAll(/\s+/g, ''));
-        // What has no word says nothing, and would divide a sentence.
+        // A mark around text without a word would only divide the sentence.
         else if (/[\p{L}\p{N}]/u.test(text)) child.textContent = text.replace(/\S(?:.*\S)?/s, markUnseen);
       }
     }

@@ -21,7 +21,7 @@ it('is found from its remote while it is planned for the first time, or waits fo
   ]);
   for (const { id } of launched)
     await expect.poll(async () => (await server.client.getRun(id)).recordPlace, { timeout: 60_000 }).toBe('remote');
-  // What is at the remote now has to do: a server that stops would write its record once more.
+  // The clone is made before the server stops, which writes its record once more.
   const clone = await aClone(server);
   await server.close();
   await rm(server.dataFolder, { recursive: true });

@@ -35,7 +35,7 @@ export function causeOfEnd({ gate, evidence }: Pick<RunView, 'gate' | 'evidence'
   return isOffered ? undefined : gateCause(gate, { evidence }).slice(0, LONGEST_CAUSE).toWellFormed();
 }
 
-/** Whether the result at a gate is empty. */
+/** True for a gate whose result is empty. */
 export function isUnchanged({ concerns = [] }: Pick<Gate, 'concerns'>): boolean {
   return concerns.some(({ kind }) => kind === 'no_change');
 }
