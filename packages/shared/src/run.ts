@@ -242,7 +242,7 @@ export interface TestCount {
    * tests that ran in another file, and tests of files in which as many tests ran.
    */
   readonly notRun?: readonly string[];
-  /** Failed tests by file and name, with digits and random words replaced by `0`, at most 20. Absent: none failed. */
+  /** Failed tests by file and name, at most 20; evidence of earlier versions has `0` for digits and random words. Absent: none failed. */
   readonly failedNames?: readonly string[];
 }
 

@@ -50,7 +50,7 @@ export function readTestReport(text: string): TestReport | null {
   const all = [...runs.values()];
   const tests = all.flatMap((run) => run.tests);
   const executed = tests.filter(({ outcome }) => outcome !== 'skipped');
-  const failed = executed.filter(({ outcome }) => outcome === 'failed').map(({ file, name }) => stableName(file, name));
+  const failed = executed.filter(({ outcome }) => outcome === 'failed').map(named);
   const unfinished = [...new Set(all.filter(({ ended }) => !ended).map(({ runner }) => runner))].sort();
   const replaced = [...new Set(all.flatMap((run) => [...run.replaced]))];
   return {
@@ -64,8 +64,8 @@ export function readTestReport(text: string): TestReport | null {
       ...(replaced.length === 0 ? {} : { replaced: replaced.slice(0, MAX_NAMED) }),
       ...(failed.length === 0 ? {} : { failedNames: failed.toSorted().slice(0, MAX_NAMED) }),
     },
-    executed: executed.map(({ file, name }) => stableName(file, name)).sort(),
-    failed: failed.sort(),
+    executed: executed.map((test) => stableName(named(test))).sort(),
+    failed: failed.map(stableName).sort(),
     files: [...new Set(all.flatMap(filesOf))].sort(),
   };
 }
@@ -162,9 +162,13 @@ function isRunner({ runner }: Run): boolean {
   return !/ (file|worker)$/.test(runner);
 }
 
-/** Names may hold a time, a seed, an id or a folder's random end: random words and digits are all alike. */
-function stableName(file: string, name: string): string {
-  return `${file}${SEPARATOR}${name}`
+function named({ file, name }: { readonly file: string; readonly name: string }): string {
+  return `${file}${SEPARATOR}${name}`;
+}
+
+/** Name by which two runs of a test are compared. It may hold a time, a seed, an id or a folder's random end: digits and random words are all `0`. */
+export function stableName(test: string): string {
+  return test
     .replaceAll(UUID, '0')
     .replaceAll(/[A-Za-z0-9]+/g, (word) => (isRandom(word) ? '0' : word))
     .replaceAll(/\d+/g, '0');

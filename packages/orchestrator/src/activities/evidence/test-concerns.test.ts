@@ -65,6 +65,11 @@ describe('tests that assert less', () => {
 describe('tests that failed in a command that ended well', () => {
   const failed = (...failedNames: string[]) => ({ ...count, failed: failedNames.length, failedNames });
 
+  it('are none where the same failed on the base commit with another time in its name', () => {
+    expect(told({ tests: failed('a: 23 s') }, baselineOf(failed('a: 0 s')))).toEqual([]);
+    expect(told({ tests: failed('a: 23 s') }, baselineOf(failed('a: 24 s')))).toEqual([]);
+  });
+
   it('are a concern where others failed on the base commit', () => {
     const reason = "With the result as it is, 1 test failed ('a: y'), and the command ended with exit code 0.";
     expect(told({ tests: failed('a: y') }, baselineOf(failed('a: x')))).toEqual([['tests_unknown', [reason]]]);

@@ -1,6 +1,7 @@
 /** Concerns about the tests of a result: what the evidence says beside the baseline. Pure. */
 import { createHash } from 'node:crypto';
 import type { Baseline, CommandEvidence, Concern, ConcernKind, Evidence, TestCount } from '@autonomous/shared';
+import { stableName } from '../../project-analysis/test-report.ts';
 
 type Checked = Omit<Evidence, 'recordedAt'>;
 
@@ -151,7 +152,9 @@ function unfinished(what: string, count: TestCount, baseline: Baseline | undefin
 
 /** Commands such as `node --test || true` end well whatever happened. */
 function failedAllTheSame(what: string, count: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
-  const { failed, failedNames = [] } = count;
+  const { failed } = count;
+  // A concern that was accepted stays the same one where a name holds another time.
+  const failedNames = count.failedNames?.map(stableName) ?? [];
   if (failed === 0 || (baseline?.passed === true && failedBefore(count, baseline.tests))) return [];
   return [
     {
@@ -166,7 +169,8 @@ function failedBefore(now: TestCount, before: TestCount | undefined): boolean {
   if (before === undefined) return false;
   if (now.failedNames === undefined && before.failedNames === undefined) return now.failed === before.failed;
   const { failedNames = [] } = now;
-  return failedNames.length === now.failed && failedNames.every((name) => before.failedNames?.includes(name));
+  const known = new Set(before.failedNames?.map(stableName));
+  return failedNames.length === now.failed && failedNames.every((name) => known.has(stableName(name)));
 }
 
 /** Tests of the base commit that have other text now and assert less, as far as other tests do not make up for it. */
