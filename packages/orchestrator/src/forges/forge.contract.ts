@@ -158,6 +158,7 @@ export function describeForge(
           title: 'A change',
           body: 'Why.',
           head: { branch: branch.name, commit: branch.commit },
+          isFromFork: false,
           base: { branch: 'main' },
           mergeCommit: null,
         },

@@ -64,6 +64,8 @@ export interface PullRequest {
   readonly body: string;
   readonly isDraft: boolean;
   readonly head: { readonly branch: string; readonly commit: string };
+  /** The branch of the head is in another repository, or in one that is gone. */
+  readonly isFromFork: boolean;
   readonly base: { readonly branch: string; readonly commit: string };
   readonly mergeability: Mergeability;
   /** Commit on the base branch by which it was merged; `null` while it is not. */
@@ -72,6 +74,14 @@ export interface PullRequest {
   readonly mergedBy: string | null;
   /** ISO 8601. Comments and reviews move it too. */
   readonly updatedAt: string;
+}
+
+/** True for a pull request of one of these branches of its own repository. */
+export function isOfBranch(
+  { head, isFromFork }: Pick<PullRequest, 'head' | 'isFromFork'>,
+  ...branches: readonly string[]
+): boolean {
+  return !isFromFork && branches.includes(head.branch);
 }
 
 export interface NewPullRequest {

@@ -16,6 +16,7 @@ interface Following {
   readonly checks: readonly CheckResult[];
   readonly shownHead: string;
   readonly branch: string;
+  readonly isFromFork: boolean;
 }
 
 /**
@@ -29,6 +30,7 @@ async function follow({
   checks = [],
   shownHead = 'c',
   branch = 'b',
+  isFromFork = false,
 }: Partial<Following>) {
   const forgeNews = new ForgeNews();
   const looks: number[] = [];
@@ -39,7 +41,7 @@ async function follow({
       looks.push(performance.now());
       forgeNews.tell(SHOP);
       const state: PullRequest['state'] = looks.length === looksAtAll ? 'merged' : 'open';
-      return { state, mergeCommit: 'm', mergedBy: null, base: head, head, updatedAt: 'now' };
+      return { state, mergeCommit: 'm', mergedBy: null, base: head, head, isFromFork, updatedAt: 'now' };
     },
     discussion: async (_number: number, _since?: string, from = '1') => {
       read.push(from);
@@ -89,6 +91,9 @@ it('refuses a pull request of another branch, whose number a record from elsewhe
   expect((await follow({ branch: 'b-beside' })).found.kind).toBe('merged');
   await expect(follow({ branch: 'somebodys' })).rejects.toThrow(
     "Pull request 1 has the commits of 'somebodys', and this run works on 'b': nothing was done there.",
+  );
+  await expect(follow({ isFromFork: true })).rejects.toThrow(
+    "Pull request 1 has the commits of 'b' in another repository, and this run works on 'b': nothing was done there.",
   );
 });
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, RetryableFailure, TerminalFailure } from '@autonomous/shared';
 import type { Activity, ActivityContext } from '../../core/activity.ts';
-import type { ForgeRepository, PullRequest, RepositoryName } from '../../forges/forge.ts';
+import { type ForgeRepository, isOfBranch, type PullRequest, type RepositoryName } from '../../forges/forge.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { fetchRemote } from '../git/remote.ts';
 import {
@@ -106,8 +106,7 @@ async function isOfSource(
 ): Promise<boolean> {
   const { forkedFrom, branch } = await tools.view(runId);
   if (forkedFrom === undefined) return false;
-  const { head } = await repository.pullRequest(number);
-  return head.branch !== branch && head.branch !== besideOf(branch);
+  return !isOfBranch(await repository.pullRequest(number), branch, besideOf(branch));
 }
 
 /** The repository at the forge in which a run's pull request is. @throws {NeedsHuman} `auth_expired` where it has gone from the configuration */
@@ -140,9 +139,9 @@ export async function ownPullRequest(
   { runId, number }: Pick<FollowInput, 'runId' | 'number'>,
 ): Promise<PullRequest> {
   const [{ branch }, found] = await Promise.all([tools.view(runId), repository.pullRequest(number)]);
-  if ([branch, besideOf(branch)].includes(found.head.branch)) return found;
+  if (isOfBranch(found, branch, besideOf(branch))) return found;
   throw new TerminalFailure(
-    `Pull request ${number} has the commits of '${found.head.branch}', and this run works on '${branch}': nothing was done there. Cancel the run, or open a pull request of '${branch}' at the forge and see to it there.`,
+    `Pull request ${number} has the commits of '${found.head.branch}'${found.isFromFork ? ' in another repository' : ''}, and this run works on '${branch}': nothing was done there. Cancel the run, or open a pull request of '${branch}' at the forge and see to it there.`,
   );
 }
 

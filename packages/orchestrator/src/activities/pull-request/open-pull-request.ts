@@ -4,7 +4,7 @@ import { parseFrontMatter } from '../../documents/front-matter.ts';
 import { SPECS } from '../../documents/plans/spec-path.ts';
 import { renderPullRequest, withOwnPart } from '../../documents/pull-request-text.ts';
 import type { ActivityContext } from '../../core/activity.ts';
-import type { ForgeRepository, NewPullRequest, PullRequest } from '../../forges/forge.ts';
+import { type ForgeRepository, isOfBranch, type NewPullRequest, type PullRequest } from '../../forges/forge.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { readProjectConfig } from '../../run-config/project-config.ts';
 import type { ActivityTools } from '../tools.ts';
@@ -100,7 +100,7 @@ async function ownOf(
 ): Promise<PullRequest | null> {
   const known = view.published?.pullRequest?.number;
   const found = known === undefined ? null : await repository.pullRequest(known);
-  if (found?.head.branch === branch) return found;
+  if (found !== null && isOfBranch(found, branch)) return found;
   return (await repository.findPullRequest(branch, base)) ?? repository.findPullRequest(branch);
 }
 

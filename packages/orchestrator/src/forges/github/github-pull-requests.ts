@@ -85,6 +85,8 @@ function pullRequestOf(data: Found): PullRequest {
     body: data.body ?? '',
     isDraft: data.draft ?? false,
     head: { branch: data.head.ref, commit: data.head.sha },
+    // A repository that is gone is null there, beyond what the types say.
+    isFromFork: (data.head.repo as { readonly id: number } | null)?.id !== data.base.repo.id,
     base: { branch: data.base.ref, commit: data.base.sha },
     mergeability: isOpen ? mergeabilityOf(data) : 'unknown',
     mergeCommit: data.merged ? (data.merge_commit_sha ?? null) : null,
