@@ -409,6 +409,9 @@ describe('faults', () => {
     expect(faultsOf({ DEFAULT_MODELS: 'planer=openai:x' })).toEqual([
       { path: 'DEFAULT_MODELS', message: expect.stringContaining('allowed are planner, implementer, validator') },
     ]);
+    expect(faultsOf({ DEFAULT_MODELS: 'plan-reply=openai:x' })).toMatchObject([
+      { message: 'DEFAULT_MODELS names the role "plan-reply", which goes with planner; name that one alone.' },
+    ]);
     expect(faultsOf({ DEFAULT_MODELS: 'planner=openai:x', DEFAULT_PLANNER_MODEL: 'openai:y' })).toEqual([
       { path: 'DEFAULT_PLANNER_MODEL', message: expect.stringContaining('leave one of the two out') },
     ]);

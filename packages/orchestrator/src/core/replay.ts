@@ -144,7 +144,7 @@ function quarantinedAt(state: RunState, event: WorkflowEvent): RunState {
 }
 
 function otherContext(field: string, { type }: WorkflowEvent): string {
-  return `replay changes context.${field} in another way than ${type} did when it was stored; an assign, or what it calls, depends on chance, the clock or something else outside. Take such values from an event, the input or an activity in a new version of the workflow and migrate the run`;
+  return `replay changes context.${field} in another way than ${type} did when it was stored; an assign, or what it calls, depends on chance, the clock or something else outside. The author of the workflow can take such values from an event, the input or an activity in a new version, and the run be migrated to it`;
 }
 
 /** Most characters that are shown of a value: enough to recognise it. */

@@ -30,5 +30,5 @@ export async function readDiskRoom(folder: string, reservedBytes = RESERVED_DISK
 }
 
 export function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1024 / 1024)} MB`;
+  return `${Math.round(bytes / 1024 / 1024).toLocaleString('en-US')} MB`;
 }
