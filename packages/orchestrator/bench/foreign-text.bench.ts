@@ -4,7 +4,7 @@
  *
  * A server that ends, and a run that finds no fault with its files, fail the benchmark.
  */
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -29,6 +29,8 @@ type Files = Readonly<Record<string, string>>;
 interface Case {
   readonly name: string;
   readonly files: Files;
+  /** Folders of 1,000 files more. */
+  readonly folders?: number;
   /** Has the server read them. */
   readonly drive: (client: Client, projectId: string) => Promise<unknown>;
 }
@@ -59,6 +61,9 @@ const CASES: readonly Case[] = [
     files: { 'roadmap/roadmap.json': roadmap() },
     drive: (client, id) => client.getRoadmap(id),
   },
+  { name: 'tree of 300,000 files', files: {}, folders: 300, drive: faulty('phased-plan', { planPath: 'none.md' }) },
+  { name: 'test report of 4 MB', files: {}, drive: checked('{"', 4_000_000) },
+  { name: 'test report of 1 MB of lines', files: {}, drive: checked('{\n', 1_000_000) },
 ];
 
 export async function run(args: readonly string[]): Promise<BenchResult> {
@@ -70,7 +75,7 @@ export async function run(args: readonly string[]): Promise<BenchResult> {
     const client = createClient({ baseUrl: busy.url, token: busy.token });
     const rows: (readonly [string, number, number, number])[] = [];
     for (const [index, each] of CASES.entries()) {
-      const repository = await repositoryOf(path.join(folder, `project-${index}`), each.files);
+      const repository = await repositoryOf(path.join(folder, `project-${index}`), each);
       const { id } = await client.createProject({ name: `case-${index}`, repository });
       const times = { busy: [] as number[], idle: [] as number[] };
       const driven = Array.from({ length: rounds }).reduce<Promise<unknown>>(
@@ -99,7 +104,8 @@ async function serverIn(folder: string): Promise<ServerProcess> {
 }
 
 /** @returns path of the repository */
-async function repositoryOf(folder: string, files: Files): Promise<string> {
+async function repositoryOf(folder: string, { files, folders = 0 }: Case): Promise<string> {
+  await mkdir(folder, { recursive: true });
   for (const [file, text] of Object.entries(files)) {
     await mkdir(path.dirname(path.join(folder, file)), { recursive: true });
     await writeFile(path.join(folder, file), text);
@@ -108,8 +114,24 @@ async function repositoryOf(folder: string, files: Files): Promise<string> {
     promisify(execFile)('git', ['-C', folder, '-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', ...args]);
   await git('init', '--quiet', '--initial-branch=main');
   await git('add', '--all');
-  await git('commit', '--quiet', '--message=Files');
+  await git('commit', '--quiet', '--allow-empty', '--message=Files');
+  if (folders > 0) await addFolders(folder, folders);
   return folder;
+}
+
+/** Adds folders of 1,000 files each, in the repository alone: all have the same tree. */
+async function addFolders(folder: string, folders: number): Promise<void> {
+  const git = (input: string, ...args: readonly string[]) =>
+    execFileSync('git', ['-C', folder, '-c', 'user.name=Bench', '-c', 'user.email=bench@example.org', ...args], {
+      input,
+      encoding: 'utf8',
+    }).trim();
+  const blob = git('One.\n', 'hash-object', '-w', '--stdin');
+  const entries = (count: number, entry: string, name: string) =>
+    Array.from({ length: count }, (_, index) => `${entry}\t${name}-${index}`).join('\n');
+  const tree = git(`${entries(1_000, `100644 blob ${blob}`, 'file')}\n`, 'mktree');
+  const root = git(`${entries(folders, `040000 tree ${tree}`, 'a-folder-of-the-project')}\n`, 'mktree');
+  git('', 'reset', '--quiet', '--soft', git('', 'commit-tree', '-m', 'Folders', '-p', 'HEAD', root));
 }
 
 /** Milliseconds of each answer until the work is done. */
@@ -139,6 +161,21 @@ function faulty(workflow: string, input: Readonly<Record<string, string>> = {}):
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     await client.cancelRun(id, 'It has read its files');
+  };
+}
+
+/** A run whose checks write these characters, this many bytes of them, where a runner of tests reports: they run on the base commit. */
+function checked(characters: string, bytes: number): Case['drive'] {
+  const write = `yes '${characters.replace('\n', '')}' | ${characters.endsWith('\n') ? 'cat' : String.raw`tr -d '\n'`} | head -c ${bytes} > "$AUTONOMOUS_TEST_REPORT"`;
+  return async (client, projectId) => {
+    const config = { commands: { setup: null, test: write } };
+    const { id } = await client.launchRun({ projectId, request: 'Create login flow with OAuth', config });
+    const until = performance.now() + PATIENCE_MS;
+    while ((await client.getRun(id)).baseline === undefined) {
+      if (performance.now() > until) throw new Error(`The checks of run ${id} came to no end on its base commit`);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await client.cancelRun(id, 'Its report was read');
   };
 }
 

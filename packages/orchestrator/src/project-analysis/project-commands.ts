@@ -38,9 +38,11 @@ export type ReadFile = (path: string) => string | null | Promise<string | null>;
  * @param paths all files of the tree
  */
 export async function findProjectCommands(paths: readonly string[], read: ReadFile): Promise<ProjectCommands> {
-  const root = await commandsIn(paths, '', read);
+  // There may be half a million, mostly sorted already; a set of them would cost several times as much.
+  const sorted = paths.toSorted();
+  const root = await commandsIn(sorted, '', read);
   const below = root.tests.length > 0 ? [] : foldersWithManifests(paths);
-  const others = await Promise.all(below.map((folder) => commandsIn(paths, folder, read)));
+  const others = await Promise.all(below.map((folder) => commandsIn(sorted, folder, read)));
   // A folder without tests, such as one of documentation, needs nothing installed.
   const folders = [root, ...others.filter(({ tests }) => tests.length > 0)];
   const setups = folders.flatMap((folder) => folder.setups);
@@ -68,12 +70,14 @@ interface FolderCommands {
   readonly tests: readonly FoundCommand[];
 }
 
-async function commandsIn(all: readonly string[], folder: string, read: ReadFile): Promise<FolderCommands> {
+async function commandsIn(sorted: readonly string[], folder: string, read: ReadFile): Promise<FolderCommands> {
   const prefix = folder === '' ? '' : `${folder}/`;
-  const paths = new Set(all.flatMap((path) => (path.startsWith(prefix) ? [path.slice(prefix.length)] : [])));
+  const inside = folder === '' ? sorted : sorted.filter((path) => path.startsWith(prefix));
+  const has = (path: string): boolean => isAmong(inside, `${prefix}${path}`);
   const tree: ProjectTree = {
-    paths,
-    read: async (path) => (paths.has(path) ? ((await read(`${prefix}${path}`)) ?? '').slice(0, MAX_READ) : ''),
+    has,
+    find: (passes) => inside.find((path) => passes(path.slice(prefix.length)))?.slice(prefix.length),
+    read: async (path) => (has(path) ? ((await read(`${prefix}${path}`)) ?? '').slice(0, MAX_READ) : ''),
   };
   const placed = (found: FoundCommand): FoundCommand =>
     folder === ''
@@ -83,13 +87,23 @@ async function commandsIn(all: readonly string[], folder: string, read: ReadFile
   return { setups: setups.map(placed), tests: tests.map(placed) };
 }
 
+function isAmong(sorted: readonly string[], path: string): boolean {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((sorted[middle] ?? '') < path) low = middle + 1;
+    else high = middle;
+  }
+  return sorted[low] === path;
+}
+
 /** The topmost ones, in the order of their paths. Their names go into a shell. */
 function foldersWithManifests(paths: readonly string[]): readonly string[] {
   const folders = new Set<string>();
   for (const path of paths) {
-    const parts = path.split('/');
-    const file = parts.pop() ?? '';
-    if (parts.length === 0 || parts.length > 2 || !MANIFEST.test(file)) continue;
+    if (!MANIFEST.test(path.slice(path.lastIndexOf('/') + 1))) continue;
+    const parts = path.split('/').slice(0, -1);
+    if (parts.length === 0 || parts.length > 2) continue;
     if (parts.every((part) => /^\w[\w.-]*$/.test(part) && !NOT_OWN.test(part))) folders.add(parts.join('/'));
   }
   const topmost = [...folders].filter((folder) => !folders.has(folder.slice(0, Math.max(folder.indexOf('/'), 0))));

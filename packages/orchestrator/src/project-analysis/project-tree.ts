@@ -3,7 +3,9 @@ import { linesOf } from './named-paths.ts';
 
 /** Files of one folder; paths are relative to it. */
 export interface ProjectTree {
-  readonly paths: ReadonlySet<string>;
+  readonly has: (path: string) => boolean;
+  /** First path that passes, in the order of the alphabet. */
+  readonly find: (passes: (path: string) => boolean) => string | undefined;
   /** Empty where there is no such file. */
   readonly read: (path: string) => Promise<string>;
 }

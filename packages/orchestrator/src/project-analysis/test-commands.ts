@@ -27,30 +27,31 @@ async function testOfNode(tree: ProjectTree): Promise<FoundCommand | null> {
 }
 
 async function testOfMake(tree: ProjectTree): Promise<FoundCommand | null> {
-  const source = MAKEFILES.find((file) => tree.paths.has(file));
+  const source = MAKEFILES.find((file) => tree.has(file));
   if (source === undefined) return null;
   if (!hasLine(await tree.read(source), isMakeTestRule)) return null;
-  const compilers = [...(tree.paths.has('go.mod') ? ['go'] : []), ...(tree.paths.has('Cargo.toml') ? ['cargo'] : [])];
+  const compilers = [...(tree.has('go.mod') ? ['go'] : []), ...(tree.has('Cargo.toml') ? ['cargo'] : [])];
   // Of several languages a rule may leave one out.
   return { command: 'make test', source, programs: ['make', ...(compilers.length === 1 ? compilers : [])] };
 }
 
 async function testOfPython(tree: ProjectTree): Promise<FoundCommand | null> {
-  const tests = [...tree.paths].filter((path) => /(^|\/)(test_[^/]*|[^/]*_test)\.py$/.test(path)).sort();
-  const [first] = tests;
+  const first = tree.find(
+    (path) => path.endsWith('.py') && /^(test_.*|.*_test)\.py$/.test(path.slice(path.lastIndexOf('/') + 1)),
+  );
   if (first === undefined) return null;
-  const configuration = ['pytest.ini', 'pyproject.toml', 'tox.ini', 'setup.cfg'].find((file) => tree.paths.has(file));
+  const configuration = ['pytest.ini', 'pyproject.toml', 'tox.ini', 'setup.cfg'].find((file) => tree.has(file));
   return { command: 'python3 -m pytest', source: configuration ?? first, programs: ['python3'] };
 }
 
 async function testOfRust(tree: ProjectTree): Promise<FoundCommand | null> {
   const source = 'Cargo.toml';
-  return tree.paths.has(source) ? { command: 'cargo test', source, programs: ['cargo'] } : null;
+  return tree.has(source) ? { command: 'cargo test', source, programs: ['cargo'] } : null;
 }
 
 async function testOfGo(tree: ProjectTree): Promise<FoundCommand | null> {
   const source = 'go.mod';
-  return tree.paths.has(source) ? { command: 'go test ./...', source, programs: ['go'] } : null;
+  return tree.has(source) ? { command: 'go test ./...', source, programs: ['go'] } : null;
 }
 
 const MAKEFILES = ['GNUmakefile', 'makefile', 'Makefile'];

@@ -4,13 +4,13 @@
  * `git-refs`, `git-commits`, `git-files`, `git-outgoing` or `git-trees`.
  */
 import { rm } from 'node:fs/promises';
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import { allowedPaths } from '../path-rules/allowed-files.ts';
 import { ownedPaths } from '../documents/owned-files.ts';
 import { checkoutTree, type LfsFile, linksLeftOut } from './checkout/folder-checkout.ts';
 import { importFolderTree } from './checkout/folder-import.ts';
 import { type Author, checkCommit, commitOnBranch, commitsAfter, commitsBetween } from './git/git-commits.ts';
 import {
-  pathsOfFiles,
   readFileBytes,
   readTextFile,
   readTextFiles,
@@ -270,7 +270,7 @@ function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
     },
 
     async listFiles(project, treeish) {
-      return pathsOfFiles(await trees.entries(await mirrors.of(project), treeish));
+      return trees.paths(await mirrors.of(project), treeish);
     },
 
     async readFile(project, treeish, path) {
@@ -410,6 +410,7 @@ function createOutsideContents(
   return async ({ repository }, place, tree) => {
     const entries = await trees.entries(place, tree);
     const subs = await submodules.open(repository, place, tree, entries);
+    await othersFirst();
     const pointers = await lfsPointersOf(place, entries);
     const contents = await lfs.fetch(repository, place, pointers);
     const files = pointers.flatMap(({ path, oid }) => {

@@ -135,9 +135,10 @@ function isPytest(test: ProjectCommand | null): boolean {
 }
 
 async function textsOf({ paths, read }: ExaminationRequest): Promise<ReadonlyMap<string, string>> {
-  const known = new Set(paths);
+  const wanted = new Set([...CHECKED_MANIFESTS, ...VERSION_FILES]);
+  const known = new Set(paths.filter((path) => wanted.has(path)));
   const texts = new Map<string, string>();
-  for (const path of new Set([...CHECKED_MANIFESTS, ...VERSION_FILES])) {
+  for (const path of wanted) {
     const text = known.has(path) ? await read(path) : null;
     if (text !== null && text.length <= MAX_MANIFEST) texts.set(path, text);
   }

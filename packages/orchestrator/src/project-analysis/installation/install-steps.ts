@@ -121,7 +121,7 @@ async function namesPackages(tree: ProjectTree): Promise<boolean> {
     const packages = fieldOf(manifest, field);
     return isRecord(packages) && Object.keys(packages).length > 0;
   });
-  return named || fieldOf(manifest, 'workspaces') !== undefined || tree.paths.has('pnpm-workspace.yaml');
+  return named || fieldOf(manifest, 'workspaces') !== undefined || tree.has('pnpm-workspace.yaml');
 }
 
 /** A lock that names no package besides the project itself. */
@@ -155,7 +155,7 @@ const REQUIREMENTS = [
 /** The program decides inside what it takes the packages from; see `python-setup.ts`. */
 async function setupOfPython(tree: ProjectTree): Promise<FoundCommand | null> {
   const programs = ['python3'];
-  const lockfile = PYTHON_LOCKFILES.find((file) => tree.paths.has(file));
+  const lockfile = PYTHON_LOCKFILES.find((file) => tree.has(file));
   if (lockfile !== undefined && !pythonLockIsEmpty(lockfile, await tree.read(lockfile)))
     return { command: PYTHON_SETUP, source: lockfile, programs };
   for (const [source, says] of PYTHON_MANIFESTS) {
@@ -197,7 +197,7 @@ function pythonLockIsEmpty(file: (typeof PYTHON_LOCKFILES)[number], lock: string
 async function setupOfRust(tree: ProjectTree): Promise<FoundCommand | null> {
   const programs = ['cargo'];
   const lockfile = 'Cargo.lock';
-  if (tree.paths.has(lockfile)) {
+  if (tree.has(lockfile)) {
     const locks = hasLine(await tree.read(lockfile), (line) => /^source\s*=/.test(line));
     return locks ? { command: 'cargo fetch --locked', source: lockfile, programs } : null;
   }
@@ -210,7 +210,7 @@ async function setupOfRust(tree: ProjectTree): Promise<FoundCommand | null> {
 
 async function setupOfGo(tree: ProjectTree): Promise<FoundCommand | null> {
   const source = 'go.mod';
-  if (tree.paths.has('vendor/modules.txt')) return null;
+  if (tree.has('vendor/modules.txt')) return null;
   return hasLine(await tree.read(source), (line) => /^require\b/.test(line.trimStart()))
     ? { command: 'go mod download', source, programs: ['go'] }
     : null;
@@ -219,7 +219,7 @@ async function setupOfGo(tree: ProjectTree): Promise<FoundCommand | null> {
 async function setupOfRuby(tree: ProjectTree): Promise<FoundCommand | null> {
   const programs = ['bundle'];
   const lockfile = 'Gemfile.lock';
-  if (tree.paths.has(lockfile)) {
+  if (tree.has(lockfile)) {
     const locks = hasLine(await tree.read(lockfile), (line) => /^ {4}\S+ \(/.test(line));
     return locks ? { command: 'BUNDLE_FROZEN=true bundle install', source: lockfile, programs } : null;
   }
@@ -232,7 +232,7 @@ async function setupOfPhp(tree: ProjectTree): Promise<FoundCommand | null> {
   const command = 'composer install --no-interaction';
   const programs = ['composer'];
   const lockfile = 'composer.lock';
-  if (tree.paths.has(lockfile)) {
+  if (tree.has(lockfile)) {
     const parsed = parseJson(await tree.read(lockfile));
     const isEmpty =
       isRecord(parsed) &&

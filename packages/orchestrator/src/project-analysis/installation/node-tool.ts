@@ -24,13 +24,13 @@ const LOCKFILES: readonly (readonly [file: string, tool: NodeTool])[] = [
 export async function chooseNodeTool(tree: ProjectTree): Promise<NodeToolChoice> {
   const asked = fieldOf(parseJson(await tree.read('package.json')), 'packageManager');
   const [, name, major] = (typeof asked === 'string' ? /^(npm|pnpm|yarn|bun)@(\d+)/.exec(asked) : null) ?? [];
-  const [lockfile, locked] = LOCKFILES.find(([file]) => tree.paths.has(file)) ?? [];
+  const [lockfile, locked] = LOCKFILES.find(([file]) => tree.has(file)) ?? [];
   const tool = locked ?? (name as NodeTool | undefined) ?? toolOfSettings(tree);
   const isBerry =
     tool === 'yarn' &&
     (lockfile === 'yarn.lock'
       ? isBerryLock(await tree.read('yarn.lock'))
-      : Number(major ?? 0) >= 2 || tree.paths.has('.yarnrc.yml'));
+      : Number(major ?? 0) >= 2 || tree.has('.yarnrc.yml'));
   return { tool, lockfile: lockfile ?? null, isBerry };
 }
 
@@ -41,7 +41,7 @@ export async function chooseNodeTool(tree: ProjectTree): Promise<NodeToolChoice>
 export async function nodeToolCall(tree: ProjectTree, { tool, isBerry }: NodeToolChoice): Promise<string> {
   if (tool === 'npm' || tool === 'bun') return tool;
   const release =
-    tool === 'yarn' ? [...tree.paths].sort().find((path) => /^\.yarn\/releases\/[\w.-]+\.cjs$/.test(path)) : undefined;
+    tool === 'yarn' ? tree.find((path) => /^\.yarn\/releases\/[\w.-]+\.cjs$/.test(path)) : undefined;
   if (release !== undefined) return `node ${release}`;
   const version = await askedVersion(tree);
   const name = isBerry ? '@yarnpkg/cli-dist' : tool;
@@ -64,8 +64,8 @@ export function isBerryLock(lock: string): boolean {
   return /^__metadata:/m.test(lock);
 }
 
-function toolOfSettings({ paths }: ProjectTree): NodeTool {
-  if (paths.has('pnpm-workspace.yaml')) return 'pnpm';
-  if (paths.has('.yarnrc.yml') || paths.has('.yarnrc')) return 'yarn';
-  return paths.has('bunfig.toml') ? 'bun' : 'npm';
+function toolOfSettings({ has }: ProjectTree): NodeTool {
+  if (has('pnpm-workspace.yaml')) return 'pnpm';
+  if (has('.yarnrc.yml') || has('.yarnrc')) return 'yarn';
+  return has('bunfig.toml') ? 'bun' : 'npm';
 }

@@ -7,7 +7,7 @@ import { chmod, copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'no
 import { join } from 'node:path';
 import { Conflict } from '@autonomous/shared';
 import { type GitPlace, runGit } from '../git/git.ts';
-import { SUBMODULE_MODE, SYMLINK_MODE, type TreeEntry, withScratch } from '../git/git-trees.ts';
+import { bytesOf, SUBMODULE_MODE, SYMLINK_MODE, type TreeEntry, withScratch } from '../git/git-trees.ts';
 import { symlinksOf } from '../git/git-outgoing.ts';
 import { createIgnoreMatcher } from './ignore-matcher.ts';
 import { indexOf, submodulesFileOf } from './known-stats.ts';
@@ -49,7 +49,7 @@ export async function checkoutTree(
     const indexFile = `${index}.new`;
     await runGit(place, { indexFile, args: ['read-tree', '--end-of-options', tree] });
     if (unwanted.length > 0) {
-      const input = unwanted.flatMap(({ rawPath }) => [Buffer.from(`0 ${'0'.repeat(40)}\t`), rawPath, Buffer.of(0)]);
+      const input = unwanted.flatMap(({ rawPath }) => [Buffer.from(`0 ${'0'.repeat(40)}\t`), bytesOf(rawPath), Buffer.of(0)]);
       await runGit(place, { indexFile, args: ['update-index', '-z', '--index-info'], input: Buffer.concat(input) });
     }
     await runGit(place, {

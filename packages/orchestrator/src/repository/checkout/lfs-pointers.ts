@@ -1,5 +1,4 @@
 /** Files that a project keeps in Git LFS: git has a small text, the pointer, in the place of each. */
-import { basename } from 'node:path';
 import type { GitPlace } from '../git/git.ts';
 import { readBlobs } from '../git/git-outgoing.ts';
 import { isFileMode, type TreeEntry } from '../git/git-trees.ts';
@@ -19,7 +18,9 @@ const MAX_ATTRIBUTES_BYTES = 1024 * 1024;
 /** Pointers among the files of a tree; none where no `.gitattributes` of it names the filter `lfs`. */
 export async function lfsPointersOf(place: GitPlace, entries: readonly TreeEntry[]): Promise<readonly LfsPointer[]> {
   const files = entries.filter(({ mode }) => isFileMode(mode));
-  const attributes = files.filter(({ path }) => basename(path) === '.gitattributes').map(({ oid }) => oid);
+  const attributes = files
+    .filter(({ path }) => path === '.gitattributes' || path.endsWith('/.gitattributes'))
+    .map(({ oid }) => oid);
   const texts = await readBlobs(place, [...new Set(attributes)], MAX_ATTRIBUTES_BYTES);
   if (![...texts.values()].some((text) => /\sfilter=lfs(?:\s|$)/m.test(text.toString('latin1')))) return [];
   const small = await readBlobs(place, [...new Set(files.map(({ oid }) => oid))], MAX_POINTER_BYTES);

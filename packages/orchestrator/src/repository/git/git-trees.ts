@@ -1,6 +1,7 @@
 /** Trees by plumbing: reading, editing, comparing and merging them without a work tree, in few processes. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import { type FileChange, NeedsHuman } from '@autonomous/shared';
 import type { OwnedPaths } from '../../documents/owned-files.ts';
 import {
@@ -22,8 +23,8 @@ export interface TreeEntry {
   readonly mode: string;
   readonly oid: string;
   readonly path: string;
-  /** The path as it is stored: it need not be UTF-8. */
-  readonly rawPath: Buffer;
+  /** The path as it is stored: bytes where it is not ASCII, since it need not be UTF-8. */
+  readonly rawPath: string | Buffer;
 }
 
 /** One change to a tree; `oid: null` removes the path. */
@@ -70,7 +71,7 @@ export async function listTree(place: GitPlace, treeish: string): Promise<TreeEn
     dependsOn: [treeish],
     maxOutputBytes: MAX_LISTING_BYTES,
   });
-  if (!truncated) return splitNul(stdout).map(parseEntry);
+  if (!truncated) return parseEntries(stdout);
   // Without the id: the record brings along each tree that the log names.
   throw new NeedsHuman(
     'setup_failed',
@@ -78,12 +79,30 @@ export async function listTree(place: GitPlace, treeish: string): Promise<TreeEn
   );
 }
 
-/** `<mode> <type> <oid>\t<path>`, the line of ls-tree and mktree. */
-export function parseEntry(line: Buffer): TreeEntry {
-  const tab = line.indexOf(9);
-  const [mode = '', , oid = ''] = line.toString('latin1', 0, tab).split(' ');
-  const rawPath = line.subarray(tab + 1);
-  return { mode, oid, path: rawPath.toString('utf8'), rawPath };
+const ENTRIES_A_TURN = 20_000;
+
+/** Entries of `ls-tree -z`, read in turns, since there may be half a million: lines of `<mode> <type> <oid>\t<path>`. */
+export async function parseEntries(stdout: Buffer): Promise<TreeEntry[]> {
+  const entries: TreeEntry[] = [];
+  let start = 0;
+  for (let end = stdout.indexOf(0); end >= 0; end = stdout.indexOf(0, start)) {
+    // One character a byte: nearly all paths are ASCII and need no bytes of their own.
+    const line = stdout.toString('latin1', start, end);
+    const tab = line.indexOf('\t');
+    const [mode = '', , oid = ''] = line.slice(0, tab).split(' ');
+    const told = line.slice(tab + 1);
+    const rawPath = NOT_ASCII.test(told) ? Buffer.from(told, 'latin1') : told;
+    entries.push({ mode, oid, path: rawPath.toString(), rawPath });
+    start = end + 1;
+    if (entries.length % ENTRIES_A_TURN === 0) await othersFirst();
+  }
+  return entries;
+}
+
+const NOT_ASCII = /[\x80-\xff]/;
+
+export function bytesOf(path: string | Buffer): Buffer {
+  return typeof path === 'string' ? Buffer.from(path) : path;
 }
 
 /**
@@ -107,7 +126,7 @@ export async function editTree(place: GitPlace, tree: string, edits: readonly Tr
     const input = Buffer.concat(
       ordered.flatMap(({ path, mode, oid }) => [
         Buffer.from(oid === null ? `0 ${'0'.repeat(40)}\t` : `${mode} ${oid}\t`),
-        typeof path === 'string' ? Buffer.from(path) : path,
+        bytesOf(path),
         Buffer.of(0),
       ]),
     );
@@ -211,14 +230,14 @@ async function withoutRecord(place: GitPlace, tree: string): Promise<string> {
 
 async function listLevel(place: GitPlace, tree: string): Promise<TreeEntry[]> {
   const { stdout } = await runGit(place, { args: ['ls-tree', '-z', '--end-of-options', tree], dependsOn: [tree] });
-  return splitNul(stdout).map(parseEntry);
+  return parseEntries(stdout);
 }
 
 async function makeTree(place: GitPlace, entries: readonly TreeEntry[]): Promise<string> {
   const types: Readonly<Record<string, string>> = { '040000': 'tree', '160000': 'commit' };
   const lines = entries.flatMap(({ mode, oid, rawPath }) => [
     Buffer.from(`${mode} ${types[mode] ?? 'blob'} ${oid}\t`),
-    rawPath,
+    bytesOf(rawPath),
     Buffer.of(0),
   ]);
   return gitText(place, { args: ['mktree', '-z', '--missing'], input: Buffer.concat(lines) });
@@ -402,7 +421,8 @@ async function listOwnFolder(place: GitPlace, treeish: string): Promise<Readonly
     dependsOn: [treeish],
     env: { GIT_LITERAL_PATHSPECS: '1' },
   });
-  return new Map(splitNul(stdout).map((line) => [line.toString('latin1', line.indexOf(9) + 1), parseEntry(line)]));
+  const entries = await parseEntries(stdout);
+  return new Map(entries.map((entry) => [bytesOf(entry.rawPath).toString('latin1'), entry]));
 }
 
 async function withOwnFolder(place: GitPlace, tree: string, entries: readonly TreeEntry[]): Promise<string> {

@@ -2,6 +2,7 @@
 import { NotFound } from '@autonomous/shared';
 import { ownedPaths } from '../../documents/owned-files.ts';
 import { type GitPlace, objectFacts } from './git.ts';
+import { pathsOfFiles } from './git-files.ts';
 import { listTree, makeCodeTree, type TreeEntry } from './git-trees.ts';
 import { RecentAnswers } from '../recent-answers.ts';
 import { isObjectId } from '../repository-paths.ts';
@@ -16,6 +17,7 @@ export class KnownTrees {
   readonly #trees = new RecentAnswers<string>(TREES_KEPT, () => 1);
   readonly #codeTrees = new RecentAnswers<string>(TREES_KEPT, () => 1);
   readonly #lists = new RecentAnswers<readonly TreeEntry[]>(LISTED_FILES_KEPT, (entries) => 1 + entries.length);
+  readonly #paths = new RecentAnswers<readonly string[]>(LISTED_FILES_KEPT, (paths) => 1 + paths.length);
 
   /**
    * @param treeish id of a commit or tree, or the short name of a branch; a branch is resolved anew each time
@@ -40,6 +42,12 @@ export class KnownTrees {
   async entries(place: GitPlace, treeish: string): Promise<readonly TreeEntry[]> {
     const tree = await this.treeOf(place, treeish);
     return remembered(this.#lists, place, tree, () => listTree(place, tree));
+  }
+
+  /** Paths of all files of a tree, sorted. */
+  async paths(place: GitPlace, treeish: string): Promise<readonly string[]> {
+    const tree = await this.treeOf(place, treeish);
+    return remembered(this.#paths, place, tree, async () => pathsOfFiles(await this.entries(place, tree)));
   }
 }
 
