@@ -5,14 +5,20 @@ export const DAYS = 7;
 const DAY_MS = 86_400_000;
 
 /**
- * The entries of one day.
- * @param names in any order; their places follow from the sorted list
+ * The entries of one day. The days are about as long: the longest entry that is left goes to the shortest day.
+ * @param names in any order
  * @param date as `2026-11-23`
+ * @param secondsOf how long an entry takes; by default all take the same
  * @throws {InvalidRequest} when `date` is none
  */
-export function shareOfDay(names: readonly string[], date: string): string[] {
-  const { day } = dayOf(date);
-  return names.toSorted((a, b) => (a < b ? -1 : 1)).filter((_, place) => place % DAYS === day);
+export function shareOfDay(names: readonly string[], date: string, secondsOf = (_name: string): number => 1): string[] {
+  const days = Array.from({ length: DAYS }, () => ({ seconds: 0, names: [] as string[] }));
+  for (const name of names.toSorted((a, b) => secondsOf(b) - secondsOf(a) || (a < b ? -1 : 1))) {
+    const shortest = days.reduce((least, day) => (day.seconds < least.seconds ? day : least));
+    shortest.names.push(name);
+    shortest.seconds += secondsOf(name);
+  }
+  return days[dayOf(date).day]?.names ?? [];
 }
 
 /**

@@ -71,9 +71,13 @@ it('leaves the slow test files out and names them, unless all, or one of them by
 it('runs other slow test files each day, and each of them within any seven days', () => {
   const all = Object.keys(SLOW_TESTS);
   expect(all.filter((file) => !existsSync(path.join(import.meta.dirname, '..', file)))).toEqual([]);
-  const days = Array.from({ length: 7 }, (_, day) => shareOfDay(all, `2026-12-0${day + 1}`));
+  const days = Array.from({ length: 7 }, (_, day) =>
+    shareOfDay(all, `2026-12-0${day + 1}`, (file) => SLOW_TESTS[file]),
+  );
   expect(new Set(days.flat())).toEqual(new Set(all));
   expect(days.flat()).toHaveLength(all.length);
+  const seconds = days.map((files) => files.reduce((sum, file) => sum + SLOW_TESTS[file], 0));
+  expect(Math.max(...seconds)).toBeLessThan(1.1 * Math.min(...seconds));
   const [slow] = days[2];
   const files = { 'a.test.mjs': `it('is quick', () => {});`, [slow]: `it('is slow', () => {});` };
   expect(runTests(files, { arguments_: ['--day', '2026-12-03'] }).lines.at(-1)).toBe('2 passed, 0 failed');

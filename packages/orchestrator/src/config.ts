@@ -851,10 +851,10 @@ export function unknownNames(
 ): readonly Fault[] {
   const known = withChildren(all);
   const declared = known.flatMap((each) => each.roles);
-  const leads = new Map(declared.flatMap(({ role, configuredAs }) => (configuredAs ? [[role.name, configuredAs] as const] : [])));
-  const roles = new Set(
-    declared.filter(({ configuredAs }) => configuredAs === undefined).map(({ role }) => role.name),
+  const leads = new Map(
+    declared.flatMap(({ role, configuredAs }) => (configuredAs ? [[role.name, configuredAs] as const] : [])),
   );
+  const roles = new Set(declared.filter(({ configuredAs }) => configuredAs === undefined).map(({ role }) => role.name));
   const modes = new Set(known.flatMap(({ trustModes }) => trustModes.map(({ name }) => name)));
   const faultsOf = (
     path: VariableName,
@@ -866,9 +866,10 @@ export function unknownNames(
       .filter((name) => !allowed.has(name))
       .map((name) => ({
         path,
-        message: what === 'role' && leads.has(name)
-          ? `${path} names the role ${shown(name)}, which goes with ${leads.get(name)}; name that one alone.`
-          : `${path} names the ${what} ${shown(name)}, which no workflow of this server has; allowed are ${[...allowed].join(', ')}.`,
+        message:
+          what === 'role' && leads.has(name)
+            ? `${path} names the role ${shown(name)}, which goes with ${leads.get(name)}; name that one alone.`
+            : `${path} names the ${what} ${shown(name)}, which no workflow of this server has; allowed are ${[...allowed].join(', ')}.`,
       }));
   return [
     ...faultsOf('ALLOW_AUTO_STAGES', 'trust mode', runLimits.autoStages ?? [], modes),

@@ -10,13 +10,7 @@ import { ownedPaths } from '../documents/owned-files.ts';
 import { checkoutTree, type LfsFile, linksLeftOut } from './checkout/folder-checkout.ts';
 import { importFolderTree } from './checkout/folder-import.ts';
 import { type Author, checkCommit, commitOnBranch, commitsAfter, commitsBetween } from './git/git-commits.ts';
-import {
-  readFileBytes,
-  readTextFile,
-  readTextFiles,
-  restoreFrom,
-  writeTextFiles,
-} from './git/git-files.ts';
+import { readFileBytes, readTextFile, readTextFiles, restoreFrom, writeTextFiles } from './git/git-files.ts';
 import { inspectClone, inspectRemote } from './git/git-inspection.ts';
 import { gatherObjects } from './git/gathered-objects.ts';
 import { GitMirrors, type MirrorOptions } from './git/git-mirrors.ts';

@@ -49,7 +49,11 @@ export async function checkoutTree(
     const indexFile = `${index}.new`;
     await runGit(place, { indexFile, args: ['read-tree', '--end-of-options', tree] });
     if (unwanted.length > 0) {
-      const input = unwanted.flatMap(({ rawPath }) => [Buffer.from(`0 ${'0'.repeat(40)}\t`), bytesOf(rawPath), Buffer.of(0)]);
+      const input = unwanted.flatMap(({ rawPath }) => [
+        Buffer.from(`0 ${'0'.repeat(40)}\t`),
+        bytesOf(rawPath),
+        Buffer.of(0),
+      ]);
       await runGit(place, { indexFile, args: ['update-index', '-z', '--index-info'], input: Buffer.concat(input) });
     }
     await runGit(place, {
