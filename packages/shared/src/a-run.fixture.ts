@@ -1,6 +1,6 @@
 /** A run for the tests of every client, complete where a test says nothing. */
 import type { WorkflowSummary } from './api/orchestrator.ts';
-import type { Gate, RunView } from './run.ts';
+import type { Evidence, Gate, RunView } from './run.ts';
 import { COMMON_GATES } from './workflows/workflow-info.ts';
 
 export function aRun(parts: Partial<RunView> = {}): RunView {
@@ -55,6 +55,31 @@ export function aGate(parts: Partial<Gate> = {}): Gate {
     details: {},
     ...parts,
   };
+}
+
+/** Checks that passed, or by their parts failed. */
+export function evidenceOf(parts: Partial<Evidence> = {}): Evidence {
+  return {
+    mode: 'as_is',
+    codeTree: 't',
+    commit: 'c',
+    passed: true,
+    commands: [
+      parts.passed === false
+        ? { command: 'npm test', exitCode: 1, durationMs: 1_234, output: 'not ok 1 - adds' }
+        : { command: 'npm test', exitCode: 0, durationMs: 1_234, output: 'ok 12 tests' },
+    ],
+    sandbox: 'bubblewrap',
+    recordedAt: '2026-02-21T10:40:00Z',
+    ...parts,
+  };
+}
+
+/** Checks in which one of four tests failed. */
+export function redEvidence(parts: Partial<Evidence> = {}): Evidence {
+  const failedNames = ['a.test.js: adds'];
+  const tests = { runner: 'node:test', executed: 4, failed: 1, skipped: 0, finished: true, failedNames };
+  return evidenceOf({ passed: false, tests, ...parts });
 }
 
 /** Waits at a plan gate of its own. */

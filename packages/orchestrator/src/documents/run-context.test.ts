@@ -1,17 +1,10 @@
-import type { Evidence, RunView } from '@autonomous/shared';
+import type { RunView } from '@autonomous/shared';
+import { evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
 import { renderRunContext, withBeside } from './run-context.ts';
 import { runContextSchema } from './record-schemas.ts';
 
-const evidence: Evidence = {
-  mode: 'as_is',
-  codeTree: 'tree1',
-  commit: 'a1b2c3d',
-  passed: true,
-  commands: [{ command: 'npm test', exitCode: 0, durationMs: 1_234, output: 'ok 12 tests' }],
-  sandbox: 'bubblewrap',
-  recordedAt: '2026-02-21T10:40:00Z',
-};
+const evidence = evidenceOf({ codeTree: 'tree1', commit: 'a1b2c3d' });
 
 const view: RunView = {
   id: 'abc123-def456',

@@ -1,33 +1,22 @@
 import { expect, it } from 'vitest';
-import { aGate, aRun } from '../a-run.fixture.ts';
+import { aGate, aRun, redEvidence } from '../a-run.fixture.ts';
 import { foldRun } from '../fold.ts';
 import type { Evidence, Gate } from '../run.ts';
 import { causeOfEnd, gateCause } from './gate-cause.ts';
 
-const evidence = (more: Partial<Evidence> = {}): Evidence => ({
-  mode: 'as_is',
-  codeTree: 't',
-  commit: 'c',
-  passed: false,
-  commands: [{ command: 'npm test', exitCode: 1, durationMs: 1, output: 'not ok' }],
-  sandbox: 'bubblewrap',
-  tests: { runner: 'node:test', executed: 4, failed: 1, skipped: 0, finished: true, failedNames: ['a.test.js: adds'] },
-  recordedAt: '2026-01-01T00:00:00.000Z',
-  ...more,
-});
 const memory = { kind: 'memory' as const, title: 'What the run adds to the memory', items: [], hash: 'h' };
 const fix: Partial<Gate> = { kind: 'fix', codeTree: 't', concerns: [memory], decisions: ['retry', 'accept'] };
 const causeAt = (gate: Partial<Gate>, all: readonly Evidence[] = []): string =>
   gateCause(aGate({ summary: 'The checks failed\nfor a person', ...gate }), { evidence: all });
 
 it('tells a failure by the failed tests of the code at the gate, whatever the words of the gate', () => {
-  expect(causeAt(fix, [evidence()])).toBe('1 of 4 tests failed: adds');
-  expect(causeAt(fix, [evidence(), evidence({ mode: 'base_tests' })])).toBe(
+  expect(causeAt(fix, [redEvidence()])).toBe('1 of 4 tests failed: adds');
+  expect(causeAt(fix, [redEvidence(), redEvidence({ mode: 'base_tests' })])).toBe(
     "with the base commit's tests, 1 of 4 tests failed: adds",
   );
   // Of an earlier result.
-  expect(causeAt(fix, [evidence({ codeTree: 'other' })])).toBe('The checks failed');
-  expect(causeAt(fix, [evidence(), evidence({ passed: true })])).toBe('The checks failed');
+  expect(causeAt(fix, [redEvidence({ codeTree: 'other' })])).toBe('The checks failed');
+  expect(causeAt(fix, [redEvidence(), redEvidence({ passed: true })])).toBe('The checks failed');
 });
 
 it('tells the reason of a pause, the question of the agent, and a result that is empty', () => {
@@ -40,7 +29,7 @@ it('tells the reason of a pause, the question of the agent, and a result that is
 });
 
 it('gives no cause for the end of a run whose result waits for an approval', () => {
-  const at = (gate: Gate | null) => causeOfEnd({ gate, evidence: [evidence()] });
+  const at = (gate: Gate | null) => causeOfEnd({ gate, evidence: [redEvidence()] });
   expect(at(null)).toBeUndefined();
   expect(at(aGate({ kind: 'implementation', codeTree: 't', decisions: ['approve', 'reject'] }))).toBeUndefined();
   expect(at(aGate(fix))).toBe('1 of 4 tests failed: adds');

@@ -1,6 +1,6 @@
 import type { Artifact, Evidence } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
-import { aGate, aRun } from '@autonomous/shared/a-run.fixture';
+import { aGate, aRun, evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { constraintStanding } from './constraint-states.ts';
 
 const at = (minute: number): string => `2030-01-01T00:0${minute}:00.000Z`;
@@ -14,16 +14,8 @@ const aPlan = (parts: Partial<Artifact> = {}): Artifact => ({
   createdAt: at(1),
   ...parts,
 });
-const aCheck = (parts: Partial<Evidence> = {}): Evidence => ({
-  mode: 'as_is',
-  codeTree: 't1',
-  commit: 'c1',
-  passed: true,
-  commands: [{ command: 'npm test', exitCode: parts.passed === false ? 1 : 0, durationMs: 1, output: '' }],
-  sandbox: 'bubblewrap',
-  recordedAt: at(3),
-  ...parts,
-});
+const aCheck = (parts: Partial<Evidence> = {}): Evidence =>
+  evidenceOf({ codeTree: 't1', commit: 'c1', recordedAt: at(3), ...parts });
 const aReport = (parts: Partial<Artifact> = {}): Artifact =>
   aPlan({
     id: 'r-1.9',

@@ -1,5 +1,5 @@
-import type { Evidence, Gate, RunView } from '@autonomous/shared';
-import { aRun } from '@autonomous/shared/a-run.fixture';
+import type { Gate, RunView } from '@autonomous/shared';
+import { aRun, redEvidence } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
 import type { ActivityContext } from '../../core/activity.ts';
 import { restedAt, watchChildren } from './watch-children.ts';
@@ -45,18 +45,8 @@ it('tells an attempt by the failed tests, and hints at nothing that the server h
     concerns,
     details: { from: 'checks', feedback: 'On the base commit the checks passed.', report: 'docs/report.md' },
   };
-  const failed: Evidence = {
-    mode: 'as_is',
-    codeTree: 't',
-    commit: 'c',
-    passed: false,
-    commands: [{ command: 'npm test', exitCode: 1, durationMs: 1, output: 'not ok 1 - adds' }],
-    sandbox: 'bubblewrap',
-    tests: { runner: 'node:test', executed: 4, failed: 1, skipped: 0, finished: true, failedNames: ['a.js: adds'] },
-    recordedAt: '',
-  };
   const restAt = (more: Partial<Gate>, mode = auto as RunView['config']['trustMode']) =>
-    restedAt({ ...waitingAt({ ...gate, ...more }, mode), evidence: [failed] }, { nobodyAnswers: true });
+    restedAt({ ...waitingAt({ ...gate, ...more }, mode), evidence: [redEvidence()] }, { nobodyAnswers: true });
   expect(restAt({})).toEqual({
     gate: 'child.7',
     kind: 'unfinished',

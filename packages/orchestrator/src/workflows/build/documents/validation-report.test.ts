@@ -1,17 +1,9 @@
-import type { Evidence } from '@autonomous/shared';
+import { evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { textWarnings } from '@autonomous/shared/presentation';
 import { describe, expect, it } from 'vitest';
 import { renderValidationReport, type ValidationReport } from './validation-report.ts';
 
-const evidence: Evidence = {
-  mode: 'as_is',
-  codeTree: 'tree1',
-  commit: 'a1b2c3d',
-  passed: true,
-  commands: [{ command: 'npm test', exitCode: 0, durationMs: 1_234, output: 'ok 12 tests' }],
-  sandbox: 'bubblewrap',
-  recordedAt: '2026-02-21T10:40:00Z',
-};
+const evidence = evidenceOf({ codeTree: 'tree1', commit: 'a1b2c3d' });
 
 describe('the validation report', () => {
   const report: ValidationReport = {
