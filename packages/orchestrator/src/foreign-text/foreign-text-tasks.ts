@@ -8,6 +8,7 @@ import { manifestFaults } from '../project-analysis/installation/manifest-faults
 import { judgesNewlyNamed } from '../project-analysis/judge-names.ts';
 import { countAllAssertions } from '../project-analysis/assertions.ts';
 import { filesWithTests, restoreTestParts } from '../project-analysis/test-parts.ts';
+import { compareTests } from '../project-analysis/failing-before.ts';
 import { readTestReport } from '../project-analysis/test-report.ts';
 import { extendMemory } from '../documents/memory/memory.ts';
 import type { Redacted, RedactionTask } from '../secrets/record-redaction.ts';
@@ -57,6 +58,7 @@ export const FOREIGN_TEXT_TASKS = {
   filesWithTests,
   restoreTestParts,
   countAllAssertions,
+  compareTests,
   extendMemory,
   selectMemory,
   parseSkill,

@@ -1,16 +1,39 @@
 /**
- * Decides whether checks fail in the same way as on the base commit. Such a failure is not the run's to fix, and a
- * person decides. Pure.
+ * Compares the tests of a result with those of the base commit. Checks that fail in the same way as there are not the run's to fix, and
+ * a person decides. Pure.
  */
-import type { Baseline, CommandEvidence } from '@autonomous/shared';
+import type { Baseline, CommandEvidence, Evidence } from '@autonomous/shared';
 import { missingToolOf } from './installation/missing-tool.ts';
-import { type TestReport, testsGone } from './test-report.ts';
+import { type TestReport, testsFailedAnew, testsGone, testsNotRun } from './test-report.ts';
 
 /** Checks on the base commit, with all names of tests. */
 export interface CheckedBefore {
   readonly baseline: Baseline;
   readonly executed: readonly string[];
   readonly failed: readonly string[];
+}
+
+export interface ComparedTests {
+  readonly failsAsBefore: boolean;
+  /** Tests of the base commit that did not run. */
+  readonly notRun: readonly string[];
+  /** Tests that fail and did not fail on the base commit. */
+  readonly failedAnew: readonly string[];
+}
+
+/** @param mode `as_is`: test files of the result may be others */
+export function compareTests(
+  before: CheckedBefore,
+  command: CommandEvidence,
+  report: TestReport | null,
+  mode: Evidence['mode'],
+): ComparedTests {
+  if (report === null) return { failsAsBefore: failsAsBefore(before, command, report), notRun: [], failedAnew: [] };
+  return {
+    failsAsBefore: failsAsBefore(before, command, report),
+    notRun: (mode === 'as_is' ? testsGone : testsNotRun)(before.executed, report.executed),
+    failedAnew: testsFailedAnew(before, report),
+  };
 }
 
 /**
@@ -24,8 +47,7 @@ export function failsAsBefore(before: CheckedBefore, command: CommandEvidence, r
   const missing = missingToolOf(command);
   if (missing !== (baseline.missingTool ?? null)) return false;
   if (report === null ? executed.length > 0 : isWorse(before, report)) return false;
-  const failing = report?.failed ?? [];
-  if (failing.length > 0) return failing.every((name) => failed.includes(name));
+  if (report !== null && report.failed.length > 0) return testsFailedAnew(before, report).length === 0;
   return missing !== null || (failed.length === 0 && command.exitCode === baseline.command.exitCode);
 }
 

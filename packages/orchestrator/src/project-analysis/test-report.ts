@@ -9,7 +9,7 @@ export type TestOutcome = 'passed' | 'failed' | 'skipped';
 
 export interface TestReport {
   readonly count: TestCount;
-  /** Tests that ran to an end, by file and a name that is the same in each run; sorted. */
+  /** Tests that ran to an end, by file and name; sorted. */
   readonly executed: readonly string[];
   /** Those of them that failed. */
   readonly failed: readonly string[];
@@ -64,8 +64,8 @@ export function readTestReport(text: string): TestReport | null {
       ...(replaced.length === 0 ? {} : { replaced: replaced.slice(0, MAX_NAMED) }),
       ...(failed.length === 0 ? {} : { failedNames: failed.toSorted().slice(0, MAX_NAMED) }),
     },
-    executed: executed.map((test) => stableName(named(test))).sort(),
-    failed: failed.map(stableName).sort(),
+    executed: executed.map(named).sort(),
+    failed: failed.sort(),
     files: [...new Set(all.flatMap(filesOf))].sort(),
   };
 }
@@ -88,18 +88,34 @@ export function testsGone(before: readonly string[], now: readonly string[]): re
   return testsNotRun(before, now).filter((test) => !taken(elsewhere, nameOf(test)));
 }
 
+/**
+ * Tests that fail now and did not fail before. A test that ran under its name before is that test; of a name that did not run, such as
+ * one with a time in it, one that failed before and is gone may be the same test.
+ */
+export function testsFailedAnew(before: Tests, now: Tests): readonly string[] {
+  const exact = countedBy(before.failed, (test) => test);
+  const [ran, runs] = [new Set(before.executed), new Set(now.executed)];
+  const gone = countedBy(
+    before.failed.filter((test) => !runs.has(test)),
+    stableName,
+  );
+  return now.failed.filter((test) => !taken(exact, test) && (ran.has(test) || !taken(gone, stableName(test))));
+}
+
+type Tests = Pick<TestReport, 'executed' | 'failed'>;
+
 function fileOf(test: string): string {
-  return test.slice(0, Math.max(0, test.indexOf(SEPARATOR)));
+  return stableName(test.slice(0, Math.max(0, test.indexOf(SEPARATOR))));
 }
 
 function nameOf(test: string): string {
-  return test.slice(test.indexOf(SEPARATOR) + SEPARATOR.length);
+  return stableName(test.slice(test.indexOf(SEPARATOR) + SEPARATOR.length));
 }
 
 /** Entries of `all` that `others` lacks, each as often as it is missing there. */
 function without(all: readonly string[], others: readonly string[]): readonly string[] {
-  const left = countedBy(others, (each) => each);
-  return all.filter((each) => !taken(left, each));
+  const left = countedBy(others, stableName);
+  return all.filter((each) => !taken(left, stableName(each)));
 }
 
 function countedBy(all: readonly string[], keyOf: (each: string) => string): Map<string, number> {

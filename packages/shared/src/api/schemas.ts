@@ -603,6 +603,7 @@ const testCount = answer<TestCount>('TestCount', {
   rewritten: strings.optional(),
   notRun: strings.optional(),
   failedNames: strings.optional(),
+  failedAnew: strings.optional(),
 });
 
 const commandEvidence = answer<CommandEvidence>('CommandEvidence', {

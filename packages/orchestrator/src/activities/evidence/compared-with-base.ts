@@ -4,9 +4,7 @@
  */
 import { type ChangedTests, type FileChange, RetryableFailure } from '@autonomous/shared';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
-import { failsAsBefore } from '../../project-analysis/failing-before.ts';
 import { isTestPath } from '../../project-analysis/project-commands.ts';
-import { testsGone, testsNotRun } from '../../project-analysis/test-report.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import type { Checked, CheckInput } from '../types.ts';
 import { LIMITS } from '../../foreign-text/limits.ts';
@@ -15,14 +13,14 @@ import type { KnownBaseline } from './baseline-cache.ts';
 import type { ActivityTools } from '../tools.ts';
 import type { ChecksOutcome } from './checked-trees.ts';
 
-/** Tests of the base commit that did not run, by name. */
-const MAX_NOT_RUN = 20;
+/** Tests of a kind that are named. */
+const MAX_NAMED = 20;
 
 /** Changed test files that are reported. */
 const MAX_CHANGED_TESTS = 200;
 
 /** Much more than as many tests as are read need on a busy machine. */
-const COUNTING_MS = 60_000;
+const COMPARING_MS = 60_000;
 
 type Compared = Pick<Checked, 'tests' | 'baseline' | 'failsAsBefore' | 'changedTests'>;
 
@@ -41,15 +39,20 @@ export async function comparedWithBase(
   if (known === null) return counted;
   // Without its output: the log holds that once already if the workflow has a baseline of its own.
   const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
-  if (!passed)
-    return { ...counted, baseline, ...(failsAsBefore(known, command, report) ? { failsAsBefore: true } : {}) };
+  const answer = await readForeignText('compareTests', [known, command, report, input.mode], { maxMs: COMPARING_MS });
+  if (!answer.ok)
+    throw new RetryableFailure(`The tests were not compared with those of the base commit: they ${answer.why}.`);
+  const { failsAsBefore, notRun, failedAnew } = answer.value;
+  if (!passed) return { ...counted, baseline, ...(failsAsBefore ? { failsAsBefore: true } : {}) };
   const shown = { ...counted, ...(needed === null ? {} : { baseline }) };
   if (report === null) return shown;
-  const compare = input.mode === 'as_is' ? testsGone : testsNotRun;
-  const notRun = compare(known.executed, report.executed);
   return {
     ...shown,
-    tests: { ...report.count, ...(notRun.length === 0 ? {} : { notRun: notRun.slice(0, MAX_NOT_RUN) }) },
+    tests: {
+      ...report.count,
+      ...(notRun.length === 0 ? {} : { notRun: notRun.slice(0, MAX_NAMED) }),
+      ...(report.failed.length === 0 ? {} : { failedAnew: failedAnew.slice(0, MAX_NAMED) }),
+    },
   };
 }
 
@@ -68,7 +71,7 @@ async function changedTests(
   const [before, now] = await Promise.all(
     [baseCommit, commit].map(async (at) => {
       const texts = await repository.readFiles(project, at, paths, LIMITS.tests.fileBytes, LIMITS.tests.totalBytes);
-      const counted = await readForeignText('countAllAssertions', [texts], { maxMs: COUNTING_MS });
+      const counted = await readForeignText('countAllAssertions', [texts], { maxMs: COMPARING_MS });
       if (!counted.ok) throw new RetryableFailure(`The changed tests were not compared: they ${counted.why}.`);
       return counted.value;
     }),

@@ -70,6 +70,13 @@ describe('tests that failed in a command that ended well', () => {
     expect(told({ tests: failed('a: 23 s') }, baselineOf(failed('a: 24 s')))).toEqual([]);
   });
 
+  it('are compared by all their names where these are known', () => {
+    const now = failed('a: pays 2 of 2');
+    expect(told({ tests: { ...now, failedAnew: [] } }, baselineOf(failed('a: x')))).toEqual([]);
+    const anew = { ...now, failedAnew: ['a: pays 2 of 2'] };
+    expect(told({ tests: anew }, baselineOf(failed('a: pays 1 of 2')))).not.toEqual([]);
+  });
+
   it('are a concern where others failed on the base commit', () => {
     const reason = "With the result as it is, 1 test failed ('a: y'), and the command ended with exit code 0.";
     expect(told({ tests: failed('a: y') }, baselineOf(failed('a: x')))).toEqual([['tests_unknown', [reason]]]);

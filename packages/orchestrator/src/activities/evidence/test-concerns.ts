@@ -152,10 +152,9 @@ function unfinished(what: string, count: TestCount, baseline: Baseline | undefin
 
 /** Commands such as `node --test || true` end well whatever happened. */
 function failedAllTheSame(what: string, count: TestCount, baseline: Baseline | undefined): readonly Doubt[] {
-  const { failed } = count;
-  // A concern that was accepted stays the same one where a name holds another time.
-  const failedNames = count.failedNames?.map(stableName) ?? [];
-  if (failed === 0 || (baseline?.passed === true && failedBefore(count, baseline.tests))) return [];
+  const { failed, failedAnew, failedNames = [] } = count;
+  const isAsBefore = failedAnew === undefined ? failedBefore(count, baseline?.tests) : failedAnew.length === 0;
+  if (failed === 0 || (baseline?.passed === true && isAsBefore)) return [];
   return [
     {
       kind: 'tests_unknown',
@@ -164,7 +163,7 @@ function failedAllTheSame(what: string, count: TestCount, baseline: Baseline | u
   ];
 }
 
-/** The same tests failed on the base commit. Older evidence has no names: as many did. */
+/** The same tests failed on the base commit, where they were not compared by all their names. Older evidence has no names: as many did. */
 function failedBefore(now: TestCount, before: TestCount | undefined): boolean {
   if (before === undefined) return false;
   if (now.failedNames === undefined && before.failedNames === undefined) return now.failed === before.failed;
