@@ -16,7 +16,7 @@ import { type Cassette, isCassette, parseCassette } from './models/cassettes/cas
 import type { CustomPrice } from './models/model.ts';
 import { type ModelSettings, PROVIDER_NAMES } from './models/registry.ts';
 import { parseScript, type Script } from './models/script.ts';
-import { isBranchName } from './repository/repository-paths.ts';
+import { isBranchName } from './path-rules/branch-names.ts';
 import { EGRESS_ENTRY_FORM, parseEgressEntry } from './network/egress-rules.ts';
 import type { SandboxSettings } from './sandboxes/provider-choice.ts';
 import { type PageHosts, parsePageHosts } from './web-pages/page-address.ts';

@@ -40,6 +40,10 @@ describe('the configuration of a recorded run', () => {
     ['config.maxCostUsd', { maxCostUsd: '1' }],
     ['config.maxFixAttempts', { maxFixAttempts: undefined }],
     ['config.git.baseBranch', { git: { ...CONFIG.git, baseBranch: 'autonomous/record' } }],
+    [
+      'config.git.baseBranch',
+      { git: { ...CONFIG.git, autoMerge: true, baseBranch: 'autonomous/abcdef-123456-other' } },
+    ],
     ['config.git.baseBranch', { git: { ...CONFIG.git, baseBranch: '--force' } }],
     ['config.surprise', { surprise: true }],
   ])('is refused by its field %s', (field, change) => {

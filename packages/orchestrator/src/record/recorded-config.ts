@@ -6,7 +6,7 @@ import { runConfigSchema, SETTING_NAME, type WorkflowEvent } from '@autonomous/s
 import { z } from 'zod';
 import { isBranchOfRun } from '../documents/run-branch.ts';
 import { isRecordBranch } from '../repository/repository.ts';
-import { isBranchName } from '../repository/repository-paths.ts';
+import { isBranchName, isOwnBranch } from '../path-rules/branch-names.ts';
 
 const { git } = runConfigSchema.shape;
 /** The mark that replaces a secret in a record. */
@@ -15,10 +15,13 @@ const SECRET_MARK = /\[secret(?:: [a-z -]{1,60})?\]/g;
 const recordedConfigSchema = runConfigSchema.extend({
   // A person may have extended them beyond what a request may ask for.
   timeoutMinutes: z.record(z.string().regex(SETTING_NAME), z.number().positive()),
-  // Without a project the base branch is empty.
-  git: git.extend({
-    baseBranch: z.string().refine((name) => name === '' || (isBranchName(name) && !isRecordBranch(name))),
-  }),
+  git: git
+    // Without a project the base branch is empty.
+    .extend({ baseBranch: z.string().refine((name) => name === '' || (isBranchName(name) && !isRecordBranch(name))) })
+    // A child starts from the branch of its parent, and publishes nothing by itself.
+    .refine(({ baseBranch, createPR, autoMerge }) => !isOwnBranch(baseBranch) || !(createPR || autoMerge), {
+      path: ['baseBranch'],
+    }),
 });
 
 /** Events whose payload has a configuration, and where in it. */

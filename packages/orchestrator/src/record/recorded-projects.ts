@@ -14,7 +14,7 @@ import {
 import { readContext } from '../documents/run-context.ts';
 import { faultOfFormat } from '../core/stored-format.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
-import { isBranchName } from '../repository/repository-paths.ts';
+import { isBranchName, isOwnBranch } from '../path-rules/branch-names.ts';
 import { faultOfBranch, faultOfConfigs } from './recorded-config.ts';
 import { eventsOf, type ReadRecordedRun, readRecordedRun, type RecordedRun } from './recorded-run.ts';
 
@@ -155,6 +155,10 @@ async function readProjects(
     const parsed = json.ok ? recordedProjectSchema.loose().safeParse(json.value) : null;
     if (parsed?.success !== true || parsed.data.id !== id || !isBranchName(parsed.data.baseBranch)) return;
     const { format, name, repository: address, baseBranch, createdAt, forgeId } = parsed.data;
+    if (isOwnBranch(baseBranch)) {
+      refusedProjects.set(id, `its record names the base branch '${baseBranch}', which belongs to a run`);
+      return;
+    }
     projects.push({ format, id, name, repository: address, baseBranch, createdAt, forgeId });
   });
   return { projects, refusedProjects };

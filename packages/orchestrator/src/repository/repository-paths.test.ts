@@ -13,10 +13,10 @@ import {
   assertProjectId,
   atOrUnderAny,
   excludesFile,
-  isBranchName,
   isDotGit,
   pathFault,
 } from './repository-paths.ts';
+import { isBranchName } from '../path-rules/branch-names.ts';
 
 const HOSTILE = [
   '',

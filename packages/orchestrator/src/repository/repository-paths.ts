@@ -3,9 +3,8 @@
  * read an accepted name in one way only: never as an option, a range, a reflog entry or a path outside the tree.
  */
 import { InvalidRequest, replaceHidden } from '@autonomous/shared';
+import { isBranchName } from '../path-rules/branch-names.ts';
 
-/** Longest branch name, characters: a ref is a file, and file names end at 255 bytes. */
-const MAX_BRANCH_LENGTH = 200;
 /** Longest path, bytes: half of what Linux takes, so that there is room for the folder in which the files lie. */
 const MAX_PATH_BYTES = 2_048;
 
@@ -25,17 +24,6 @@ export function assertObjectId(text: string): string {
   if (!isObjectId(text))
     throw new InvalidRequest(`${quote(text)} is not a commit or tree id; use 40 hexadecimal digits`);
   return text;
-}
-
-const BRANCH_PART = /^[\p{L}\p{N}_#=+@][\p{L}\p{N}._+@#=,-]*$/u;
-
-/** True for a short branch name such as `main` or `autonomous/abc123-login`; narrower than what git itself allows. */
-export function isBranchName(name: string): boolean {
-  if (name.length === 0 || name.length > MAX_BRANCH_LENGTH || Buffer.byteLength(name) > 240) return false;
-  if (name === '@' || name === 'HEAD' || name.startsWith('refs/')) return false;
-  return name
-    .split('/')
-    .every((part) => BRANCH_PART.test(part) && !part.includes('..') && !/(?:\.|\.lock)$/i.test(part));
 }
 
 /** @throws {InvalidRequest} unless it is a short branch name */

@@ -2,6 +2,7 @@
  * Settles the configuration of a run. Defaults go run over project over server over built-in. Limits are what server and
  * project allow together: a project can tighten what the server allows and never widen it. Pure.
  */
+import { isBranchName, isOwnBranch } from '../path-rules/branch-names.ts';
 import {
   BUDGET_NAMES,
   type BudgetName,
@@ -498,19 +499,11 @@ function allowsModel(limits: RunLimits, model: string, checkModel: ModelCheck | 
   return limits.models.map(fullId).includes(fullId(model));
 }
 
-const BRANCH_PART = /^[\p{L}\p{N}_#=+@][\p{L}\p{N}._+@#=,-]*$/u;
-
-/** The same narrow grammar that the repository takes, and none of our own branches. */
+/** Why a run cannot start from this branch; `null` if it can. */
 function baseBranchFault(branch: string): string | null {
   const name = JSON.stringify(branch);
-  if (/^autonomous(?:-merge)?\//.test(branch))
-    return `The base branch ${name} belongs to a run; name a branch of the project.`;
-  const isValid =
-    branch !== '@' &&
-    branch !== 'HEAD' &&
-    !branch.startsWith('refs/') &&
-    branch.split('/').every((part) => BRANCH_PART.test(part) && !part.includes('..') && !/(?:\.|\.lock)$/i.test(part));
-  return isValid ? null : `${name} is not a valid branch name. Use one such as main or release/2.x.`;
+  if (isOwnBranch(branch)) return `The base branch ${name} belongs to a run; name a branch of the project.`;
+  return isBranchName(branch) ? null : `${name} is not a valid branch name. Use one such as main or release/2.x.`;
 }
 
 /** The same JSON without the key at `path`. */

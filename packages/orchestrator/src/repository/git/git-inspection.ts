@@ -16,7 +16,8 @@ import {
 import { withScratch } from './git-trees.ts';
 import { RECORD_BRANCH } from '../repository.ts';
 import { parseRemoteAddress, type RemoteAddress, withoutCredentials } from '../remote-url.ts';
-import { assertBranchName, isBranchName } from '../repository-paths.ts';
+import { isBranchName, isOwnBranch } from '../../path-rules/branch-names.ts';
+import { assertBranchName } from '../repository-paths.ts';
 import { OWN_BRANCHES } from './run-branches.ts';
 
 /** Longest wait for a remote that a person has just named, since that person waits for the answer. */
@@ -220,6 +221,10 @@ function chooseBaseBranch(url: string, refs: RemoteRefs, asked: string | undefin
       ? `${names.slice(0, BRANCHES_NAMED).join(', ')} and ${names.length - BRANCHES_NAMED} more`
       : names.join(', ');
   if (asked !== undefined) {
+    if (isOwnBranch(asked))
+      throw new Unprocessable(
+        `The branch '${asked}' of ${url} belongs to a run; name a branch of the project: ${shown}`,
+      );
     if (refs.branches.has(asked)) return asked;
     throw new Unprocessable(`${url} has no branch '${asked}'; it has ${shown}`);
   }
