@@ -34,7 +34,8 @@ export async function childHead(
   childId: string,
 ): Promise<MergedChild> {
   const view = await tools.view(childId);
-  if (view.parent?.runId !== runId) throw new TerminalFailure(`Run ${childId} is not a child run of ${runId}.`);
+  if (!(await isChildOf(tools, view, runId)))
+    throw new TerminalFailure(`Run ${childId} is not a child run of ${runId}.`);
   const child = mergedChildOf(view);
   if (child === null)
     throw new TerminalFailure(`Child run ${childId} is ${view.status} and has no commit that could be merged.`);
@@ -51,7 +52,7 @@ export async function childTakenInBy(
   const [, taken] = parents;
   if (kind !== 'child' || childId === undefined || taken === undefined) return null;
   const view = await tools.view(childId);
-  const child = view.parent?.runId === runId ? mergedChildOf(view) : null;
+  const child = runId !== undefined && (await isChildOf(tools, view, runId)) ? mergedChildOf(view) : null;
   if (child === null || child.head === taken) return child;
   const [numbering, ...more] = await tools.repository.commitsBetween(project, child.head, taken);
   const [ofRun, , activity] = numbering?.effectKey?.split('/') ?? [];
@@ -73,6 +74,14 @@ export async function acceptedConcernsOf(
     if (child !== null) all.push(...(await acceptedConcernsOf(tools, project, child.accepted, child)));
   }
   return all;
+}
+
+/** True for a child of the run or, in a fork, of the run that it was forked from: children that had ended there belong to both. */
+async function isChildOf({ view }: Pick<ActivityTools, 'view'>, { parent }: RunView, runId: string): Promise<boolean> {
+  if (parent === undefined) return false;
+  for (let id: string | undefined = runId; id !== undefined; id = (await view(id)).forkedFrom?.runId)
+    if (id === parent.runId) return true;
+  return false;
 }
 
 function mergedChildOf(view: RunView): MergedChild | null {
