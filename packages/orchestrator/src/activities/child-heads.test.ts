@@ -4,7 +4,10 @@ import { expect, it } from 'vitest';
 import { childHead } from './child-heads.ts';
 
 const fork = (id: string, source: string): RunView =>
-  aRun({ id, forkedFrom: { runId: source, at: 9 } as RunView['forkedFrom'] });
+  aRun({
+    id,
+    forkedFrom: { runId: source, at: 9, spent: { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 } },
+  });
 const child = aRun({
   id: 'child',
   parent: { runId: 'parent', key: 'parent/3/first', depth: 1 },
@@ -13,10 +16,14 @@ const child = aRun({
   headCommit: 'h',
 });
 const runs = new Map(
-  [child, aRun({ id: 'parent' }), fork('fork', 'parent'), fork('again', 'fork'), aRun({ id: 'other' })].map((run) => [
-    run.id,
-    run,
-  ]),
+  [
+    child,
+    aRun({ id: 'parent' }),
+    fork('fork', 'parent'),
+    fork('again', 'fork'),
+    aRun({ id: 'other' }),
+    fork('round', 'round'),
+  ].map((run) => [run.id, run]),
 );
 const view = async (id: string) => runs.get(id) as RunView;
 
@@ -26,5 +33,6 @@ it('takes a child of the run, and in a fork one of the run that it was forked fr
 });
 
 it('refuses a child of another run', async () => {
-  await expect(childHead({ view }, 'other', 'child')).rejects.toThrow('Run child is not a child run of other.');
+  for (const id of ['other', 'round'])
+    await expect(childHead({ view }, id, 'child')).rejects.toThrow(`Run child is not a child run of ${id}.`);
 });

@@ -78,9 +78,12 @@ export async function acceptedConcernsOf(
 
 /** True for a child of the run or, in a fork, of the run that it was forked from: children that had ended there belong to both. */
 async function isChildOf({ view }: Pick<ActivityTools, 'view'>, { parent }: RunView, runId: string): Promise<boolean> {
-  if (parent === undefined) return false;
-  for (let id: string | undefined = runId; id !== undefined; id = (await view(id)).forkedFrom?.runId)
-    if (id === parent.runId) return true;
+  // A record from elsewhere may let runs be forks of each other.
+  const seen = new Set<string>();
+  for (let id: string | undefined = runId; id !== undefined && !seen.has(id); id = (await view(id)).forkedFrom?.runId) {
+    if (id === parent?.runId) return true;
+    seen.add(id);
+  }
   return false;
 }
 
