@@ -15,6 +15,7 @@ import { CONFIG_PATH, readProjectConfig } from '../run-config/project-config.ts'
 import { type ConfiguredRole, readOverrides } from './agents/project-guidance.ts';
 import { networkOf } from './egress.ts';
 import { type InstallRequest, withInstalled } from './install/install-step.ts';
+import { READ_BYTES } from '../project-analysis/project-commands.ts';
 import { type Examination, examineProject, whatStops } from './install/project-examination.ts';
 import { fetchRemote, remoteBranchHead } from './git/remote.ts';
 import { askSandbox } from './sandbox-question.ts';
@@ -167,7 +168,7 @@ async function examine(
   const { repository } = tools;
   return examineProject({
     paths: await repository.listFiles(project, baseCommit),
-    read: (path) => repository.readFile(project, baseCommit, path),
+    read: (path) => repository.readFile(project, baseCommit, path, READ_BYTES),
     commands: config.commands,
     hasSetupNetwork: (await networkOf(tools, SETUP_ROLE, config)).allow.length > 0,
     ask: (command) => askSandbox(tools, context, command),

@@ -28,7 +28,10 @@ export interface ProjectCommands {
   readonly programs: { readonly setup: readonly string[]; readonly test: readonly string[] };
 }
 
-/** Text of a file of the tree; `null` when there is none. */
+/** Bytes of a file that are read, from its beginning. A lockfile in JSON that is longer counts as one that names packages. */
+export const READ_BYTES = 4_000_000;
+
+/** Text of a file of the tree, of a long one its first `READ_BYTES`; `null` when there is none. */
 export type ReadFile = (path: string) => string | null | Promise<string | null>;
 
 /**
@@ -56,8 +59,6 @@ export async function findProjectCommands(paths: readonly string[], read: ReadFi
   };
 }
 
-/** Characters of a file that are read. A lockfile in JSON that is longer counts as one that names packages. */
-const MAX_READ = 4_000_000;
 const MAX_FOLDERS = 6;
 const MANIFEST =
   /^(?:package\.json|pyproject\.toml|setup\.py|requirements\.txt|Cargo\.toml|go\.mod|Gemfile|composer\.json)$/;
@@ -77,7 +78,7 @@ async function commandsIn(sorted: readonly string[], folder: string, read: ReadF
   const tree: ProjectTree = {
     has,
     find: (passes) => inside.find((path) => passes(path.slice(prefix.length)))?.slice(prefix.length),
-    read: async (path) => (has(path) ? ((await read(`${prefix}${path}`)) ?? '').slice(0, MAX_READ) : ''),
+    read: async (path) => (has(path) ? ((await read(`${prefix}${path}`)) ?? '').slice(0, READ_BYTES) : ''),
   };
   const placed = (found: FoundCommand): FoundCommand =>
     folder === ''

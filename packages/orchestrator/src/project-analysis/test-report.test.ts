@@ -20,6 +20,12 @@ it('names the tests that failed', () => {
   expect(reportOf(['a.js', 'adds']).count).not.toHaveProperty('failedNames');
 });
 
+it('is none where something else has written many lines of it', () => {
+  const start = JSON.stringify({ run: '1', runner: 'r', event: 'start' });
+  expect(readTestReport(`${start}\n${'{\n'.repeat(1_000)}`)).not.toBeNull();
+  expect(readTestReport(`${start}\n${'{\n'.repeat(1_001)}`)).toBeNull();
+});
+
 it.each([
   ['UUIDs', 'gives 0b0f9c1e-3a52-4b1d-9e57-2f6c8d1a7b33', 'gives f3b1c2d4-aaaa-4bcd-8eef-aabbccddeeff'],
   ['hexadecimal digests', 'reads commit 3ac9bbf1', 'reads commit abcdef12'],

@@ -18,6 +18,8 @@ export interface TestReport {
 }
 
 const MAX_NAMED = 20;
+/** Lines that no reporter wrote: each costs much more than one that can be read. */
+const MAX_OTHERS = 1_000;
 const MAX_NAME = 300;
 const MAX_PATH = 1_000;
 
@@ -27,12 +29,16 @@ const SEPARATOR = ': ';
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 const SHORTEST_RANDOM = 8;
 
-/** @returns `null` where no runner reported */
+/** @returns `null` where no runner reported, or something else has written a thousand lines between theirs */
 export function readTestReport(text: string): TestReport | null {
   const runs = new Map<string, Run>();
+  let others = 0;
   for (const line of text.split('\n')) {
     const entry = entryOf(line);
-    if (entry === null) continue;
+    if (entry === null) {
+      if (line !== '' && ++others > MAX_OTHERS) return null;
+      continue;
+    }
     const run: Run = runs.get(entry.run) ?? {
       runner: entry.runner,
       tests: [],

@@ -267,10 +267,10 @@ function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
       return trees.paths(await mirrors.of(project), treeish);
     },
 
-    async readFile(project, treeish, path) {
+    async readFile(project, treeish, path, beginning) {
       assertFilePath(path);
       const place = await mirrors.of(project);
-      return readTextFile(place, await trees.treeOf(place, treeish), path);
+      return readTextFile(place, await trees.treeOf(place, treeish), path, beginning);
     },
 
     async readBytes(project, treeish, path, maxBytes) {

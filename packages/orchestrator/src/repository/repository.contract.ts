@@ -86,6 +86,8 @@ export function describeRepository(
       const main = await mainHead(fixture);
       expect(await repository.listFiles(project, main)).toEqual(Object.keys(MAIN_FILES).sort());
       expect(await repository.readFile(project, main, 'src/cart.js')).toBe(MAIN_FILES['src/cart.js']);
+      expect(await repository.readFile(project, main, 'src/cart.js', 5)).toBe(MAIN_FILES['src/cart.js'].slice(0, 5));
+      expect(await repository.readFile(project, main, 'src/cart.js', 10_000)).toBe(MAIN_FILES['src/cart.js']);
       expect(await repository.readFile(project, main, 'src')).toBeNull();
       expect(await repository.readFile(project, main, 'nothing.md')).toBeNull();
       expect(await repository.readFile(project, main, ':(glob)**')).toBeNull();

@@ -204,8 +204,12 @@ export interface Repository {
   codeTree(project: RemoteProject, treeish: string): Promise<string>;
   /** Lists the paths of all files, sorted. */
   listFiles(project: RemoteProject, treeish: string): Promise<readonly string[]>;
-  /** Reads a file as UTF-8 text; `null` if there is no such file. */
-  readFile(project: RemoteProject, treeish: string, path: string): Promise<string | null>;
+  /**
+   * Reads a file as UTF-8 text; `null` if there is no such file.
+   * @param beginning bytes of a longer file that are read
+   * @throws {Unprocessable} without `beginning`, for a file of more than 10 MB
+   */
+  readFile(project: RemoteProject, treeish: string, path: string, beginning?: number): Promise<string | null>;
   /**
    * Reads a file as it is; `null` if there is no such file.
    * @throws {Unprocessable} when it has more than `maxBytes`

@@ -11,7 +11,7 @@ import { NeedsHuman, type RunConfig } from '@autonomous/shared';
 import { BUN_SETUP_FILE, BUN_SETUP_PROGRAM, COMPLETE_BUN } from '../../project-analysis/installation/bun-setup.ts';
 import { missingToolOf } from '../../project-analysis/installation/missing-tool.ts';
 import { hashOf } from '../../documents/content-hash.ts';
-import { findProjectCommands, isInstallInput } from '../../project-analysis/project-commands.ts';
+import { findProjectCommands, isInstallInput, READ_BYTES } from '../../project-analysis/project-commands.ts';
 import { withInstallScripts } from '../../project-analysis/installation/install-steps.ts';
 import {
   PYTHON_SETUP,
@@ -191,7 +191,9 @@ export async function setupOf(
   const { config } = await tools.view(runId);
   if (config.commands.setup === null || (await networkOf(tools, 'setup', config)).allow.length === 0) return null;
   const paths = await tools.repository.listFiles(project, treeish);
-  const found = await findProjectCommands(paths, (file) => tools.repository.readFile(project, treeish, file));
+  const found = await findProjectCommands(paths, (file) =>
+    tools.repository.readFile(project, treeish, file, READ_BYTES),
+  );
   return found.setup;
 }
 

@@ -12,6 +12,7 @@ import {
   Unprocessable,
 } from '@autonomous/shared';
 import { networkOf } from '../../activities/egress.ts';
+import { READ_BYTES } from '../../project-analysis/project-commands.ts';
 import { examineProject, type Finding } from '../../activities/install/project-examination.ts';
 import { openForge } from '../../composition/forge.ts';
 import type { ServerConfig } from '../../config.ts';
@@ -72,7 +73,7 @@ async function examineIn(
   const own = projectConfig?.defaultRunConfig;
   const { setup, test, findings } = await examineProject({
     paths: await git.listFiles(project, commit),
-    read: (path) => git.readFile(project, commit, path),
+    read: (path) => git.readFile(project, commit, path, READ_BYTES),
     commands: own?.commands ?? {},
     hasSetupNetwork: await hasSetupNetwork(config, own?.egress),
     ask: (command) => askSandbox(config, scratch, command),

@@ -1,6 +1,6 @@
 /** Files of the trees of a mirror, read and written without a working tree. */
 import { Unprocessable } from '@autonomous/shared';
-import { type GitPlace, gitText } from './git.ts';
+import { type GitPlace, gitText, runGit } from './git.ts';
 import {
   editTree,
   FILE_MODE,
@@ -28,11 +28,21 @@ export function pathsOfFiles(entries: readonly TreeEntry[]): readonly string[] {
 
 /**
  * One file as UTF-8 text; `null` when there is no such file.
- * @throws {Unprocessable} for a file of more than 10 MB
+ * @param beginning bytes of a longer file that are read
+ * @throws {Unprocessable} without `beginning`, for a file of more than 10 MB
  */
-export async function readTextFile(place: GitPlace, tree: string, path: string): Promise<string | null> {
+export async function readTextFile(
+  place: GitPlace,
+  tree: string,
+  path: string,
+  beginning?: number,
+): Promise<string | null> {
   const file = await fileEntry(place, tree, path);
   if (file === null) return null;
+  if (beginning !== undefined && file.bytes > beginning) {
+    const read = await runGit(place, { args: ['cat-file', 'blob', file.oid], maxOutputBytes: beginning });
+    return read.stdout.toString('utf8', 0, beginning);
+  }
   if (file.bytes > MAX_TEXT_BYTES)
     throw new Unprocessable(`${path} has ${file.bytes} bytes; files over ${MAX_TEXT_BYTES} bytes are not read as text`);
   return (await readContent(place, file.oid)).toString('utf8');

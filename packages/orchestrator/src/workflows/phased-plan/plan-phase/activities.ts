@@ -23,6 +23,7 @@ import { tidiedAll } from '../../../activities/tidied.ts';
 import type { ActivityTools } from '../../../activities/tools.ts';
 import { closeFolder, openFolder } from '../../../activities/work-folders.ts';
 import { type CheckCommands, findCheckCommands } from '../../../project-analysis/check-commands.ts';
+import { READ_BYTES } from '../../../project-analysis/project-commands.ts';
 import { ownedPaths } from '../../../documents/owned-files.ts';
 import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../../core/activity.ts';
 import type { RemoteProject } from '../../../repository/repository.ts';
@@ -69,7 +70,9 @@ export function findCommands(tools: ActivityTools): Of<'findCommands'> {
       const project = await tools.project(projectId, context.runId);
       const { config } = await tools.view(context.runId);
       const paths = await repository.listFiles(project, baseCommit);
-      const found = await findCheckCommands(paths, (path) => repository.readFile(project, baseCommit, path));
+      const found = await findCheckCommands(paths, (path) =>
+        repository.readFile(project, baseCommit, path, READ_BYTES),
+      );
       return { ...found, ...configuredLint(config) };
     },
   };
