@@ -202,8 +202,8 @@ export class FamilySpending {
       const by = family.changedBy === '' ? 'local' : family.changedBy;
       await budgetChanged(id, by, gate.id);
     } catch (error) {
-      // Somebody has decided it meanwhile, or its workflow goes on in another way.
-      log.warn({ err: error, runId: id }, 'a run was not resumed with the new budget');
+      // Somebody has decided it meanwhile; else its workflow goes on in another way.
+      if (!(error instanceof Conflict)) log.warn({ err: error, runId: id }, 'a run was not resumed with the new budget');
     }
   }
 }
