@@ -38,6 +38,16 @@ interface Case {
 const many = (count: number, pathOf: (index: number) => string, text: string): Files =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [pathOf(index), text]));
 const spec = (index: number): string => `ai/features/x-${index}.md`;
+const line = {
+  run: '1',
+  runner: 'node:test',
+  event: 'test',
+  name: 'adds 1 and 2',
+  file: 'a.test.js',
+  outcome: 'failed',
+};
+const test = `yes '${JSON.stringify(line)}'`;
+const oneLine = String.raw`yes '{"' | tr -d '\n'`;
 const CASES: readonly Case[] = [
   {
     name: '60 specs of 500 kB',
@@ -62,8 +72,18 @@ const CASES: readonly Case[] = [
     drive: (client, id) => client.getRoadmap(id),
   },
   { name: 'tree of 300,000 files', files: {}, folders: 300, drive: faulty('phased-plan', { planPath: 'none.md' }) },
-  { name: 'test report of 4 MB', files: {}, drive: checked('{"', 4_000_000) },
-  { name: 'test report of 1 MB of lines', files: {}, drive: checked('{\n', 1_000_000) },
+  { name: 'test report of 8 MB', files: {}, drive: checked(`${test} | head -c 8000000 > "$AUTONOMOUS_TEST_REPORT"`) },
+  {
+    name: 'test report of one line',
+    files: {},
+    drive: checked(`${oneLine} | head -c 8000000 > "$AUTONOMOUS_TEST_REPORT"`),
+  },
+  {
+    name: 'output of 200 MB',
+    files: {},
+    drive: checked('yes "Of $(date) and an ordinary line of a log" | head -c 200000000'),
+  },
+  { name: 'output of one line of 200 MB', files: {}, drive: checked(`${oneLine} | head -c 200000000`) },
 ];
 
 export async function run(args: readonly string[]): Promise<BenchResult> {
@@ -164,18 +184,17 @@ function faulty(workflow: string, input: Readonly<Record<string, string>> = {}):
   };
 }
 
-/** A run whose checks write these characters, this many bytes of them, where a runner of tests reports: they run on the base commit. */
-function checked(characters: string, bytes: number): Case['drive'] {
-  const write = `yes '${characters.replace('\n', '')}' | ${characters.endsWith('\n') ? 'cat' : String.raw`tr -d '\n'`} | head -c ${bytes} > "$AUTONOMOUS_TEST_REPORT"`;
+/** A run whose checks run this command: they run on the base commit. */
+function checked(command: string): Case['drive'] {
   return async (client, projectId) => {
-    const config = { commands: { setup: null, test: write } };
+    const config = { commands: { setup: null, test: command } };
     const { id } = await client.launchRun({ projectId, request: 'Create login flow with OAuth', config });
     const until = performance.now() + PATIENCE_MS;
     while ((await client.getRun(id)).baseline === undefined) {
       if (performance.now() > until) throw new Error(`The checks of run ${id} came to no end on its base commit`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
-    await client.cancelRun(id, 'Its report was read');
+    await client.cancelRun(id, 'What its checks gave was read');
   };
 }
 

@@ -203,7 +203,8 @@ export class FamilySpending {
       await budgetChanged(id, by, gate.id);
     } catch (error) {
       // Somebody has decided it meanwhile; else its workflow goes on in another way.
-      if (!(error instanceof Conflict)) log.warn({ err: error, runId: id }, 'a run was not resumed with the new budget');
+      if (!(error instanceof Conflict))
+        log.warn({ err: error, runId: id }, 'a run was not resumed with the new budget');
     }
   }
 }
