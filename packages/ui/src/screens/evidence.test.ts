@@ -1,5 +1,5 @@
 import type { Baseline, RunView } from '@autonomous/shared';
-import { aRun } from '@autonomous/shared/a-run.fixture';
+import { aRun, redEvidence } from '@autonomous/shared/a-run.fixture';
 import { createElement } from 'react';
 import { describe, expect, it } from 'vitest';
 import { shownIn } from '../hosts/shown.fixture.ts';
@@ -40,6 +40,20 @@ describe('The evidence of a run', () => {
     expect(shown(run, [child])).toContain(`No checks of this run itself have run yet. ${link}`);
     expect(shown(run, [child])).not.toContain('No checks have run yet.');
     expect(shown({ ...run, baseline: aBaseline() }, [child])).toContain(`of this run itself have run yet. ${link}`);
+  });
+
+  it('names the failed tests, without characters that are not seen', () => {
+    const tests = {
+      runner: 'r',
+      executed: 2,
+      failed: 1,
+      skipped: 0,
+      finished: true,
+      failedNames: ['a.js: pays\u202e 2 of 3'],
+    };
+    expect(shown(aRun({ evidence: [redEvidence({ tests })] }))).toContain(
+      'Failed: <code>a.js: pays⟨U+202E⟩ 2 of 3 </code>',
+    );
   });
 
   it('says that nothing has run where neither is there', () => {

@@ -101,19 +101,25 @@ function OfTheBase({ baseline }: { readonly baseline: Baseline }) {
 function Tests({ evidence, run }: { readonly evidence: Evidence; readonly run: RunView }) {
   const text = testCountText(evidence, run.baseline);
   if (text === null) return null;
-  const notRun = evidence.tests?.notRun ?? [];
+  const { failedNames = [], notRun = [] } = evidence.tests ?? {};
   return (
     <>
       <p>Tests: {text}.</p>
-      {notRun.length > 0 && (
-        <p className="removed">
-          Ran on the base commit, and not here:{' '}
-          {notRun.map((name) => (
-            <code key={name}>{name} </code>
-          ))}
-        </p>
-      )}
+      <NamedTests title="Failed" names={failedNames} />
+      <NamedTests title="Ran on the base commit, and not here" names={notRun} />
     </>
+  );
+}
+
+function NamedTests({ title, names }: { readonly title: string; readonly names: readonly string[] }) {
+  if (names.length === 0) return null;
+  return (
+    <p className="removed">
+      {title}:{' '}
+      {[...new Set(names)].map((name) => (
+        <code key={name}>{sanitizeText(name)} </code>
+      ))}
+    </p>
   );
 }
 

@@ -125,6 +125,14 @@ describe('describeEvent', () => {
     expect(entry).toMatchObject({ tone: 'bad', text: expect.stringContaining('→ killed, 60.0 s, WITHOUT a sandbox') });
   });
 
+  it('names the first failed tests', () => {
+    const names = ['a.js: pays 2 of 3', 'b.js: adds\nall', 'c.js: c', 'd.js: d'];
+    const tests = { runner: 'r', executed: 5, failed: 4, skipped: 0, finished: true, failedNames: names };
+    expect(describeEvent(evidence({ passed: false, tests }))?.text).toContain(
+      'failed: a.js: pays 2 of 3, b.js: adds all, c.js: c and 1 more',
+    );
+  });
+
   it('names the tests that were put back for the second check', () => {
     const entry = describeEvent(evidence({ mode: 'base_tests', restored: ['test/a.js'] }));
     expect(entry?.text).toContain("the result with the base commit's tests put back (test/a.js)");

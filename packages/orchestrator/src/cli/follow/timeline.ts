@@ -9,6 +9,7 @@ import {
   type EventPayloads,
   gateInfoOf,
   type GateOpening,
+  type Evidence,
   type JsonValue,
   type Progress,
   type RunView,
@@ -205,6 +206,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
             `$ ${oneLine(command)} → ${exitCode === null ? 'killed' : `exit code ${exitCode}`}, ${seconds(durationMs)}, ${where}`,
         ),
         ...(tests === null ? [] : [tests]),
+        ...failedTests(counted),
         ...(reusedFrom === undefined ? [] : [`the same code was checked by run ${reusedFrom}`]),
       ),
     );
@@ -314,6 +316,16 @@ function lines(...all: readonly string[]): string {
 function said(text: string | undefined): string {
   return text === undefined || text.trim() === '' ? '' : `: ${oneLine(text)}`;
 }
+
+/** Failed tests in one line, the first of them by name. */
+function failedTests({ tests }: Pick<Evidence, 'tests'>): readonly string[] {
+  const { failed = 0, failedNames = [] } = tests ?? {};
+  if (failedNames.length === 0) return [];
+  const more = failed > NAMED_TESTS ? ` and ${failed - NAMED_TESTS} more` : '';
+  return [`failed: ${failedNames.slice(0, NAMED_TESTS).map(oneLine).join(', ')}${more}`];
+}
+
+const NAMED_TESTS = 3;
 
 function oneLine(text: string): string {
   const flat = printable(text).replaceAll(/\s+/g, ' ').trim();
