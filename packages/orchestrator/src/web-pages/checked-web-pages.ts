@@ -42,7 +42,7 @@ export interface OpenedWebPages extends WebPages {
   close(): Promise<void>;
 }
 
-const LIMITS: PageLimits = { bytes: 10 * 1024 * 1024, totalMs: 30_000, readingMs: 10_000 };
+const LIMITS: PageLimits = { bytes: 10 * 1024 * 1024, totalMs: 30_000, readingMs: 30_000 };
 const MAX_REDIRECTS = 5;
 const ROBOTS_MS = 10_000;
 /** A pause that a site asks for is waited for within the fetch when it is no longer than this. */

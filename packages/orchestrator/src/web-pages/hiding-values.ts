@@ -9,16 +9,20 @@ import { type Declaration, pixels, valuesOf } from './style-rules.ts';
 
 /** Properties that hide no text by themselves. Those of sizes, colours, clipping and faintness hide together with others. */
 const HARMLESS =
-  /^(?:font(?:-.+)?|animation(?:-.+)?|text-(?!indent$|fill-color$|security$).+|line-(?!clamp$).+|word-(?:break|wrap)|hyphen.*|white-space.*|tab-size|quotes|list-style.*|cursor|pointer-events|user-.+|touch-.+|resize|appearance|outline.*|box-.+|border-(?:collapse|.*(?:color|style|radius|image.*))|caption-side|empty-cells|table-layout|transition.*|will-change|scroll.*|overscroll.*|overflow-(?:wrap|anchor)|clear|float|align-.+|justify-.+|place-.+|flex(?:-(?:grow|shrink|basis|wrap))?|grid-auto-.+|column-(?:count|fill|rule.*|span|width)|columns|aspect-ratio|object-.+|page-break-.+|break-.+|orphans|widows|(?:print-)?color-adjust|color-scheme|counter-.+|fill.*|stroke.*|isolation|container.*|position|writing-mode|(?:min-|max-)?(?:width|height|inline-size|block-size)|contain-intrinsic-.+|line-clamp|overflow(?:-[xyib].*)?|backdrop-filter|background.*|(?:caret-|accent-)?color|text-fill-color|image-.+|shape-.+|initial-letter.*|hanging-punctuation|ruby-.+|speak.*|src|unicode-range|interpolate-size|tap-highlight-color|math-.+|perspective-origin|transform-(?:origin|style|box)|backface-visibility|interactivity|field-sizing|dominant-baseline|osx-font-smoothing|forced-color-adjust|high-contrast-adjust|layout-grid.*|page|filter-.+|margin-trim|nav-.+|paint-order|vector-effect|shape-rendering|z-index|visibility|opacity|zoom|scale|direction|order|flex-(?:direction|flow)|grid-(?:area|row|column)(?:-start|-end)?)$/;
+  /^(?:font(?!-size-adjust)(?:-.+)?|animation(?:-.+)?|text-(?!indent$|fill-color$|security$|stroke(?:-width)?$).+|line-(?!clamp$).+|word-(?:break|wrap)|hyphen.*|white-space.*|tab-size|list-style-(?:position|image)|app-region|locale|cursor|pointer-events|user-.+|touch-.+|resize|appearance|outline.*|box-.+|border-(?:collapse|.*(?:color|style|radius|image.*))|caption-side|empty-cells|table-layout|transition.*|will-change|scroll.*|overscroll.*|overflow-(?:wrap|anchor)|clear|float|align-.+|justify-.+|place-.+|flex-(?:grow|shrink|basis|wrap)|grid-auto-.+|column-(?:count|fill|rule.*|span|width)|columns|aspect-ratio|object-.+|page-break-.+|break-.+|orphans|widows|(?:print-)?color-adjust|color-scheme|counter-.+|fill.*|stroke.*|isolation|container-name|position|writing-mode|(?:min-|max-)?(?:height|block-size)|max-(?:width|inline-size)|contain-intrinsic-.+|line-clamp|overflow(?:-[xyib].*)?|backdrop-filter|background.*|(?:caret-|accent-)?color|text-fill-color|image-.+|shape-.+|initial-letter.*|hanging-punctuation|ruby-.+|speak.*|src|unicode-range|interpolate-size|tap-highlight-color|math-(?:style|shift)|perspective-origin|transform-(?:style|box)|backface-visibility|interactivity|field-sizing|dominant-baseline|osx-font-smoothing|forced-color-adjust|high-contrast-adjust|layout-grid.*|page|filter-.+|margin-trim|nav-.+|paint-order|vector-effect|shape-rendering|z-index|visibility|opacity|zoom|scale|direction|order|flex-(?:direction|flow)|grid-(?:area|row|column)(?:-start|-end)?)$/;
 /** Properties that count together with others, or with those of the elements around. */
 const TOGETHER =
-  /^(?:color|text-fill-color|background(?:-color|-image|-clip)?|font(?:-size)?|overflow.*|contain|(?:max-)?(?:width|height|inline-size|block-size)|line-clamp|text-indent|white-space|animation.*|visibility|opacity|zoom|scale|transform)$/;
-const GLOBAL = /^(?:initial|inherit|unset|revert|revert-layer)$/;
+  /^(?:color|color-scheme|text-fill-color|background(?:-color|-image|-clip)?|font(?:-size)?|overflow.*|contain|(?:max-)?(?:width|height|inline-size|block-size)|line-clamp|text-indent|white-space|animation.*|visibility|opacity|zoom|scale|transform)$/;
+/** Properties that move text out of a box which cuts it off, and pixels from which they do. */
+const MOVING = /^(?:margin|padding|inset|left|top|translate|text-indent|line-height)/;
+const FAR_PX = 40;
+export const GLOBAL = /^(?:initial|inherit|unset|revert|revert-layer)$/;
 const KEPT = /^(?:auto|none|normal|static|fill|contain|visible)$/;
 
 /** True for a value that may hide the text of its element by itself. Variables are resolved before. */
-export function mayHide(property: string, value: string): boolean {
-  if (property.startsWith('--') || value === '' || GLOBAL.test(value)) return false;
+export function mayHide(name: string, value: string): boolean {
+  if (name.startsWith('--') || value === '' || GLOBAL.test(value)) return false;
+  const property = name.replace('-webkit-', '');
   const test = TESTS.find(([pattern]) => pattern.test(property))?.[1];
   if (test !== undefined)
     return value.length > LONGEST_VALUE || !((KEPT.test(value) && property !== 'display') || test(value));
@@ -29,7 +33,7 @@ export function mayHide(property: string, value: string): boolean {
 export function moved(property: string, value: string): 'element' | 'word' | 'children' | null {
   if (GLOBAL.test(value)) return null;
   if (/^(?:float|position)$/.test(property)) return /^(?:right|inline-end|absolute|fixed)$/.test(value) ? 'word' : null;
-  if (/^flex-(?:direction|flow)$/.test(property)) return value.includes('reverse') ? 'children' : null;
+  if (/^flex-(?:direction|flow|wrap)$/.test(property)) return value.includes('reverse') ? 'children' : null;
   if (!/^(?:order|grid-(?:area|row|column)(?:-start|-end)?)$/.test(property)) return null;
   return /^(?:0|1 ?\/ ?-1|(?:auto|span \d+)(?: ?\/ ?(?:auto|span \d+))?)$/.test(value) ? null : 'element';
 }
@@ -43,7 +47,10 @@ export function decisive(all: readonly Declaration[]): (declaration: Declaration
   for (const { property, value } of all)
     if (
       !hiding.has(property) &&
-      (TOGETHER.test(property) || mayHide(property, value) || moved(property, value) !== null)
+      (TOGETHER.test(property) ||
+        (MOVING.test(property) && value.split(' ').some((each) => (lengthIn(each) ?? 0) >= FAR_PX)) ||
+        mayHide(property, value) ||
+        moved(property, value) !== null)
     )
       hiding.add(property);
   const variables = new Set(
@@ -73,10 +80,12 @@ export function strength(property: string, value: string): number {
 /** Opacity and scale below which text counts as invisible: black on white then has hardly any contrast. */
 export const FAINT = 0.2;
 
-/** True for a value that browsers are known to accept, so that it takes the place of others. */
+/** True for a value that browsers certainly accept, so that it takes the place of others. */
 export function isValid(property: string, value: string): boolean {
   if (GLOBAL.test(value) || property.startsWith('--')) return true;
-  return VALID.some(([pattern, test]) => pattern.test(property) && test(value));
+  if (/^(?:color|text-fill-color)$/.test(property)) return value === 'currentcolor' || shadeOf(value) !== null;
+  if (property.startsWith('background-')) return isBackground(value);
+  return VALID.some(([pattern, values]) => pattern.test(property) && values.test(value));
 }
 
 const COLOUR = /(?:rgb|hsl|hwb|lab|lch|oklab|oklch|color)a?(?:-mix)?\([^()]*\)/g;
@@ -86,57 +95,63 @@ const LONGEST_VALUE = 2_000;
 
 type Test = (value: string) => boolean;
 
-/** By property: true for values that are known to be valid. */
-const VALID: readonly (readonly [RegExp, Test])[] = [
+const UNSIGNED = String.raw`(?:0|\+?(?:\d+|\d*\.\d+)(?:%|px|r?em|ch|ex|vw|vh|pt|in|cm|mm))`;
+const SIGNED = UNSIGNED.replace(String.raw`\+?`, '[+-]?');
+const NUMBER = String.raw`(?:\d+|\d*\.\d+)%?`;
+const ANGLE = String.raw`(?:0|[+-]?(?:\d+|\d*\.\d+)(?:deg|turn))`;
+
+// oxlint-disable-next-line autonomous/linear-expressions -- anchored; no neighbours of a list of values take the same characters
+const whole = (values: string): RegExp => new RegExp(`^(?:${values})$`);
+
+/** By property: the values that browsers are known to accept. Those that are missing here take back nothing. */
+const VALID: readonly (readonly [RegExp, RegExp])[] = [
   [
     /^display$/,
-    (value) =>
-      /^(?:none|contents|list-item|flow-root|(?:inline[- ])?(?:block|flex|grid|table)|(?:block|inline)(?: flow(?:-root)?)?|table-[a-z-]+|-webkit-(?:inline-)?(?:box|flex))$/.test(
-        value,
-      ),
+    /^(?:none|contents|list-item|flow-root|block|(?:inline-)?(?:flex|grid|table)|inline(?:-block)?|table-(?:row|cell|column|caption|(?:row|header|footer|column)-group)|-webkit-(?:inline-)?(?:box|flex))$/,
   ],
-  [/^visibility$/, (value) => /^(?:visible|hidden|collapse)$/.test(value)],
-  [/^content-visibility$/, (value) => /^(?:visible|auto|hidden)$/.test(value)],
+  [/^visibility$/, /^(?:visible|hidden|collapse)$/],
+  [/^content-visibility$/, /^(?:visible|auto|hidden)$/],
+  [/^(?:opacity|zoom)$/, whole(NUMBER)],
+  [/^scale$/, whole(`none|${NUMBER}(?: ${NUMBER}){0,2}`)],
+  [/^overflow$/, /^(?:visible|hidden|clip|scroll|auto)(?: (?:visible|hidden|clip|scroll|auto))?$/],
+  [/^overflow-[xy]$/, /^(?:visible|hidden|clip|scroll|auto)$/],
+  [/^float$/, /^(?:none|left|right|inline-start|inline-end)$/],
+  [/^position$/, /^(?:static|relative|absolute|fixed|sticky)$/],
+  [/^order$/, /^-?\d+$/],
+  [/^white-space$/, /^(?:normal|nowrap|pre|pre-wrap|pre-line|break-spaces)$/],
+  [/^flex-direction$/, /^(?:row|column)(?:-reverse)?$/],
+  [/^clip$/, /^auto$/],
+  [/^(?:clip-path|mask|mask-image|rotate|perspective|filter|contain|animation|line-clamp)$/, /^none$/],
+  [/^(?:left|right|top|bottom|margin-(?:left|right|top|bottom))$/, whole(`auto|${SIGNED}`)],
+  [/^(?:inset|margin)$/, whole(`(?:auto|${SIGNED})(?: (?:auto|${SIGNED})){0,3}`)],
+  [/^padding$/, whole(`${UNSIGNED}(?: ${UNSIGNED}){0,3}`)],
+  [/^padding-(?:left|right|top|bottom)$/, whole(UNSIGNED)],
+  [/^(?:min-)?(?:width|height|inline-size|block-size)$/, whole(`auto|${UNSIGNED}|(?:min|max|fit)-content`)],
+  [/^max-(?:width|height|inline-size|block-size)$/, whole(`none|${UNSIGNED}|(?:min|max|fit)-content`)],
+  [/^text-indent$/, whole(SIGNED)],
+  [/^(?:letter|word)-spacing$/, whole(`normal|${SIGNED.replace('%|', '')}`)],
+  [/^font-size$/, whole(`(?:xx-|x-)?(?:small|large)|medium|xxx-large|smaller|larger|${UNSIGNED}`)],
+  [/^translate$/, whole(`none|${SIGNED}(?: ${SIGNED})?`)],
   [
-    /^(?:opacity|zoom|scale)$/,
-    (value) =>
-      computed(value)
-        .split(' ')
-        .every((each) => ratio(each) !== null),
+    /^transform$/,
+    whole(
+      String.raw`none|translate[xy]?\(${SIGNED}\)|translate\(${SIGNED}, ?${SIGNED}\)|scale[xy]?\(${NUMBER}\)|rotate\(${ANGLE}\)|translatez\(0\)|translate3d\(0, ?0, ?0\)`,
+    ),
   ],
-  [/^overflow/, (value) => /^(?:(?:visible|hidden|clip|scroll|auto) ?){1,2}$/.test(value)],
-  [/^float$/, (value) => /^(?:none|left|right|inline-start|inline-end)$/.test(value)],
-  [/^position$/, (value) => /^(?:static|relative|absolute|fixed|sticky)$/.test(value)],
-  [/^order$/, (value) => /^-?\d+$/.test(value)],
-  [/^white-space$/, (value) => /^(?:normal|nowrap|pre|pre-wrap|pre-line|break-spaces)$/.test(value)],
-  [/^flex-direction$/, (value) => /^(?:row|column)(?:-reverse)?$/.test(value)],
-  [/^clip$|^(?:left|right|top|bottom|inset|margin|(?:min-)?(?:width|height))/, (value) => value === 'auto'],
-  [/^(?:letter|word)-spacing$/, (value) => value === 'normal'],
-  [
-    /^(?:clip-path|mask|transform|translate|rotate|scale|perspective|filter|contain|animation|max-|line-clamp$|background)/,
-    (value) => value === 'none',
-  ],
-  [
-    /^(?:transform|filter)$/,
-    (value) => componentsOf(value).every((part) => isFunctionNode(part) || String(part).trim() === ''),
-  ],
-  [
-    /^(?:left|right|top|bottom|inset|margin|padding|(?:min-|max-)?(?:width|height|inline-size|block-size)|text-indent|letter-spacing|word-spacing|font-size|gap|translate)/,
-    (value) => componentsOf(value).every(isLength),
-  ],
-  [/^font-size$/, (value) => NAMED_SIZE.test(value)],
-  [/^(?:color|text-fill-color|background-color)$/, (value) => value === 'currentcolor' || shadeOf(value) !== null],
-  [/^background-image$/, (value) => /^(?:url|image-set|[a-z-]+gradient)\(/.test(value)],
+  [/^color-scheme$/, /^(?:normal|(?:only )?(?:light|dark)|light dark|dark light)$/],
 ];
 
-function isLength(part: ComponentValue): boolean {
-  if (isFunctionNode(part)) return /^(?:calc|min|max|clamp)$/i.test(part.getName());
-  const text = part.toString().trim();
+/** Words of backgrounds beside their colour and picture. */
+const BACKGROUND =
+  /^(?:none|(?:no-)?repeat(?:-[xy])?|space|round|center|left|right|top|bottom|cover|contain|auto|fixed|scroll|local|(?:border|padding|content)-box|text|[,/]|0|-?[\d.]+(?:%|px|r?em|vw|vh))$/;
+
+function isBackground(value: string): boolean {
+  const others = partsOf(value).filter(({ written }) => shadeOf(written) === null);
   return (
-    text === '' ||
-    text === 'auto' ||
-    /^(?:[+-]?[\d.]+%|[+-]?0)$/.test(text) ||
-    (/[a-z]$/.test(text) && pixels(text) !== null)
+    others.length >= partsOf(value).length - 1 &&
+    others.every(({ name, list }) =>
+      name === null ? BACKGROUND.test(list) : /^(?:url|(?:repeating-)?(?:linear|radial|conic)-gradient)$/.test(name),
+    )
   );
 }
 
@@ -144,27 +159,47 @@ function isLength(part: ComponentValue): boolean {
 const TESTS: readonly (readonly [RegExp, Test])[] = [
   [/^display$/, (value) => !/^none$|^table-column/.test(value) && /^[a-z -]+$/.test(value)],
   [/^content-visibility$/, (value) => value === 'auto'],
-  [/^margin/, (value) => isOpen(value) || areWithin(value, -100, 1_000, -60, 99.9)],
-  [/^(?:inset.*|left|right|top|bottom)$/, (value) => areWithin(value, -100, 1_000, -60, 99.9)],
+  [/^margin/, (value) => isOpen(value) || areWithin(value, -50, 1_000, -60, 99.9)],
+  [/^(?:inset.*|left|right|top|bottom)$/, (value) => areWithin(value, -30, 1_000, -5, 90)],
+  [/^(?:min-)?(?:width|inline-size)$/, (value) => isOpen(value) || areWithin(value, 0, 3_000, 0, 300)],
   [
     /^(?:border(?!.*(?:color|style|radius|image|collapse))(?:-.+)?|(?:row-|column-)?gap|grid-gap|text-indent|vertical-align|outline-offset)$/,
     (value) => areWithin(value.replace(COLOUR, ''), -100, 500, -60, 150),
   ],
   [/^padding/, (value) => isOpen(value) || areWithin(value, -100, 500, -60, 150)],
-  [/^(?:letter|word)-spacing$/, (value) => areWithin(value, -4, 60, -60, 99.9)],
-  [/^(?:transform|translate|rotate|perspective)$/, isMildTransform],
+  [/^(?:letter|word)-spacing$/, (value) => areWithin(value, -2, 60, -60, 99.9)],
+  [/^(?:transform|translate|rotate)$/, isMildTransform],
+  [/^transform-origin$/, (value) => areWithin(value, -20, 200, 0, 100)],
+  [/^perspective$/, (value) => areWithin(value, 200, 9_999, 0, 0)],
+  [/^text-stroke(?:-width)?$/, (value) => areWithin(value.replace(COLOUR, ''), 0, 2, 0, 0)],
+  [/^text-decoration(?:-line)?$/, (value) => !value.includes('line-through')],
+  [/^font-size-adjust$/, (value) => /^(?:from-font|0?\.[3-9]\d*)$/.test(value)],
+  [/^container(?:-type)?$/, (value) => !/\bsize$/.test(value) || value.endsWith('inline-size')],
+  [/^flex$/, (value) => !/^0 [\d.]+ 0(?:px|%)?$/.test(value)],
+  // Words that stand before an element: of a list, or of a quotation.
+  [/^quotes$/, (value) => !/[\p{L}\p{N}]/u.test(value)],
+  [
+    /^list-style(?:-type)?$/,
+    (value) => !/["'][^"']*\p{L}{2}/u.test(value) && partsOf(value).every(({ written }) => LIST.test(written)),
+  ],
   [/^filter$/, (value) => /^["']|progid:|^alpha\(/.test(value) || isMildFilter(value)],
   [
     /^grid(?:-template.*)?$/,
-    (value) => !/(?:^|[ (,])0(?:fr|px)?(?=$|[ ),])/.test(value.replaceAll(/minmax\(0/g, 'minmax(')),
+    (value) =>
+      !/(?:^|[ (,])(?:0(?:fr|px)?|0?\.\d+(?!fr|\d)[a-z%]*|[0-7](?:\.\d+)?px)(?=$|[ ),])/.test(
+        value.replaceAll(/minmax\(0/g, 'minmax('),
+      ),
   ],
-  [/^contain$/, (value) => /^(?:layout|style|paint|content|inline-size| )+$/.test(value)],
+  [/^contain$/, (value) => /^(?:layout|style|paint|content| )+$/.test(value)],
   [/^unicode-bidi$/, (value) => /^(?:embed|isolate|plaintext)$/.test(value)],
   [/^all$/, () => false],
 ];
 
+const LIST =
+  /^(?:inside|outside|disc|circle|square|disclosure-(?:open|closed)|url\(.*\)|["'].*["']|(?:[a-z]+-)*(?:decimal|roman|alpha|latin|greek|armenian|georgian|hebrew|bengali|cambodian|khmer|devanagari|gujarati|gurmukhi|kannada|lao|malayalam|mongolian|myanmar|oriya|persian|tamil|telugu|thai|tibetan|ideographic|hiragana|katakana|iroha|informal|formal|branch|stem|numeric|hangul|consonant|zero|indic)(?:-[a-z]+)*)$/;
+
 function ratio(value: string): number | null {
-  const [, number, percent] = /^([+-]?[\d.]+)(%?)$/.exec(computed(value)) ?? [];
+  const [, number, percent] = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(%?)$/.exec(computed(value)) ?? [];
   return number === undefined ? null : Number(number) / (percent === '%' ? 100 : 1);
 }
 
@@ -182,10 +217,10 @@ function isOpen(value: string): boolean {
   return /\b(?:calc|min|max|clamp)\(/.test(computed(value));
 }
 
-/** Pixels of a length; 0 for less than a hundredth of another one; `null` for anything else. */
+/** Pixels of a length; 0 for less than three hundredths of another one; `null` for anything else. */
 export function lengthIn(value: string): number | null {
   const length = computed(value);
-  return /^0*(?:\.\d+)?%$/.test(length) ? 0 : pixels(length);
+  return /^0*[0-2]?(?:\.\d+)?%$/.test(length) ? 0 : pixels(length);
 }
 
 /** True when all lengths and percentages of a value are within bounds. */
@@ -201,15 +236,21 @@ function areWithin(value: string, least: number, most: number, leastPercent: num
   );
 }
 
+/** Mild functions that are repeated add up. */
 function isMildTransform(value: string): boolean {
-  return partsOf(computed(value)).every(({ name, list }) => {
+  const all = partsOf(computed(value));
+  const kinds = all.flatMap(({ name }) => name?.replace(/(?:3d|[xyz])$/, '') ?? []);
+  if (new Set(kinds).size < kinds.length) return false;
+  return all.every(({ name, list }) => {
     const numbers = list.split(/[ ,]+/);
-    if (name === null) return areWithin(list, -100, 500, -60, 99.9) || /^[\d.+-]+(?:deg|turn|rad|grad)$/.test(list);
-    if (name.startsWith('translate')) return areWithin(list, -100, 500, -60, 99.9);
+    if (name === null) return areWithin(list, -50, 500, -60, 99.9) || /^[\d.+-]+(?:deg|turn|rad|grad)$/.test(list);
+    if (/^translate(?:z|3d)$/.test(name) && !/^(?:[^,]+,[^,]+, ?)?0(?:px)?$/.test(list)) return false;
+    if (name.startsWith('translate')) return areWithin(list, -50, 500, -60, 99.9);
+    if (name === 'perspective') return areWithin(list, 200, 9_999, 0, 0);
     if (name.startsWith('scale')) return numbers.every((number) => (ratio(number) ?? 0) >= FAINT);
     if (/^(?:skew[xy]?|rotate[xy])$/.test(name))
       return numbers.every((number) => Math.abs(Number.parseFloat(number)) <= 45 && /deg$|^0$/.test(number));
-    if (name !== 'matrix') return /^(?:rotate|rotatez|perspective)$/.test(name);
+    if (name !== 'matrix') return /^(?:rotate|rotatez)$/.test(name);
     return numbers.every((number, index) =>
       index === 0 || index === 3 ? Number(number) >= FAINT : Math.abs(Number(number)) <= 100,
     );
@@ -217,6 +258,8 @@ function isMildTransform(value: string): boolean {
 }
 
 function isMildFilter(value: string): boolean {
+  const names = partsOf(value).map(({ name }) => name);
+  if (new Set(names).size < names.length) return false;
   return partsOf(value).every(({ name, list }) => {
     if (name === 'opacity') return (ratio(list) ?? 0) >= FAINT;
     if (name === 'blur') return areWithin(list, 0, 0.5, 0, 0);
@@ -228,19 +271,22 @@ function isMildFilter(value: string): boolean {
 interface ValuePart {
   readonly name: string | null;
   readonly list: string;
+  readonly written: string;
 }
 
 /** Functions of a value with their arguments, and its other words, whose name is `null`. */
 function partsOf(value: string): readonly ValuePart[] {
   return componentsOf(value).flatMap((component): readonly ValuePart[] => {
+    const written = component.toString().trim();
     if (isFunctionNode(component))
-      return [{ name: component.getName().toLowerCase(), list: component.value.join('').trim() }];
-    const list = component.toString().trim();
-    return list === '' ? [] : [{ name: null, list }];
+      return [{ name: component.getName().toLowerCase(), list: component.value.join('').trim(), written }];
+    // `url(a.png)` without quotes is one word.
+    const name = written.startsWith('url(') ? 'url' : null;
+    return written === '' ? [] : [{ name, list: written, written }];
   });
 }
 
-const componentsOf = remembered(valuesOf);
+export const componentsOf = remembered(valuesOf);
 
 /** Values are asked for again for each element. */
 function remembered<Answer>(read: (value: string) => Answer): (value: string) => Answer {
@@ -253,6 +299,10 @@ function remembered<Answer>(read: (value: string) => Answer): (value: string) =>
     return answer;
   };
 }
+
+/** A shorthand `font` that browsers certainly accept. */
+export const FONT =
+  /^(?:(?:normal|italic|oblique|bold|bolder|lighter|small-caps|[1-9]00) ){0,4}[\d.]+(?:%|px|r?em|pt)(?: ?\/ ?(?:normal|[\d.]+(?:%|px|r?em|pt)?))? ["'a-z]/;
 
 /** The first length of the shorthand `font`; numbers before it are weights. */
 export function fontSizeIn(font: string): string | null {
@@ -289,12 +339,18 @@ const SYSTEM: Readonly<Record<string, Shade>> = {
   window: WHITE,
   canvastext: BLACK,
   transparent: { luminance: 0, alpha: 0 },
+  ...Object.fromEntries(
+    'background buttonface buttonhighlight buttonborder highlight highlighttext selecteditem selecteditemtext accentcolortext infobackground menu scrollbar threedface threedhighlight threedlightshadow'
+      .split(' ')
+      .map((name) => [name, WHITE]),
+  ),
 };
 
 /** `null` where the value is no colour. */
 export const shadeOf = remembered((value: string): Shade | null => {
-  const light = /^light-dark\((.*),[^,]*\)$/.exec(value)?.[1] ?? value;
-  const [component, ...more] = componentsOf(light.trim());
+  const [, light, dark] = /^light-dark\((.*),([^,]*)\)$/.exec(value) ?? [];
+  if (dark !== undefined && shadeOf(dark.trim()) === null) return null;
+  const [component, ...more] = componentsOf((light ?? value).trim());
   return component === undefined || more.length > 0 ? null : shadeOfComponent(component);
 });
 

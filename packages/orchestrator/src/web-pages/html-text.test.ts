@@ -114,8 +114,6 @@ describe('a passage that a reader of the page may not see', () => {
     ['<bdo>', `<p><bdo dir="rtl">${SECRET}</bdo></p>`],
     ['the title of a drawing', `<svg><title>${SECRET}</title></svg>`],
     ['a property that nobody knows', styled('.x{vanish:completely}')],
-    ['words that a style puts before it', styled('.x::before{content:"It is NOT true that "}')],
-    ['words that a style takes from an attribute', styled('.x:after{content:attr(data-b)}')],
     ['the order of a row', `<p style="display:flex"><span style="order:2">${SECRET}</span><span>Not.</span></p>`],
     [
       'a row in reverse',
@@ -125,6 +123,118 @@ describe('a passage that a reader of the page may not see', () => {
     const text = await textOf(passage);
     expect(seenText(text)).toContain('It is the last.');
     expect(seenText(text)).not.toContain('secret sentence');
+  });
+
+  it.each([
+    '.x::first-line{color:white}',
+    '.x::first-line{font-size:0}',
+    '@layer a, b; @layer b{@layer a{.x{display:none}}} @layer a{.x{display:block}}',
+    '@layer{p{display:block}} @layer{.x{display:none}}',
+    '.x.x{display:none} :is(.x,.b1,.b2,.b3){display:block}',
+    '.x.x{display:none} [id="i"]{display:block}',
+    '.x{display:none} .x, :foo(%){display:block}',
+    '.x{display:none} .x, .y:nonsense-thing{display:block}',
+    '.x{display:none} .x, .y::nonsense{display:block}',
+    '.x{display:none} .y{.a, .x{display:block}}',
+    '.x{display:none} @supports (foo:bar){.x{display:block}}',
+    '.x{display:none} @supports selector(:nonsense){.x{display:block}}',
+    '.x{display:none} @container nosuch (min-width:1px){.x{display:block}}',
+    '.x{display:none} @media (width) and screen{.x{display:block}}',
+    '.x{display:none;display:table-foo}',
+    '.x{display:none;display:inline block}',
+    '.x{opacity:0;opacity:1 1}',
+    '.x{opacity:0;opacity:1..1}',
+    '.x{position:absolute;left:-9999px;left:0px 0px}',
+    '.x{overflow:hidden;max-height:0;max-height:auto}',
+    '.x{font-size:0;font-size:auto}',
+    '.x{font-size:0;font:12px}',
+    '.x{transform:scale(0);transform:translate(1px 1px)}',
+    '.x{filter:opacity(0);filter:sepia(foo)}',
+    '.x{color:white;color:light-dark(black,foo)}',
+    '.x{color:white;background:#000 foo}',
+    '.x:lang(en){color:white}',
+    '.x{color:SelectedItemText}',
+    '@property --c{syntax:"<color>";inherits:false;initial-value:white} .x{color:var(--c)}',
+    '@property --d{syntax:"*";inherits:false;initial-value:none} .x{display:var(--d)}',
+    '.x{--d:none;display:var(--d)} .x:lang(fr){--d:block}',
+    '.x{--d:initial;display:var(--d,none)}',
+    '.x{--a:var(--b);--b:var(--a);display:var(--a,none)}',
+    ':root{--b:none;--a:var(--b)} .x{--b:block;display:var(--a)}',
+    '.x{--d:none;--D:block;display:var(--d)}',
+    '.x{transform:scale(.3) scale(.3) scale(.3) scale(.3)}',
+    `.x{transform:${'translateX(-49px) '.repeat(30)}}`,
+    '.x{transform-origin:-9999px 0;transform:rotate(180deg)}',
+    '.x{font-size-adjust:0}',
+    '.x{container-type:size;overflow:hidden}',
+    '.x{float:left;contain:inline-size;overflow:hidden;white-space:nowrap}',
+    '.x{flex:0 0 0px;min-width:0;overflow:hidden;white-space:nowrap}',
+    '.x{height:12px;overflow:hidden;line-height:100px}',
+    '.x{width:400px;height:20px;overflow:hidden;white-space:nowrap;text-indent:450px}',
+    'article{height:60px;overflow:hidden} .x{margin-top:999px}',
+    'article{height:60px;overflow:hidden} .x{position:relative;top:900px}',
+    'article{overflow-x:hidden} .x{width:9999px;text-align:right}',
+    '.x{position:absolute;top:-100px}',
+    '.x{-webkit-margin-start:-9999px}',
+    '.x{-webkit-text-stroke:20px white}',
+    '.x{text-decoration:line-through 40px white}',
+    '@keyframes h{from,to{opacity:0}} .x{animation:h 1s infinite}',
+    '@keyframes h{from{opacity:0}} .x{animation:h 1s paused}',
+    '@keyframes h{from,to{opacity:0}} .x{animation:h 99999s}',
+    '@keyframes IN{to{opacity:1}} .x{opacity:0;animation:in 1s forwards}',
+    ':root{--t:"It is NOT true that "} .x::before{content:var(--t)}',
+    '@counter-style s{system:cyclic;symbols:"It is false that "} .x::before{content:counter(c,s)}',
+    '.x{quotes:"It is false that " ""} .x::before{content:open-quote}',
+    '.x{display:list-item;list-style:inside "It is false that "}',
+  ])('is marked, whatever other rules say: %s', async (css) => {
+    expect(seenText(await textOf(styled(css, 'class="x" id="i"')))).not.toContain('secret sentence');
+  });
+
+  it.each([
+    ['of print', '<style media="print">'],
+    ['of another type', '<style type="text/plain">'],
+    ['of a title', '<style title="b">'],
+    ['in <noscript>', '<noscript><style>'],
+    ['in <template>', '<template><style>'],
+  ])('is marked though a style sheet that browsers do not read shows it: %s', async (_, open) => {
+    const text = await textOf(
+      `${open}.x{display:block!important}</style></noscript></template>`,
+      styled('.x{display:none}'),
+    );
+    expect(seenText(text)).not.toContain('secret sentence');
+  });
+
+  it.each([
+    ['<meter>', `<p>a <meter>${SECRET}</meter></p>`],
+    ['<rp>', `<p><ruby>x<rp>${SECRET}</rp></ruby></p>`],
+    ['a drawing', `<svg width="9" height="9"><symbol><text>${SECRET}</text></symbol></svg>`],
+    [
+      'a declarative shadow tree',
+      `<div><template shadowrootmode="open"><p>Shown.</p></template><p>${SECRET}</p></div>`,
+    ],
+    ['<mphantom>', `<p><math><mphantom><mtext>${SECRET}</mtext></mphantom></math></p>`],
+    [
+      'the second <details> of a name',
+      `<details name="a" open><summary>a</summary>x</details><details name="a" open><summary>b</summary><p>${SECRET}</p></details>`,
+    ],
+    [
+      '::details-content',
+      `<style>details::details-content{display:none}</style><details open><summary>a</summary><p>${SECRET}</p></details>`,
+    ],
+  ])('is marked as an element that browsers do not show: %s', async (_, passage) => {
+    expect(seenText(await textOf(passage))).not.toContain('secret sentence');
+  });
+
+  it.each([
+    ['in front', '.x::before{content:"It is " "NOT true that "}', `It is NOT true that ${SECRET}`],
+    ['as a mark', '.x::marker{content:"Not: "}', `Not: ${SECRET}`],
+    ['from an attribute', '.x:after{content:attr(data-b)}', `${SECRET} Not at all.`],
+    ['in a box', '.x::before{display:block;content:"Note"}', `Note ${SECRET}`],
+  ])('stands beside the words that a style puts there: %s', async (_, css, expected) => {
+    expect(await textOf(styled(css, 'class="x" data-b=" Not at all."'))).toContain(expected);
+  });
+
+  it('is read where its page has no element', async () => {
+    expect(await readHtmlPage('‹'.repeat(9_000), 'https://a.example/')).toMatchObject({ ok: true });
   });
 
   it('is no text of the page where only its description for machines has it', async () => {
@@ -378,8 +488,37 @@ describe('a passage that its reader sees', () => {
     ['that is not empty', all('p:empty{display:none}')],
     ['with a number of a note', all('sup a{position:absolute}', `<p>${SEEN}<sup><a href="#n1">1</a></sup></p>`)],
     ['that scripts define', all('x-note:not(:defined){visibility:hidden}', `<x-note><p>${SEEN}</p></x-note>`)],
+    ...[
+      ['in a tab', '.x{display:none} .x.on{display:block}'],
+      ['in a tab of its state', '.x{display:none} .x[data-state="active"]{display:block} #t:checked ~ .x{color:#222}'],
+      [
+        'beside words for screen readers',
+        '.sr{position:absolute;width:1px;height:1px;margin:-1px;overflow:hidden;clip:rect(0,0,0,0)}',
+      ],
+      [
+        'beside a button that copies',
+        'article{position:relative} button{position:absolute;top:4px;right:4px;opacity:0} article:hover button{opacity:1}',
+      ],
+      ['that is not printed', '@media print{p{display:none} body{color:#fff}}'],
+      ['in a dark scheme', ':root{color-scheme:dark} p{color:#eee}'],
+      ['in a card of variables', ':root{--bg:#111;--fg:#eee} .x{background:var(--bg);color:var(--fg)}'],
+      ['with an initial', '.x::first-letter{font-size:3em;float:left;color:#903;line-height:.8}'],
+      ['in lines with numbers', 'p{counter-increment:l} p::before{content:counter(l);color:#888}'],
+      ['in a bar of one line', 'article{height:40px;line-height:40px;overflow:hidden} .x{padding:0 20px}'],
+      ['in layers', '@layer base,utilities; @layer base{.x{display:none}} @layer utilities{.on{display:block}}'],
+      ['that hovers', '@keyframes f{50%{transform:translateY(-10px)}} .x{animation:f 3s ease-in-out infinite}'],
+      ['in a list of letters', '.x{display:list-item;list-style:lower-alpha inside}'],
+      ['in odd rows', 'p:nth-child(odd){background:#333;color:#fff} p:nth-child(even){background:#111;color:#fff}'],
+      [
+        'with an offset for its anchor',
+        '.x{scroll-margin-top:80px;-webkit-font-smoothing:antialiased;-webkit-tap-highlight-color:red}',
+      ],
+    ].map(([name = '', css = '']) => [name, all(css, `<p class="x on" data-state="active">${SEEN}</p>`)] as const),
+    ['beside a style sheet for print', `<style media="print">p{display:none}</style><p>${SEEN}</p>`],
+    ['beside one without scripts', `<noscript><style>p{display:none}</style></noscript><p>${SEEN}</p>`],
+    ['beside a link of another site', all('a::after{content:" (external)"}', `<p>${SEEN} <a href="/x">x</a></p>`)],
     ['that is a formula', `<p>${SEEN} <math><mi style="color:white">x</mi></math></p>`],
-  ])('is not marked: %s', async (_, passage) => {
+  ] as (readonly [string, string])[])('is not marked: %s', async (_, passage) => {
     const text = await textOf(passage);
     expect(seenText(text).replaceAll('*', '')).toContain(SEEN);
     expect(text).not.toContain('⸨');

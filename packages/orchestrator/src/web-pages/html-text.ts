@@ -83,7 +83,9 @@ function keepSeenDescriptions(document: OpenedDocument, seen: string): void {
 function openDocument(html: string, address: string): OpenedDocument {
   // linkedom types its window as a browser's, which this package does not know.
   const open: (html: string) => { readonly document: unknown } = parseHTML;
-  const document = open(html).document as OpenedDocument;
+  const written = open(html).document as { readonly documentElement: unknown };
+  // A text without an element is the body of a page.
+  const document = (written.documentElement === null ? open(`<body>${html}`).document : written) as OpenedDocument;
   document.styleSheets ??= [];
   document.URL = address;
   if (document.defaultView !== null) document.defaultView.getComputedStyle ??= () => ({ display: '' });

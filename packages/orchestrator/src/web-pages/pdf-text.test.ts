@@ -16,6 +16,25 @@ describe('text that nobody sees', () => {
   it.each([
     ['invisible', line(SECRET, '3 Tr')],
     ['a clip of nothing', line(SECRET, '7 Tr')],
+    ['a clip of a box', `q ${line(SECRET, '7 Tr')} 1 0 0 rg 0 0 612 792 re f Q`],
+    ['a clip of corners', `q 0 0 m 1 0 l 0 1 l h 612 792 m 611 792 l 612 791 l h W n ${line(SECRET)} Q`],
+    ['an even-odd clip', `q 0 0 612 792 re 0 0 612 792 re W* n ${line(SECRET)} Q`],
+    [
+      'a clip that turns both ways',
+      `q 0 0 m 612 0 l 612 792 l 0 792 l h 0 0 m 0 792 l 612 792 l 612 0 l h W n ${line(SECRET)} Q`,
+    ],
+    ['a sliver of a clip', `q 0 702.95 612 0.1 re W n ${line(SECRET)} Q`],
+    [
+      'covered by strips',
+      `${line(SECRET)} 1 g ${Array.from({ length: 120 }, (_, at) => `${70 + at * 2} 690 2.05 25 re f`).join(' ')}`,
+    ],
+    ['covered by a thick line', `${line(SECRET)} 1 G 40 w 60 705 m 400 705 l S`],
+    ['covered by a polygon', `${line(SECRET)} 1 g 0 650 m 612 650 l 612 790 l 0 790 l 0 700 l h f`],
+    ['covered by a curve', `${line(SECRET)} 1 g 0 650 m 612 650 l 612 790 l 0 790 l 0 760 0 740 0 650 c h f`],
+    ['covered by a turned box', `${line(SECRET)} q 1 g .9998 .0175 -.0175 .9998 0 0 cm 60 680 400 40 re f Q`],
+    ['within white lines', line(SECRET, '2 Tr 1 G 12 w')],
+    ['light grey', line(SECRET, '.93 g')],
+    ['of one point', line(SECRET).replace('12 Tf', '1.05 Tf')],
     ['white on the paper', line(SECRET, '1 g')],
     ['almost white on the paper', line(SECRET, '0.01 0 0.01 0 k')],
     ['white lines on the paper', line(SECRET, '1 Tr 1 1 1 RG')],
@@ -48,15 +67,20 @@ describe('text that nobody sees', () => {
     expect(text.replace(/⸨[^⸩]*⸩/g, '')).not.toContain('secret');
   });
 
-  it.each(['3 Tr', '/Faint gs'])('is marked though it is blended: %s', async (state) => {
-    const content = `/Multiply gs ${line(SECRET, state)} ${line(SEEN, '0 Tr /Full gs', 100)}`;
-    const entries = '/Multiply << /BM /Multiply >> /Faint << /ca 0 >> /Full << /ca 1 >>';
-    const pdf = aPdf([aDrawing(content)])
-      .toString('latin1')
-      .replace('/XObject <<', `/ExtGState << ${entries} >> /XObject <<`);
-    const reading = await readPdf(new Uint8Array(Buffer.from(pdf, 'latin1')));
-    expect(reading).toMatchObject({ page: { text: `⸨${SECRET}⸩\n${SEEN}` } });
-  });
+  it.each(['3 Tr', '/Faint gs', '/Screen gs', '/Masked gs', '1 g'])(
+    'is marked though it is blended: %s',
+    async (state) => {
+      const content = `/Multiply gs ${line(SECRET, state)} ${line(SEEN, '0 g 0 Tr /Full gs', 100)}`;
+      const entries =
+        '/Multiply << /BM /Multiply >> /Faint << /ca 0 >> /Full << /ca 1 /BM /Normal /SMask /None >> /Screen << /BM /Screen >> /Masked << /SMask << /S /Luminosity /G 6 0 R >> >>';
+      const mask = aForm('0 g 0 0 612 792 re f', '/Group << /S /Transparency /CS /DeviceGray >>');
+      const pdf = aPdf([aDrawing(content, { Fm: mask })])
+        .toString('latin1')
+        .replace('/XObject <<', `/ExtGState << ${entries} >> /XObject <<`);
+      const reading = await readPdf(new Uint8Array(Buffer.from(pdf, 'latin1')));
+      expect(reading).toMatchObject({ page: { text: `⸨${SECRET}⸩\n${SEEN}` } });
+    },
+  );
 
   it('is marked within a sentence that is seen', async () => {
     const text = await textOf('BT /F1 12 Tf 72 700 Td (It is ) Tj 1 g (not ) Tj 0 g (true of bells.) Tj ET');
@@ -97,7 +121,21 @@ describe('text that is seen', () => {
     ['a scan with printed text below its picture', `${line(SEEN)} q 612 0 0 792 0 0 cm /Im Do Q`, { Im: anImage() }],
     ['in lines', line(SEEN, '1 Tr 0 0 1 RG 1 g')],
     ['filled and in lines', line(SEEN, '2 Tr 0 0 0 RG 1 g')],
-    ['a clip of a box', `q ${line(SEEN, '7 Tr')} 1 0 0 rg 0 0 612 792 re f Q`],
+    [
+      'in a clip of round corners',
+      `q 60 690 m 500 690 l 510 690 510 700 510 700 c 510 730 l 60 730 l h W n ${line(SEEN)} Q`,
+    ],
+    [
+      'on a box of round corners',
+      `0 0 1 rg 60 690 m 500 690 l 510 690 510 700 510 700 c 510 730 l 60 730 l h f ${line(SEEN, '1 g')}`,
+    ],
+    [
+      'in a shaded row of a table',
+      `.9 g 60 690 400 20 re f 60 650 400 20 re f 0 G 60 690 400 20 re S ${line(SEEN, '0 g')}`,
+    ],
+    ['underlined afterwards', `${line(SEEN)} 72 697 200 1 re f`],
+    ['beside the curve of a chart', `${line(SEEN)} 1 0 0 RG 3 w 60 100 m 200 300 300 300 500 680 c S`],
+    ['in a frame of two boxes', `${line(SEEN)} 0 0 612 792 re 50 50 512 692 re f*`],
     ['a white box beneath', `1 g 60 690 400 40 re f ${line(SEEN, '0 g')}`],
     ['a box beside it', `${line(SEEN)} 1 g 60 500 400 40 re f`],
     ['in a box that frames it', `${line(SEEN)} 60 690 400 40 re S`],

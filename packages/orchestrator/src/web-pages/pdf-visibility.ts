@@ -1,7 +1,7 @@
 /**
  * Follows the painting of a PDF page as far as it takes to say which of its characters nobody sees: invisible ones, those in the colour
- * of what lies beneath, smaller than a pixel, beside the page or a clip, and those that a rectangle covers later. What cannot be
- * established counts as seen: patterns, pictures, soft masks, fonts of drawings. Invisible text over a scanned page is its text. Pure.
+ * of what lies beneath, tiny ones, those beside the page or a clip or within a soft mask, and those that a figure covers later. What
+ * cannot be established counts as seen: patterns, pictures, fonts of drawings. Invisible text over a scanned page is its text. Pure.
  */
 
 /** Operators of a page as pdf.js lists them. */
@@ -37,7 +37,9 @@ interface Graphics {
   fillAlpha: number;
   strokeAlpha: number;
   lineWidth: number;
-  isBlended: boolean;
+  /** Name of the canvas: `source-over` for none. */
+  blend: string;
+  isMasked: boolean;
   mode: number;
   font: string;
   size: number;
@@ -47,11 +49,12 @@ interface Graphics {
   stretch: number;
   rise: number;
   clip: Box;
-  /** The clip is no rectangle. */
-  isClipVague: boolean;
-  /** Text that clips what is painted later, and is seen by that. */
-  clipping: readonly Run[];
+  /** Parts of the clip that are no rectangles. */
+  clipFigures: readonly Figure[];
 }
+
+/** True for a point within. */
+type Figure = (point: Point) => boolean;
 
 interface Run {
   readonly characters: string;
@@ -64,6 +67,8 @@ interface Run {
 
 interface Painted {
   readonly box: Box;
+  /** Within the box. */
+  readonly figures: readonly Figure[];
   readonly colour: Colour;
   readonly order: number;
   readonly covers: boolean;
@@ -72,10 +77,16 @@ interface Painted {
 
 const PAPER: Colour = [255, 255, 255];
 /** Difference of a channel below which two colours look alike. */
-const ALIKE = 16;
-const LEAST_ALPHA = 0.1;
-const SMALLEST_PX = 1;
-const THICK = 4;
+const ALIKE = 32;
+/** Opacity from which a figure covers what lies beneath. */
+const OPAQUE = 0.85;
+const SMALLEST_PX = 2;
+/** Lines that are thinner cover no text. */
+const THICK = 2;
+/** Width of white lines around letters, as a share of their size, that leaves nothing of the letters. */
+const BROAD = 0.1;
+/** Share of the points of a character that has to be seen. */
+const MOST = 0.5;
 /** Share of the page that its pictures fill when it is a scan. */
 const SCANNED = 0.5;
 
@@ -90,18 +101,30 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
   let state = startOf(page);
   let text: Matrix = IDENTITY;
   let line: Matrix = IDENTITY;
-  let isClipNext = false;
+  let nextClip: Winding | null = null;
   let maskDepth = 0;
   const groups: boolean[] = [];
 
-  const paint = (box: Box, colour: Colour, isImage: boolean): void => {
-    for (const run of state.clipping) run.isSeen = true;
+  const paint = (
+    box: Box,
+    colour: Colour,
+    {
+      figure,
+      isImage = false,
+      alpha = state.fillAlpha,
+    }: { figure?: Figure | undefined; isImage?: boolean; alpha?: number } = {},
+  ): void => {
     if (maskDepth > 0 || layers.includes(false)) return;
-    const isVague = state.isClipVague || state.isBlended || state.fillAlpha < 1;
-    const clipped = intersection(box, state.clip);
-    const order = paints.length + runs.length;
+    const isVague = state.blend !== NORMAL || state.isMasked || alpha < OPAQUE;
     fills.set(String(colour), colour);
-    paints.push({ box: clipped, colour: isVague ? null : colour, order, covers: !isVague && colour !== null, isImage });
+    paints.push({
+      box: intersection(box, state.clip),
+      figures: figure === undefined ? state.clipFigures : [...state.clipFigures, figure],
+      colour: isVague ? null : colour,
+      order: paints.length + runs.length,
+      covers: !isVague && !isImage,
+      isImage,
+    });
   };
   const moveLine = (x: number, y: number): void => {
     line = product(line, [1, 0, 0, 1, x, y]);
@@ -146,15 +169,14 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
     setStrokeColorN: () => (state.stroke = null),
     setFillTransparent: () => (state.fill = null),
     setStrokeTransparent: () => (state.stroke = null),
-    clip: () => (isClipNext = true),
-    eoClip: () => (isClipNext = true),
+    clip: () => (nextClip = 'nonzero'),
+    eoClip: () => (nextClip = 'evenodd'),
     constructPath: ([kind, data, bounds]) => followPath(Number(kind), data, bounds),
     paintFormXObjectBegin: ([matrix, bounds]) => {
       stack.push({ ...state });
       if (matrix !== null && matrix !== undefined)
         state.matrix = product(state.matrix, numbers(matrix) as unknown as Matrix);
-      if (bounds !== null && bounds !== undefined)
-        clipTo(transformed(numbers(bounds), state.matrix), isUpright(state.matrix));
+      if (bounds !== null && bounds !== undefined) clipTo(transformed(numbers(bounds), state.matrix));
     },
     paintFormXObjectEnd: () => (state = stack.pop() ?? state),
     beginGroup: ([group]) => {
@@ -171,8 +193,8 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
     beginMarkedContent: () => layers.push(true),
     beginMarkedContentProps: ([tag, layer]) => layers.push(tag !== 'OC' || painting.isLayerShown(layer)),
     endMarkedContent: () => layers.pop(),
-    shadingFill: () => paint(state.clip, null, false),
-    rawFillPath: () => paint(state.clip, null, false),
+    shadingFill: () => paint(state.clip, null),
+    rawFillPath: () => paint(state.clip, null),
   };
   for (const name of [
     'paintImageXObject',
@@ -180,18 +202,18 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
     'paintImageMaskXObject',
     'paintSolidColorImageMask',
   ])
-    Object.assign(steps, { [name]: () => paint(transformed([0, 0, 1, 1], state.matrix), null, true) });
+    Object.assign(steps, { [name]: () => paint(transformed([0, 0, 1, 1], state.matrix), null, { isImage: true }) });
   for (const name of [
     'paintImageMaskXObjectGroup',
     'paintInlineImageXObjectGroup',
     'paintImageXObjectRepeat',
     'paintImageMaskXObjectRepeat',
   ])
-    Object.assign(steps, { [name]: () => paint(state.clip, null, true) });
+    Object.assign(steps, { [name]: () => paint(state.clip, null, { isImage: true }) });
 
-  function clipTo(box: Box, isRectangle: boolean): void {
+  function clipTo(box: Box, figure?: Figure): void {
     state.clip = intersection(state.clip, box);
-    if (!isRectangle) state.isClipVague = true;
+    if (figure !== undefined) state.clipFigures = [...state.clipFigures, figure];
   }
 
   function followPath(kind: number, data: unknown, bounds: unknown): void {
@@ -200,21 +222,29 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
     const path = (data as readonly unknown[] | null)?.[0];
     if (bounds !== null && bounds !== undefined) {
       const box = transformed(numbers(bounds), state.matrix);
-      const isRectangle = isUpright(state.matrix) && isRectanglePath(numbers(path));
-      if ([fill, eoFill, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke].includes(kind))
-        paint(box, isRectangle ? state.fill : null, false);
+      const { matrix } = state;
+      const isRectangle = isUpright(matrix) && isRectanglePath(numbers(path));
+      const lines = onlyOnce(() => linesOf(numbers(path), matrix));
+      const figure = (winding: Winding): Figure | undefined =>
+        isRectangle ? undefined : (point) => isWithin(lines(), point, winding);
+      if ([fill, fillStroke, closeFillStroke].includes(kind)) paint(box, state.fill, { figure: figure('nonzero') });
+      if ([eoFill, eoFillStroke, closeEOFillStroke].includes(kind))
+        paint(box, state.fill, { figure: figure('evenodd') });
       if ([stroke, closeStroke, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke].includes(kind))
-        paintStroke(box);
-      if (isClipNext) clipTo(box, isRectangle);
+        paintStroke(box, lines);
+      if (nextClip !== null) clipTo(box, figure(nextClip));
     }
-    isClipNext = false;
+    nextClip = null;
   }
 
-  /** A line as thick as text may have text on it; where in its box it runs is not looked at. */
-  function paintStroke([left, bottom, right, top]: Box): void {
+  function paintStroke([left, bottom, right, top]: Box, lines: () => Lines): void {
     const [a, b, c, d] = state.matrix;
     const half = (state.lineWidth * Math.sqrt(Math.abs(a * d - b * c))) / 2;
-    if (half >= THICK / 2) paint([left - half, bottom - half, right + half, top + half], null, false);
+    if (half >= THICK / 2)
+      paint([left - half, bottom - half, right + half, top + half], state.stroke, {
+        figure: (point) => lines().some(([from, to]) => distance(point, from, to) <= half),
+        alpha: state.strokeAlpha,
+      });
   }
 
   function showText(glyphs: unknown): void {
@@ -228,7 +258,9 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
           : (glyph.width / 1000) * size + characterSpacing + (glyph.isSpace ? wordSpacing : 0);
       if (typeof glyph !== 'number' && glyph.unicode.trim() !== '' && maskDepth === 0) {
         const whole = product(state.matrix, text);
-        const points = [0.15, 0.5, 0.85].map((part) => applied(whole, [part * width * stretch, rise + 0.25 * size]));
+        const points = HEIGHTS.flatMap((height) =>
+          [0.15, 0.5, 0.85].map((part) => applied(whole, [part * width * stretch, rise + height * size])),
+        );
         const origin = applied(whole, [0, rise]);
         // pdf.js leaves out characters beside the page; this keeps both lists aligned.
         if (contains(page, origin)) addRun(glyph.unicode, points, isPlain && isTiny(whole), isPlain);
@@ -244,33 +276,38 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
   }
 
   function addRun(characters: string, points: readonly Point[], tiny: boolean, isPlain: boolean): void {
-    const { mode, fill, stroke, fillAlpha, strokeAlpha, isBlended, clip } = state;
+    const { mode, fill, stroke, fillAlpha, strokeAlpha, blend, clip, clipFigures, isMasked, lineWidth, size } = state;
     const run: Run = { characters, points, order: paints.length + runs.length, isSeen: true, isInvisible: false };
     runs.push(run);
     if (runs.length % 100 === 0) painting.checkTime();
-    if (layers.includes(false) || tiny || !points.some((point) => contains(clip, point))) run.isSeen = false;
+    const isOutside = !areMost(
+      points,
+      (point) => contains(clip, point) && clipFigures.every((figure) => figure(point)),
+    );
+    if (layers.includes(false) || tiny || isMasked || isOutside) run.isSeen = false;
     if (!isPlain) return;
-    const paintsFill = [0, 2, 4, 6].includes(mode) && fillAlpha >= LEAST_ALPHA;
-    const paintsStroke = [1, 2, 5, 6].includes(mode) && strokeAlpha >= LEAST_ALPHA;
-    const colours = [...(paintsFill ? [fill] : []), ...(paintsStroke ? [stroke] : [])];
+    const paintsFill = [0, 2, 4, 6].includes(mode);
+    const paintsStroke = [1, 2, 5, 6].includes(mode);
     if (mode === 3) run.isInvisible = true;
-    if (mode >= 4) state.isClipVague = true;
-    if (mode === 7) state.clipping = [...state.clipping, run];
-    const isAlike =
-      // Blending changes colours, and leaves none where there is none.
-      !(isBlended && colours.length > 0) &&
-      colours.every(hasLike) &&
-      colours.every((colour) => points.every((point) => looksLike(colour, beneath(point, run.order))));
-    if (isAlike) run.isSeen = false;
+    const isAlike = (colour: Colour, alpha: number): boolean =>
+      // Darkening leaves nothing of white; what other blending leaves is not known.
+      blend === 'multiply' || blend === 'darken'
+        ? looksLike(colour, PAPER, alpha)
+        : blend !== NORMAL ||
+          (hasLike(colour, alpha) && points.every((point) => looksLike(colour, beneath(point, run.order), alpha)));
+    const isFillUnseen = !paintsFill || isAlike(fill, fillAlpha);
+    const isStrokeUnseen = !paintsStroke || isAlike(stroke, strokeAlpha);
+    const isPaintedOver = paintsStroke && isStrokeUnseen && strokeAlpha >= OPAQUE && lineWidth > BROAD * Math.abs(size);
+    if ((isFillUnseen && isStrokeUnseen) || isPaintedOver) run.isSeen = false;
   }
 
   /** True when the paper or something that was painted has such a colour. */
-  function hasLike(colour: Colour): boolean {
-    return looksLike(colour, PAPER) || [...fills.values()].some((fill) => looksLike(colour, fill));
+  function hasLike(colour: Colour, alpha: number): boolean {
+    return looksLike(colour, PAPER, alpha) || [...fills.values()].some((fill) => looksLike(colour, fill, alpha));
   }
 
-  function beneath([x, y]: Point, order: number): Colour {
-    const below = paints.findLast((each) => each.order < order && contains(each.box, [x, y]));
+  function beneath(point: Point, order: number): Colour {
+    const below = paints.findLast((each) => each.order < order && isPaintedAt(each, point));
     return below === undefined ? PAPER : below.colour;
   }
 
@@ -285,8 +322,12 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
   const isScan = images.reduce((sum, { box }) => sum + areaOf(box), 0) >= SCANNED * areaOf(page);
   return runs.map(({ characters, points, order, isSeen, isInvisible }, index) => {
     if (index % 100 === 0) painting.checkTime();
+    const place = boxOf(points);
+    const later = isSeen
+      ? covers.filter((each) => each.order > order && areaOf(intersection(each.box, place)) > 0)
+      : [];
     const isOnScan = isInvisible && isScan && points.every((point) => images.some(({ box }) => contains(box, point)));
-    const isCovered = covers.some((each) => each.order > order && points.every((point) => contains(each.box, point)));
+    const isCovered = areMost(points, (point) => later.some((each) => isPaintedAt(each, point)));
     return { characters, isSeen: isOnScan || (isSeen && !isCovered) };
   });
 }
@@ -297,6 +338,9 @@ interface Glyph {
   readonly isSpace: boolean;
 }
 
+const NORMAL = 'source-over';
+/** Shares of the size of a font at which it is looked whether a character is seen. */
+const HEIGHTS = [0.08, 0.25, 0.42];
 const IDENTITY: Matrix = [1, 0, 0, 1, 0, 0];
 
 function startOf(page: Box): Graphics {
@@ -307,7 +351,8 @@ function startOf(page: Box): Graphics {
     fillAlpha: 1,
     strokeAlpha: 1,
     lineWidth: 1,
-    isBlended: false,
+    blend: NORMAL,
+    isMasked: false,
     mode: 0,
     font: '',
     size: 0,
@@ -317,8 +362,7 @@ function startOf(page: Box): Graphics {
     stretch: 1,
     rise: 0,
     clip: page,
-    isClipVague: false,
-    clipping: [],
+    clipFigures: [],
   };
 }
 
@@ -328,8 +372,8 @@ function setGraphics(state: Graphics, entries: unknown): void {
     if (name === 'ca') state.fillAlpha = Number(value);
     if (name === 'LW') state.lineWidth = Number(value);
     if (name === 'CA') state.strokeAlpha = Number(value);
-    if (name === 'BM' || name === 'SMask')
-      state.isBlended = !(value === 'source-over' || value === false || value === null);
+    if (name === 'BM') state.blend = String(value);
+    if (name === 'SMask') state.isMasked = value !== false && value !== null;
     if (name === 'Font') [state.font, state.size] = value as [string, number];
   }
 }
@@ -341,10 +385,87 @@ function colourOf(written: unknown): Colour {
   return [number >> 16, (number >> 8) & 255, number & 255];
 }
 
-function looksLike(one: Colour, other: Colour): boolean {
+/** @param alpha opacity of the one over the other */
+function looksLike(one: Colour, other: Colour, alpha: number): boolean {
+  if (alpha * 255 <= ALIKE) return true;
   return (
-    one !== null && other !== null && one.every((channel, index) => Math.abs(channel - (other[index] ?? 0)) <= ALIKE)
+    one !== null &&
+    other !== null &&
+    one.every((channel, index) => Math.abs(channel - (other[index] ?? 0)) * alpha <= ALIKE)
   );
+}
+
+function areMost(points: readonly Point[], test: Figure): boolean {
+  return points.filter(test).length > MOST * points.length;
+}
+
+function isPaintedAt({ box, figures }: Painted, point: Point): boolean {
+  return contains(box, point) && figures.every((figure) => figure(point));
+}
+
+type Winding = 'nonzero' | 'evenodd';
+type Lines = readonly (readonly [Point, Point])[];
+
+/** Straight parts that stand for a curve. */
+const PARTS = 8;
+
+/** Lines of a path of pdf.js, each figure of which is closed: 0 moves, 1 draws a line, 2 and 3 curves, 4 closes. */
+function linesOf(path: readonly number[], matrix: Matrix): Lines {
+  const lines: (readonly [Point, Point])[] = [];
+  let start: Point = [0, 0];
+  let last: Point = start;
+  const draw = (to: Point): void => {
+    lines.push([last, to]);
+    last = to;
+  };
+  for (let at = 0; at < path.length;) {
+    const kind = path[at] ?? 4;
+    const count = [2, 2, 6, 4, 0][kind] ?? 0;
+    const points = [...pairs(path.slice(at + 1, at + 1 + count))].map((point) => applied(matrix, point));
+    const from = last;
+    if (kind === 0 || kind === 4) draw(start);
+    if (kind === 0) start = last = points[0] ?? last;
+    else if (kind !== 4)
+      for (let part = 1; part <= (kind === 1 ? 1 : PARTS); part += 1)
+        draw(onCurve([from, ...points], kind === 1 ? 1 : part / PARTS));
+    at += 1 + count;
+  }
+  draw(start);
+  return lines;
+}
+
+/** A point of a Bézier curve (de Casteljau). */
+function onCurve(points: readonly Point[], share: number): Point {
+  const [first = [0, 0], ...others] = points;
+  if (others.length === 0) return first;
+  return onCurve(
+    others.map(([x, y], index) => {
+      const [left, bottom] = points[index] ?? first;
+      return [left + (x - left) * share, bottom + (y - bottom) * share];
+    }),
+    share,
+  );
+}
+
+function isWithin(lines: Lines, [x, y]: Point, winding: Winding): boolean {
+  let turns = 0;
+  for (const [[left, bottom], [right, top]] of lines) {
+    if (bottom <= y === top <= y) continue;
+    if (left + ((y - bottom) / (top - bottom)) * (right - left) > x) turns += top > bottom ? 1 : -1;
+  }
+  return winding === 'nonzero' ? turns !== 0 : turns % 2 !== 0;
+}
+
+function distance([x, y]: Point, [left, bottom]: Point, [right, top]: Point): number {
+  const [across, up] = [right - left, top - bottom];
+  const long = across ** 2 + up ** 2;
+  const share = long === 0 ? 0 : Math.min(1, Math.max(0, ((x - left) * across + (y - bottom) * up) / long));
+  return Math.hypot(x - left - share * across, y - bottom - share * up);
+}
+
+function onlyOnce<Value>(make: () => Value): () => Value {
+  let made: { readonly value: Value } | null = null;
+  return () => (made ??= { value: make() }).value;
 }
 
 /** The path of `re`, or four lines like it: move, line, line, line, and perhaps a line back, each with its point. */

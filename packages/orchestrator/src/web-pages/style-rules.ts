@@ -1,12 +1,14 @@
 /**
  * The rules of a page's own style sheets that a reader's window applies at rest: a screen of 1280 by 720 pixels, in light colours, with
- * the pointer nowhere. A condition that cannot be decided counts as met, and its rules as ones that perhaps apply.
+ * the pointer nowhere. A condition that cannot be decided counts as met, and its rules as ones that perhaps apply: they hide text, but
+ * take back nothing that hides.
  */
 import {
   type ComponentValue,
   isCommentNode,
   isSimpleBlockNode,
   isTokenNode,
+  parseCommaSeparatedListOfComponentValues,
   parseListOfComponentValues,
 } from '@csstools/css-parser-algorithms';
 import { tokenize, TokenType } from '@csstools/css-tokenizer';
@@ -15,7 +17,7 @@ import { AttributeAction, isTraversal, parse as parseSelector, type Selector, Se
 export interface Declaration {
   /** In lower case. `-webkit-` is left out where browsers do. */
   readonly property: string;
-  /** In lower case, without comments, escapes and repeated spaces. */
+  /** Without comments, escapes and repeated spaces; in lower case except for contents and animations, which are as they are written. */
   readonly value: string;
   readonly isImportant: boolean;
 }
@@ -29,8 +31,8 @@ export interface StyleRule {
   /** Those of them that the element itself needs. */
   readonly own: readonly string[];
   readonly specificity: number;
-  /** Of the cascade layer; rules outside layers have the highest. */
-  readonly layer: number;
+  /** Place of the cascade layer: that of each layer around it, then infinity. Later ones are stronger. */
+  readonly layer: readonly number[];
   /** False where it depends on something that cannot be decided. */
   readonly isCertain: boolean;
   readonly declarations: readonly Declaration[];
@@ -38,47 +40,73 @@ export interface StyleRule {
 
 export interface PageStyles {
   readonly rules: readonly StyleRule[];
-  /** Last frames of animations by name. */
-  readonly lastFrames: ReadonlyMap<string, readonly Declaration[]>;
+  /** Frames of animations by name. */
+  readonly keyframes: ReadonlyMap<string, Keyframes>;
+  /** Initial values of the custom properties that the page registers. */
+  readonly registered: ReadonlyMap<string, string>;
+}
+
+interface Keyframes {
+  readonly all: readonly Declaration[];
+  /** Empty where it is not certain that these are the frames. */
+  readonly last: readonly Declaration[];
+}
+
+export interface StyleSheet {
+  readonly text: string;
+  readonly isCertain: boolean;
 }
 
 interface Place {
   /** Selector of the rule around it. */
   readonly parent: string | null;
-  readonly layer: number;
+  readonly layer: Layer;
   readonly isCertain: boolean;
 }
 
-const UNLAYERED = 1_000_000;
+interface Layer {
+  readonly path: readonly number[];
+  readonly inner: Map<string, Layer>;
+}
+
 /** At-rules that style no element of the window at rest. */
 const NO_RULES = new Set(
-  'charset import namespace font-face page property counter-style font-feature-values font-palette-values starting-style view-transition'.split(
+  'charset import namespace font-face page counter-style font-feature-values font-palette-values starting-style view-transition'.split(
     ' ',
   ),
 );
 
-export function readStyles(sheets: readonly string[]): PageStyles {
+export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
   const rules: StyleRule[] = [];
-  const lastFrames = new Map<string, readonly Declaration[]>();
-  const layers: string[] = [];
-  const layerOf = (name: string): number => {
-    if (!layers.includes(name)) layers.push(name);
-    return layers.indexOf(name);
-  };
+  const keyframes = new Map<string, Keyframes>();
+  const registered = new Map<string, string>();
+  let isOrderCertain = true;
+
+  function layerIn({ layer: outer, isCertain }: Place, name: string): Layer {
+    let layer = outer;
+    // One without a name is another one each time.
+    for (const part of name === '' ? [` ${outer.inner.size}`] : name.split('.')) {
+      const known = layer.inner.get(part);
+      if (known === undefined) isOrderCertain &&= isCertain;
+      const next: Layer = known ?? { path: [...layer.path, layer.inner.size], inner: new Map() };
+      layer.inner.set(part, next);
+      layer = next;
+    }
+    return layer;
+  }
 
   function add({ declarations, blocks }: Content, place: Place): void {
     if (place.parent !== null && declarations.length > 0)
       for (const selector of selectorsOf(place.parent))
         rules.push({
           ...selector,
-          layer: place.layer,
+          layer: [...place.layer.path, Number.POSITIVE_INFINITY],
           isCertain: place.isCertain && selector.isCertain,
           declarations,
         });
     for (const { prelude, block } of blocks) {
       const end = prelude.search(/[\s("']|$/);
-      if (prelude.startsWith('@'))
-        addAtRule(plain(prelude.slice(1, end)).replace(/^-[a-z]+-/, ''), plain(prelude.slice(end)), block, place);
+      if (prelude.startsWith('@')) addAtRule(plain(prelude.slice(1, end)), unescaped(prelude.slice(end)), block, place);
       else if (block !== null) {
         const parent = nested(prelude, place.parent);
         if (parent !== null) add(contentOf(block), { ...place, parent });
@@ -86,28 +114,54 @@ export function readStyles(sheets: readonly string[]): PageStyles {
     }
   }
 
-  function addAtRule(name: string, condition: string, block: Values | null, place: Place): void {
-    if (name === 'layer' && block === null) for (const each of condition.split(',')) layerOf(each.trim());
+  function addAtRule(prefixed: string, written: string, block: Values | null, place: Place): void {
+    const name = prefixed.replace(/^-[a-z]+-/, '');
+    const condition = plain(written);
+    if (name === 'layer' && block === null) for (const each of written.split(',')) layerIn(place, each.trim());
     if (block === null || NO_RULES.has(name)) return;
-    if (name === 'keyframes') lastFrames.set(condition, lastFrameOf(contentOf(block)));
-    const met = conditionApplies(name, condition);
-    if (name === 'keyframes' || met === false) return;
-    const layer = name === 'layer' ? layerOf(condition) : place.layer;
-    add(contentOf(block), { ...place, layer, isCertain: place.isCertain && met === true });
+    const content = contentOf(block);
+    if (name === 'property') {
+      const initial = content.declarations.find(({ property }) => property === 'initial-value');
+      registered.set(written.trim(), initial?.value ?? 'initial');
+    } else if (name === 'keyframes') {
+      const known = keyframes.get(written.trim());
+      const isOnlyOne = known === undefined && name === prefixed && place.isCertain;
+      const all = content.blocks.flatMap((frame) => (frame.block === null ? [] : contentOf(frame.block).declarations));
+      keyframes.set(written.trim(), {
+        all: [...(known?.all ?? []), ...all],
+        last: isOnlyOne ? lastFrameOf(content) : [],
+      });
+    } else {
+      const met = conditionApplies(name, condition);
+      if (met === false) return;
+      const layer = name === 'layer' ? layerIn(place, written.trim()) : place.layer;
+      add(content, { ...place, layer, isCertain: place.isCertain && met === true });
+    }
   }
 
-  const rest = { parent: null, layer: UNLAYERED, isCertain: true };
-  for (const sheet of sheets) add(contentOf(valuesOf(sheet.replace(/<!--|-->/g, ' '))), rest);
-  return { rules, lastFrames };
+  const layer: Layer = { path: [], inner: new Map() };
+  for (const { text, isCertain } of sheets)
+    add(contentOf(valuesOf(text.replace(/<!--|-->/g, ' '))), { parent: null, layer, isCertain });
+  return {
+    // Without that order nobody knows which layer is the stronger one.
+    rules: isOrderCertain ? rules : rules.map((rule) => (rule.layer.length > 1 ? { ...rule, isCertain: false } : rule)),
+    keyframes,
+    registered,
+  };
 }
+
+/** Features that browsers have had for years. */
+const SUPPORTED =
+  /^\((?:display: ?(?:flex|grid|contents)|position: ?sticky|gap: ?[\w.]+|object-fit: ?(?:cover|contain))\)$/;
 
 function conditionApplies(name: string, condition: string): boolean | null {
   if (name === 'media') return mediaApplies(condition);
-  // As for the whole window, without the name of the container.
-  if (name === 'container') return mediaApplies(condition.replace(/^[\w-]+ (?=\()/, ''));
-  // Browsers are taken to support each property that a page asks for.
-  if (name === 'supports') return !condition.startsWith('not');
-  return name === 'layer' ? true : null;
+  if (name === 'layer') return true;
+  // As for the whole window, which is larger than a container.
+  if (name === 'container') return mediaApplies(condition.replace(/^[\w-]+ (?=\()/, '')) === false ? false : null;
+  if (name !== 'supports') return null;
+  if (SUPPORTED.test(condition)) return true;
+  return condition.startsWith('not ') && SUPPORTED.test(condition.slice(4)) ? false : null;
 }
 
 /** Declarations of a `style` attribute. */
@@ -160,14 +214,15 @@ function contentOf(values: Values): Content {
 function declarationOf(text: string): Declaration | null {
   const colon = text.indexOf(':');
   const name = unescaped(text.slice(0, colon)).trim();
-  const property = name.toLowerCase().replace(ALIAS, '');
+  const property = name.startsWith('--') ? name : name.toLowerCase().replace(ALIAS, '');
   // Names such as `*zoom` and `-ms-filter` are for browsers that nobody has.
-  if (colon < 0 || !/^(?:--|[a-z])/.test(property)) return null;
-  const value = plain(text.slice(colon + 1));
+  if (colon < 0 || !/^(?:--|-webkit-|[a-z])/.test(property)) return null;
+  const written = text.slice(colon + 1).trim();
+  const value = /^(?:content|animation.*)$/.test(property) ? written : plain(written);
   return {
     property,
-    value: value.replace(/ ?! ?important$/, ''),
-    isImportant: /! ?important$/.test(value),
+    value: value.replace(/\s?!\s?important$/i, ''),
+    isImportant: /!\s?important$/i.test(value),
   };
 }
 
@@ -175,8 +230,11 @@ function declarationOf(text: string): Declaration | null {
 const ALIAS =
   /^-webkit-(?=(?:opacity|clip-path|mask|transform|filter|perspective|animation|background-clip|text-fill-color|text-security|line-clamp)(?:-|$))/;
 
-function plain(value: string): string {
-  return unescaped(value).toLowerCase().replace(/\s+/g, ' ').trim();
+export function plain(value: string): string {
+  return unescaped(value)
+    .replace(/--[\w-]+|[A-Z]+/g, (word) => (word.startsWith('--') ? word : word.toLowerCase()))
+    .replace(/\s+/g, ' ')
+    .trim();
 }
 
 function unescaped(text: string): string {
@@ -198,7 +256,10 @@ const LONGEST_NESTED = 2_000;
 function nested(selector: string, parent: string | null): string | null {
   if (parent === null) return selector;
   if (selector.length > LONGEST_NESTED) return null;
-  const whole = selector.includes('&') ? selector.replaceAll('&', `:is(${parent})`) : `:is(${parent}) ${selector}`;
+  const whole = parseCommaSeparatedListOfComponentValues(tokenize({ css: selector }))
+    .map(textOf)
+    .map((each) => (each.includes('&') ? each.replaceAll('&', `:is(${parent})`) : `:is(${parent}) ${each.trim()}`))
+    .join(', ');
   return whole.length > LONGEST_NESTED ? null : whole;
 }
 
@@ -209,17 +270,23 @@ const NEVER_AT_REST =
   /^(?:hover|active|focus|focus-within|focus-visible|target|target-within|visited|fullscreen|modal|popover-open|autofill|host|host-context|open|-.*)$/;
 const DECIDED =
   /^(?:not|is|where|has|first-child|last-child|only-child|nth-child|nth-last-child|first-of-type|last-of-type|only-of-type|nth-of-type|nth-last-of-type|empty|root|checked|disabled|enabled|link|any-link)$/;
+const KNOWN_PARTS =
+  /^(?:before|after|first-line|first-letter|marker|selection|placeholder|backdrop|file-selector-button)$/;
 /** Pseudo-elements that may be written with one colon. */
 const ELEMENTS_OF_OLD = /^(?:before|after|first-line|first-letter)$/;
+/** Selectors that this program and browsers read alike: no names that begin with a digit, no values without quotes that do. */
+const PLAIN = /^(?!.*[.#=]-?\d)(?:[^|!@$^\\]|\|=|[$^]=|\\.)*$/s;
 const ALWAYS = parseSelector(':not(x-none)')[0]?.[0];
 const NEVER = parseSelector(':is(x-none)')[0]?.[0];
 
-/** Those that may match; none where the list cannot be read. */
+/** Those that may match; none where the list cannot be read. Browsers drop a whole list for one selector that they do not know. */
 function selectorsOf(list: string): readonly ReadSelector[] {
   try {
-    return parseSelector(list)
-      .map(readSelector)
-      .filter(({ selector }) => NEVER === undefined || !selector.includes(NEVER));
+    const all = parseSelector(list).map(readSelector);
+    const isCertain = PLAIN.test(list) && all.every((each) => each.isCertain);
+    return all
+      .filter(({ selector }) => NEVER === undefined || !selector.includes(NEVER))
+      .map((each) => ({ ...each, isCertain }));
   } catch {
     return [];
   }
@@ -228,14 +295,11 @@ function selectorsOf(list: string): readonly ReadSelector[] {
 function readSelector(written: Selector[]): ReadSelector {
   let pseudoElement: string | null = null;
   let isCertain = true;
-  let specificity = 0;
 
-  function decided(parts: readonly Selector[], isNegated: boolean, counts: boolean): Selector[] {
+  function decided(parts: readonly Selector[], isNegated: boolean): Selector[] {
     return parts.flatMap((part): Selector[] => {
-      if (counts) specificity += weightOf(part);
       if (part.type === SelectorType.Pseudo && Array.isArray(part.data)) {
-        const negates = part.name === 'not' ? !isNegated : isNegated;
-        const data = part.data.map((each) => decided(each, negates, counts && part.name !== 'where'));
+        const data = part.data.map((each) => decided(each, part.name === 'not' ? !isNegated : isNegated));
         return DECIDED.test(part.name) ? [{ ...part, data }] : undecided(part.name, isNegated);
       }
       if (
@@ -243,21 +307,26 @@ function readSelector(written: Selector[]): ReadSelector {
         (part.type === SelectorType.Pseudo && ELEMENTS_OF_OLD.test(part.name))
       ) {
         pseudoElement = part.name;
+        isCertain &&= KNOWN_PARTS.test(part.name);
         return [];
       }
-      return part.type === SelectorType.Pseudo && !DECIDED.test(part.name) ? undecided(part.name, isNegated) : [part];
+      if (part.type !== SelectorType.Pseudo) return [part];
+      const isRight = part.name.startsWith('nth-')
+        ? /^(?:[\dn+ -]+|odd|even)$/i.test(String(part.data))
+        : part.data === null;
+      return isRight && DECIDED.test(part.name) ? [part] : undecided(part.name, isNegated);
     });
   }
 
   function undecided(name: string, isNegated: boolean): Selector[] {
     // Scripts define the elements of a page.
     if (name === 'defined') return ALWAYS === undefined ? [] : [ALWAYS];
-    isCertain &&= NEVER_AT_REST.test(name);
+    isCertain &&= NEVER_AT_REST.test(name) && !name.startsWith('-');
     const met = NEVER_AT_REST.test(name) || isNegated ? NEVER : ALWAYS;
     return met === undefined ? [] : [met];
   }
 
-  const parts = decided(written, false, true);
+  const parts = decided(written, false);
   const last = parts.findLastIndex(isTraversal);
   // A pseudo-element may be all that stands behind the last space.
   const selector = last === parts.length - 1 && ALWAYS !== undefined ? [...parts, ALWAYS] : parts;
@@ -266,23 +335,35 @@ function readSelector(written: Selector[]): ReadSelector {
     pseudoElement,
     needed: parts.flatMap(nameOf),
     own: parts.slice(last + 1).flatMap(nameOf),
-    specificity,
+    specificity: weightOf(written),
     isCertain,
   };
 }
+
+const isId = (part: Selector): boolean =>
+  part.type === SelectorType.Attribute &&
+  part.name === 'id' &&
+  part.action === AttributeAction.Equals &&
+  part.ignoreCase === 'quirks';
 
 function nameOf(part: Selector): readonly string[] {
   if (part.type === SelectorType.Tag) return [part.name.toLowerCase()];
   if (part.type !== SelectorType.Attribute) return [];
   if (part.name === 'class' && part.action === AttributeAction.Element) return [`.${part.value}`];
-  return part.name === 'id' && part.action === AttributeAction.Equals ? [`#${part.value}`] : [];
+  return isId(part) ? [`#${part.value}`] : [];
 }
 
-function weightOf(part: Selector): number {
-  if (part.type === SelectorType.Tag) return 1;
-  if (part.type === SelectorType.Attribute)
-    return part.name === 'id' && part.action === AttributeAction.Equals ? 1_000_000 : 1_000;
-  return part.type === SelectorType.Pseudo && !/^(?:not|is|where|has)$/.test(part.name) ? 1_000 : 0;
+/** Specificity (Selectors 4, 17). */
+function weightOf(parts: readonly Selector[]): number {
+  return parts.reduce((sum, part) => sum + weightOfPart(part), 0);
+}
+
+function weightOfPart(part: Selector): number {
+  if (part.type === SelectorType.Tag || part.type === SelectorType.PseudoElement) return 1;
+  if (part.type === SelectorType.Attribute) return isId(part) ? 1_000_000 : 1_000;
+  if (part.type !== SelectorType.Pseudo || part.name === 'where') return 0;
+  if (ELEMENTS_OF_OLD.test(part.name)) return 1;
+  return Array.isArray(part.data) ? Math.max(0, ...part.data.map(weightOf)) : 1_000;
 }
 
 const WINDOW: Readonly<Record<string, number>> = {
@@ -314,8 +395,12 @@ export function mediaApplies(list: string): boolean | null {
   return answers.has(null) ? null : false;
 }
 
+/** A media query of one kind that is certainly valid. */
+const QUERY = /^(?:(?:(?:not|only) )?[a-z-]+|(?:not )?\([^()]*\)|\(\([^()]*\)\))(?: and \([^()]*\))*$/;
+
 function queryApplies(query: string): boolean | null {
   if (query === '') return true;
+  if (!QUERY.test(query)) return null;
   const isNegated = /^not\b/.test(query);
   const parts = query
     .replace(/^(?:not|only)\b ?/, '')
@@ -337,15 +422,19 @@ function featureApplies(spaced: string): boolean | null {
   const [, bound = '', of = ''] = /^(min|max)-([a-z-]+)$/.exec(name) ?? [];
   const size = WINDOW[of];
   if (size !== undefined) {
-    const limit = pixels(value);
+    const limit = withUnit(value);
     return limit === null ? null : bound === 'min' ? size >= limit : size <= limit;
   }
   const answer = FEATURES[name];
   if (answer !== undefined) return value === '' ? answer !== 'none' && answer !== 'no-preference' : answer === value;
   const [, left = '', sign = '', right = ''] = /^\(([\w.-]+)([<>]=?)([\w.-]+)\)$/.exec(feature) ?? [];
-  const [a, b] = [WINDOW[left] ?? pixels(left), WINDOW[right] ?? pixels(right)];
+  const [a, b] = [WINDOW[left] ?? withUnit(left), WINDOW[right] ?? withUnit(right)];
   if (a === null || b === null) return null;
   return sign === '<' ? a < b : sign === '<=' ? a <= b : sign === '>' ? a > b : a >= b;
+}
+
+function withUnit(length: string): number | null {
+  return /^[\d.]*[1-9]$/.test(length) ? null : pixels(length);
 }
 
 const PIXELS: Readonly<Record<string, number>> = {

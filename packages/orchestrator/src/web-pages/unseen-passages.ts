@@ -2,12 +2,17 @@
  * Marks the text of a page that its reader may not see, by the page's own style sheets and attributes. Linked style sheets are not loaded,
  * and no script runs. Styles of `html` and `body` hide nothing: a page whose whole text they hide is shown by a script.
  */
+import { isTokenNode } from '@csstools/css-parser-algorithms';
+import { TokenType } from '@csstools/css-tokenizer';
 import {
   BLACK,
+  componentsOf,
   decisive,
   FAINT,
+  FONT,
   fontSize,
   fontSizeIn,
+  GLOBAL,
   gradientShadesIn,
   isLegible,
   isValid,
@@ -22,13 +27,24 @@ import {
   WHITE,
 } from './hiding-values.ts';
 import { type MatchedNode, matchedRules } from './matched-rules.ts';
-import { type Declaration, type PageStyles, readStyle, readStyles } from './style-rules.ts';
+import {
+  type Declaration,
+  mediaApplies,
+  type PageStyles,
+  pixels,
+  plain,
+  readStyle,
+  readStyles,
+  type StyleSheet,
+} from './style-rules.ts';
 import { markUnseen } from './unseen-marks.ts';
 
 export interface MarkedElement extends MatchedNode {
   closest(selector: string): MarkedElement | null;
   removeAttribute(name: string): void;
   getAttributeNames(): readonly string[];
+  prepend(text: string): void;
+  append(text: string): void;
   remove(): void;
 }
 
@@ -37,9 +53,11 @@ export interface MarkedDocument {
   readonly documentElement: MarkedElement;
 }
 
-/** Elements whose content is no text of the page, whatever their style. */
+/** Elements whose content is no text of the page, whatever their style. The text of drawings may be drawn in any way. */
 const NOT_SHOWN =
-  'dialog:not([open]), noscript, noframes, noembed, template, object, video, audio, canvas, iframe, datalist, svg title, svg desc, svg metadata, bdo, [popover], [hidden], [aria-hidden="true"]';
+  'dialog:not([open]), noscript, noframes, noembed, template, :has(> template[shadowrootmode]), object, video, audio, canvas, iframe, datalist, meter, progress, rp, marquee, svg, bdo, [popover], [hidden], [aria-hidden="true"]';
+/** Places in which browsers read no style sheet. */
+const NO_SHEETS = 'noscript, noframes, noembed, template, iframe, textarea, xmp';
 const PHRASES = new Set(
   'a abbr b bdi big cite code em font i ins kbd label mark q s samp small span strong sub sup time tt u var'.split(' '),
 );
@@ -59,7 +77,11 @@ interface Candidate {
 
 /** By property, the strongest first. */
 type Styles = ReadonlyMap<string, readonly Candidate[]>;
-/** Values that may apply, the strongest first: one, or several where that cannot be decided. */
+/** A colour, or several where that cannot be decided; `null`: not known. */
+type Shades = readonly (Shade | null)[];
+/** Values that custom properties may have. Without one: that of the page's registration, or none. */
+type Variables = ReadonlyMap<string, readonly (string | null)[]>;
+/** Values that may apply, the strongest first: one, or several where that cannot be decided. `unset` if perhaps none does. */
 type Values = (property: string) => readonly string[];
 
 /** State that an element passes on to its children. */
@@ -69,32 +91,37 @@ interface Inherited {
   readonly isHidden: boolean;
   /** Product of the opacities and scales of the element and of those around it, 0 to 1. */
   readonly strength: number;
-  readonly variables: ReadonlyMap<string, string>;
+  readonly variables: Variables;
   readonly fontPx: number;
-  /** Of the text; `null`: not known. */
-  readonly shade: Shade | null;
+  readonly shade: Shades;
   /** Of the letters, where it is another one. */
-  readonly fill: Shade | null;
-  /** Beneath the text; `null`: not known, as of a picture. */
-  readonly beneath: Shade | null;
+  readonly fill: Shades | null;
+  /** Beneath the text; `null`: as of a picture. */
+  readonly beneath: Shades;
+  /** Pixels that the boxes around, which cut off what is outside of them, leave to the right and below. */
+  readonly room: readonly [across: number, down: number];
 }
 
 /** @returns the text that its reader sees, without white space */
 export function markUnseenPassages(document: MarkedDocument): string {
   const seen: string[] = [];
-  const sheets = [...document.querySelectorAll('style')].map(({ textContent }) => textContent ?? '');
+  const sheets = sheetsOf(document);
   const isLinked =
-    [...document.querySelectorAll(LINKED)].length > 0 || sheets.some((sheet) => /@import\b/i.test(sheet));
-  const stylesOf = stylesIn(document, readStyles(sheets));
+    [...document.querySelectorAll(LINKED)].length > 0 || sheets.some(({ text }) => /@import\b/i.test(text));
+  const styles = readStyles(sheets);
+  const stylesOf = stylesIn(document, styles);
+  /** Names of the open `<details>` of which one alone is open. */
+  const opened = new Set<string>();
   removeWordsForMachines(document);
   const notShown = new Set(document.querySelectorAll(NOT_SHOWN));
 
   function visit(element: MarkedElement, inherited: Inherited): void {
     const name = element.localName.toLowerCase();
-    const { styles, hasWords } = stylesOf(element);
+    const { styles, parts, hasWords } = stylesOf(element);
     const own = styles.size === 0 ? inherited : inheritedBy(element, inherited, styles, isLinked);
-    const isClosed = name === 'details' && !element.hasAttribute('open');
-    const state = { ...own, isUnseen: own.isUnseen || notShown.has(element) || hasWords };
+    const isClosed = name === 'details' && (!element.hasAttribute('open') || isSecond(element));
+    const isPartUnseen = parts.some((part) => !isSeen(inheritedBy(element, own, part, isLinked)));
+    const state = { ...own, isUnseen: own.isUnseen || notShown.has(element) || hasWords || isPartUnseen };
     const isUnseen = isClosed || !isSeen(state);
     // Its markup is read as a formula, in which no mark can stand. One without words belongs to a drawing of it.
     if (name === 'math') return isUnseen && saysMore(element.textContent ?? '', '') ? element.remove() : undefined;
@@ -115,17 +142,35 @@ export function markUnseenPassages(document: MarkedDocument): string {
       }
     }
   }
+  function isSecond(element: MarkedElement): boolean {
+    const name = element.getAttribute('name') ?? '';
+    const isKnown = opened.has(name);
+    opened.add(name);
+    return isKnown && name !== '';
+  }
+
   visit(document.documentElement, {
     isUnseen: false,
     isHidden: false,
     strength: 1,
-    variables: new Map(),
+    variables: new Map([...styles.registered].map(([name, value]) => [name, valueOf(value)])),
     fontPx: 16,
-    shade: BLACK,
+    shade: [BLACK],
     fill: null,
-    beneath: isLinked ? null : WHITE,
+    beneath: [isLinked ? null : WHITE],
+    room: [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY],
   });
   return seen.join('');
+}
+
+/** Those that browsers read. One that perhaps does not apply is not certain: of other media, or with a title, by which it is chosen. */
+function sheetsOf(document: MarkedDocument): readonly StyleSheet[] {
+  return [...document.querySelectorAll('style')].flatMap((style) => {
+    const applies = mediaApplies(plain(style.getAttribute('media') ?? ''));
+    const isRead = /^(?:text\/css)?$/i.test(style.getAttribute('type') ?? '') && style.closest(NO_SHEETS) === null;
+    const isCertain = applies === true && !style.hasAttribute('title');
+    return isRead && applies !== false ? [{ text: style.textContent ?? '', isCertain }] : [];
+  });
 }
 
 function isElement(node: MatchedNode | { readonly nodeType: number }): node is MarkedElement {
@@ -137,6 +182,7 @@ function removeWordsForMachines(document: MarkedDocument): void {
   for (const element of document.querySelectorAll(FOR_MACHINES.map((name) => `[${name}]`).join()))
     for (const name of FOR_MACHINES)
       if (saysMore(element.getAttribute(name) ?? '', element.textContent ?? '')) element.removeAttribute(name);
+  for (const element of document.querySelectorAll('mphantom')) element.remove();
   for (const element of document.querySelectorAll('annotation, annotation-xml, script[type^="math/"]')) {
     const formula = element.closest('math')?.textContent?.replace(element.textContent ?? '', '');
     if (saysMore(element.textContent ?? '', formula ?? '')) element.remove();
@@ -156,78 +202,149 @@ function saysMore(text: string, shown: string): boolean {
 const SMALLEST_FONT_PX = 5;
 
 function isSeen({ isUnseen, isHidden, strength: left, shade, fill, beneath, fontPx }: Inherited): boolean {
-  const letters = fill ?? shade;
-  const isInvisible = isUnseen || isHidden || left < FAINT || fontPx < SMALLEST_FONT_PX;
-  return !isInvisible && (letters === null || beneath === null || isLegible(letters, beneath));
+  if (isUnseen || isHidden || left < FAINT || fontPx < SMALLEST_FONT_PX) return false;
+  return (fill ?? shade).every((letters) =>
+    beneath.every((ground) => letters === null || ground === null || isLegible(letters, ground)),
+  );
 }
 
-/** Styles of an element, and whether they put words before or behind its own. */
+/** Pseudo-elements that are no part of the text of an element. */
+const NO_PARTS = /^(?:before|after|marker|selection|placeholder|backdrop|file-selector-button|-.*)$/;
+const GENERATED = /^(?:before|after|marker)$/;
+
+const MOST_PARTS = 8;
+
+interface ElementStyles {
+  readonly styles: Styles;
+  /** Of its first line and other parts. */
+  readonly parts: readonly Styles[];
+  /** True where a style puts words into its sentence that are not known. */
+  readonly hasWords: boolean;
+}
+
+/** Styles of an element. Known words that they put before or behind it become its text. */
 function stylesIn(
   document: MarkedDocument,
-  { rules, lastFrames }: PageStyles,
-): (element: MarkedElement) => { readonly styles: Styles; readonly hasWords: boolean } {
+  { rules, keyframes }: PageStyles,
+): (element: MarkedElement) => ElementStyles {
   const own = new Map(
     [...document.querySelectorAll('[style]')].map(
       (each) => [each, readStyle(each.getAttribute('style') ?? '')] as const,
     ),
   );
   const isDecisive = decisive(
-    [...rules, ...lastFrames.values(), ...own.values()].flatMap((each) =>
-      'declarations' in each ? each.declarations : each,
-    ),
+    [
+      ...rules.map(({ declarations }) => declarations),
+      ...[...keyframes.values()].map(({ last }) => last),
+      ...own.values(),
+    ].flat(),
   );
   const kept = rules.flatMap((rule, order) => {
-    if (rule.pseudoElement !== null) return putsWords(rule) ? [{ ...rule, order }] : [];
-    const declarations = rule.declarations.filter(isDecisive);
+    const isGenerated = GENERATED.test(rule.pseudoElement ?? '');
+    if (rule.pseudoElement !== null && !isGenerated && NO_PARTS.test(rule.pseudoElement)) return [];
+    const declarations = rule.declarations.filter((each) =>
+      isGenerated ? /^(?:content|display|visibility|opacity)$/.test(each.property) : isDecisive(each),
+    );
     return declarations.length === 0 ? [] : [{ ...rule, order, declarations }];
   });
   const elements = [...document.querySelectorAll('*')];
   const matched = matchedRules(elements, kept);
+
+  function cascadeOf(element: MarkedElement, part: string | null): Cascade {
+    const declared = new Cascade();
+    for (const { declarations, pseudoElement, layer, specificity, order, isCertain } of matched(element))
+      if (pseudoElement === part)
+        for (const [index, each] of declarations.entries()) {
+          // Important layers are stronger than what stands outside of layers.
+          const place = each.isImportant ? layer.map((number) => -number) : layer;
+          declared.add(each, [each.isImportant ? 1 : 0, ...place, specificity, order, index], isCertain);
+        }
+    return declared;
+  }
+
+  const hasParts = kept.some(({ pseudoElement }) => pseudoElement !== null);
+  const keyOf = (element: MarkedElement): string =>
+    matched(element)
+      .map(({ order }) => order)
+      .join();
+  const knownParts = new Map<string, ReadonlyMap<string, Styles>>();
+  function partsOf(element: MarkedElement): ReadonlyMap<string, Styles> {
+    const key = hasParts ? keyOf(element) : '';
+    const names = new Set(hasParts ? matched(element).flatMap(({ pseudoElement }) => pseudoElement ?? []) : []);
+    const found = knownParts.get(key) ?? new Map([...names].map((part) => [part, cascadeOf(element, part).sorted()]));
+    knownParts.set(key, found);
+    return found;
+  }
   const changed = new Set(
     elements.flatMap((element) =>
-      matched(element).some(({ pseudoElement }) => pseudoElement !== null) ? (element.closest(SENTENCES) ?? []) : [],
+      [...partsOf(element)].every(([part, styles]) => !GENERATED.test(part) || addWords(element, part, styles))
+        ? []
+        : (element.closest(SENTENCES) ?? element),
     ),
   );
-  const known = new Map<string, Styles>();
+  const known = new Map<string, Omit<ElementStyles, 'hasWords'>>();
   return (element) => {
-    const applying = matched(element);
     const hints = hintsOf(element);
     const attribute = own.get(element);
-    const key = attribute === undefined && hints.length === 0 ? applying.map(({ order }) => order).join() : null;
-    let styles = key === null ? undefined : known.get(key);
-    if (styles === undefined) {
-      const declared = new Cascade();
+    const key = attribute === undefined && hints.length === 0 ? keyOf(element) : null;
+    let found = key === null ? undefined : known.get(key);
+    if (found === undefined) {
+      const declared = cascadeOf(element, null);
       for (const hint of hints) declared.add(hint, [-1], true);
-      for (const { declarations, pseudoElement, layer, specificity, order, isCertain } of applying)
-        if (pseudoElement === null)
-          for (const [index, each] of declarations.entries())
-            // Important layers are stronger than what stands outside of layers.
-            declared.add(
-              each,
-              [each.isImportant ? 1 : 0, each.isImportant ? -layer : layer, specificity, order, index],
-              isCertain,
-            );
+      const last = Number.POSITIVE_INFINITY;
       for (const [index, each] of (attribute ?? []).entries())
-        declared.add(each, [each.isImportant ? 1 : 0, Number.MAX_SAFE_INTEGER, index], true);
-      styles = animated(declared.sorted(), lastFrames);
-      if (key !== null) known.set(key, styles);
+        declared.add(each, [each.isImportant ? 1 : 0, last, last, index], true);
+      found = {
+        styles: animated(declared.sorted(), keyframes),
+        parts: [...partsOf(element)]
+          .flatMap(([part, each]) => (GENERATED.test(part) ? [] : [each]))
+          .slice(0, MOST_PARTS),
+      };
+      if (key !== null) known.set(key, found);
     }
-    return { styles, hasWords: changed.has(element) };
+    return { ...found, hasWords: changed.has(element) || partsOf(element).size > MOST_PARTS };
   };
 }
 
-/** Words that a reader sees and the text lacks: `content: "It is not true that"`. */
-function putsWords({ pseudoElement, declarations }: PageStyles['rules'][number]): boolean {
-  const content = declarations.findLast(({ property }) => property === 'content')?.value ?? '';
-  const isShown = !declarations.some(
-    ({ property, value }) =>
-      (property !== 'content' && mayHide(property, value)) || strength(property, value) < FAINT || value === 'hidden',
-  );
-  const words = content.match(/"[^"]*"|'[^']*'|\battr\(/g) ?? [];
-  return (
-    /^(?:before|after)$/.test(pseudoElement ?? '') && isShown && words.some((each) => /^attr|\p{L}{2}/u.test(each))
-  );
+/**
+ * Puts the words of a `content` into the text of its element, where a reader reads them.
+ * @returns false where they are not known
+ */
+function addWords(element: MarkedElement, part: string, styles: Styles): boolean {
+  const valuesOf = (property: string): readonly string[] => applicable(property, styles.get(property) ?? [], new Map());
+  const isHidden =
+    valuesOf('display').join() === 'none' ||
+    valuesOf('visibility').join() === 'hidden' ||
+    valuesOf('opacity').join() === '0';
+  if (isHidden) return true;
+  const all = (styles.get('content') ?? []).map(({ value }) => contentOf(value, element));
+  // Which of two contents is seen, nobody knows.
+  const [words = '', ...others] = styles.get('content')?.[0]?.isCertain === true ? all.slice(0, 1) : all;
+  if (words === null || others.some((each) => each !== words)) return false;
+  if (!/[\p{L}\p{N}]/u.test(words)) return true;
+  const isApart = valuesOf('display').length > 0;
+  if (part === 'after') element.append(isApart ? ` ${words}` : words);
+  else element.prepend(isApart ? `${words} ` : words);
+  return true;
 }
+
+/** The words of a value of `content`; `null` where they are not known. Numbers of counters are left out. */
+function contentOf(value: string, element: MarkedElement): string | null {
+  let words = '';
+  for (const part of componentsOf(value)) {
+    const written = part.toString();
+    const [, attribute] = /^attr\(\s*([\w-]+)\s*\)$/i.exec(written) ?? [];
+    if (isTokenNode(part) && part.value[0] === TokenType.String) words += part.value[4].value;
+    else if (attribute !== undefined) words += element.getAttribute(attribute) ?? '';
+    // Behind it stands what is read aloud.
+    else if (written === '/') return words;
+    else if (!PLAIN_CONTENT.test(written)) return null;
+  }
+  return words;
+}
+
+const PLAIN_CONTENT =
+  /^(?:\s*|none|normal|inherit|initial|unset|(?:no-)?(?:open|close)-quote|url\(.*\)|-webkit-.*|[a-z-]*gradient\(.*\)|counters?\([^,()]*(?:, *(?:"[^"\p{L}]*"|'[^'\p{L}]*'))?(?:, *(?:[a-z-]*(?:decimal|roman|alpha|latin|greek)[a-z-]*))?\))$/iu;
 
 const HINTS = [
   ['color', 'color'],
@@ -244,20 +361,31 @@ function hintsOf(element: MarkedElement): readonly Declaration[] {
   });
 }
 
+/** Candidates for a property beyond which none is looked at. */
+const MOST_CANDIDATES = 50;
+const UNSEEN: readonly Candidate[] = [{ value: 'none', rank: [], isCertain: true }];
+
 class Cascade {
-  readonly #candidates = new Map<string, Candidate[]>();
+  readonly #added = new Map<string, Candidate[]>();
 
   add({ property, value }: Declaration, rank: readonly number[], isCertain: boolean): void {
     for (const [name, part] of longhands(property, value)) {
-      const all = this.#candidates.get(name) ?? [];
-      all.push({ value: part, rank, isCertain });
-      this.#candidates.set(name, all);
+      const all = this.#added.get(name) ?? [];
+      all.push({ value: part, rank, isCertain: isCertain && (property !== 'font' || FONT.test(value)) });
+      this.#added.set(name, all);
     }
   }
 
   sorted(): Map<string, readonly Candidate[]> {
-    for (const all of this.#candidates.values()) all.sort((one, other) => compareRanks(other.rank, one.rank));
-    return this.#candidates;
+    const sorted = new Map<string, readonly Candidate[]>();
+    for (const [name, all] of this.#added) {
+      all.sort((one, other) => compareRanks(other.rank, one.rank));
+      const end = all.findIndex(({ isCertain }) => isCertain);
+      sorted.set(name, all.slice(0, MOST_CANDIDATES));
+      // Nobody styles a passage in so many ways that cannot be decided.
+      if (end < 0 ? all.length > MOST_CANDIDATES : end >= MOST_CANDIDATES) sorted.set('display', UNSEEN);
+    }
+    return sorted;
   }
 }
 
@@ -277,83 +405,201 @@ function compareRanks(one: readonly number[], other: readonly number[]): number 
   return at < 0 ? one.length - other.length : (one[at] ?? 0) - (other[at] ?? 0);
 }
 
-/** With the last frames of animations that stay at them, begin soon, and run to them. */
-function animated(styles: Map<string, readonly Candidate[]>, lastFrames: PageStyles['lastFrames']): Styles {
-  const animation = [...styles]
-    .flatMap(([property, [first]]) => (property.startsWith('animation') ? (first?.value ?? '') : []))
-    .join(' ');
-  const words = animation.split(/[ ,]+/);
-  const isLate = words.some((word) => /\ds$/.test(word) && Number.parseFloat(word) >= 10);
-  if (isLate || !/forwards|both/.test(animation) || /paused|reverse|alternate/.test(animation)) return styles;
-  for (const name of words)
-    for (const { property, value } of lastFrames.get(name) ?? []) {
-      const isStronger = styles.get(property)?.some(({ rank }) => rank[0] === 1) !== true;
-      if (isStronger) styles.set(property, [{ value, rank: [], isCertain: true }]);
+/** Words of `animation` beside its name. */
+const ANIMATION =
+  /^(?:[\d.]+m?s|[\d.]+|forwards|both|normal|running|linear|ease(?:-in)?(?:-out)?|cubic-bezier\([^()]*\))$/;
+
+/** With the last frames of animations that stay at them, begin soon, and run to them; unseen by others that hide. */
+function animated(styles: Map<string, readonly Candidate[]>, keyframes: PageStyles['keyframes']): Styles {
+  const all = [...styles].flatMap(([property, candidates]) => (property.startsWith('animation') ? candidates : []));
+  if (all.length === 0) return styles;
+  const words = all.flatMap(({ value }) => componentsOf(value).map(String)).filter((word) => /[^\s,]/.test(word));
+  const frames = words.flatMap((word) => keyframes.get(word) ?? []);
+  const isLong = words.some(
+    (word) => /^[\d.]+(?:s|ms)?$/i.test(word) && Number.parseFloat(word) * (/ms$/i.test(word) ? 0.001 : 1) >= 10,
+  );
+  const isEndless =
+    isLong || words.some((word) => /^(?:infinite|paused|reverse|alternate.*|scroll\(.*|view\(.*|--.*)$/i.test(word));
+  if (isEndless && frames.some((each) => each.all.some(hidesAlone))) styles.set('display', UNSEEN);
+  const stays = words.some((word) => /^(?:forwards|both)$/i.test(word)) && !isEndless;
+  const isPlain =
+    all.every(({ isCertain }) => isCertain) && words.every((word) => ANIMATION.test(word) || keyframes.has(word));
+  for (const { last } of stays ? frames : [])
+    for (const { property, value } of last) {
+      const others = styles.get(property) ?? [];
+      const isStronger = others.some(({ rank }) => rank[0] === 1);
+      if (!isStronger) styles.set(property, [{ value, rank: [], isCertain: isPlain }, ...others]);
     }
   return styles;
 }
 
-/** The value without its variables; `null` where one of them has no value, so that the declaration does not apply. */
-function resolved(value: string, variables: ReadonlyMap<string, string>, depth = 0): string | null {
+function hidesAlone({ property, value }: Declaration): boolean {
+  const shade = property === 'color' || property === 'text-fill-color' ? shadeOf(value) : null;
+  return (
+    mayHide(property, value) ||
+    strength(property, value) < FAINT ||
+    (property === 'visibility' && value !== 'visible') ||
+    (property === 'font-size' && fontSize(value, 16) < SMALLEST_FONT_PX) ||
+    (/^(?:max-)?(?:width|height)$/.test(property) && (lengthIn(value) ?? 99) < 8) ||
+    (shade !== null && !isLegible(shade, WHITE))
+  );
+}
+
+/** Readings of a value beyond which it is not looked into. */
+const MOST_READINGS = 8;
+const LONGEST_READING = 5_000;
+
+/** A value without its variables in all its readings; `null` for one in which a variable has no value. */
+function resolved(value: string, variables: Variables, depth = 0): readonly (string | null)[] {
   const open = value.lastIndexOf('var(');
-  if (open < 0) return value;
+  if (open < 0) return [value];
   const end = value.indexOf(')', open);
-  if (end < 0 || depth > 40 || value.length > 5_000) return null;
+  if (end < 0 || depth > 40 || value.length > LONGEST_READING) return [null];
   const [name = '', ...fallback] = value.slice(open + 4, end).split(',');
-  const found = variables.get(name.trim()) ?? (fallback.length > 0 ? fallback.join(',').trim() : null);
-  return found === null
-    ? null
-    : resolved(`${value.slice(0, open)}${found}${value.slice(end + 1)}`, variables, depth + 1);
+  const found = variables.get(name.trim()) ?? [null];
+  const all = found.flatMap((each) => {
+    const put = each ?? (fallback.length > 0 ? fallback.join(',').trim() : null);
+    return put === null
+      ? [null]
+      : resolved(`${value.slice(0, open)}${put}${value.slice(end + 1)}`, variables, depth + 1);
+  });
+  return distinct(all, String);
+}
+
+function distinct<Item>(all: readonly Item[], key: (item: Item) => string): readonly Item[] {
+  return all.length < 2 ? all : [...new Map(all.map((each) => [key(each), each])).values()].slice(0, MOST_READINGS);
 }
 
 function inheritedBy(element: MarkedElement, inherited: Inherited, styles: Styles, isLinked: boolean): Inherited {
   const variables = variablesOf(styles, inherited.variables);
-  const values: Values = (property) => applicable(property, styles.get(property) ?? [], variables);
-  const fontPx = values('font-size').at(-1);
-  const colours = coloursOf(values, inherited, isLinked);
-  const handedDown = {
-    ...inherited,
-    variables,
-    ...colours,
-    fontPx: fontPx === undefined ? inherited.fontPx : fontSize(fontPx, inherited.fontPx),
+  const known = new Map<string, readonly string[]>();
+  const values: Values = (property) => {
+    const found = known.get(property) ?? applicable(property, styles.get(property) ?? [], variables);
+    known.set(property, found);
+    return found;
   };
-  if (/^(?:html|body)$/i.test(element.localName))
-    return isSeen(handedDown) ? handedDown : { ...handedDown, beneath: null };
+  const isPage = /^(?:html|body)$/i.test(element.localName);
+  const isDark = isPage && values('color-scheme').some((value) => /^(?:only )?dark(?: only)?$/.test(value));
+  const around = isDark ? { ...inherited, shade: [WHITE], beneath: [isLinked ? null : BLACK] } : inherited;
+  const sizes = values('font-size').map((value) => fontSize(value, inherited.fontPx));
+  const fontPx = sizes.length === 0 ? inherited.fontPx : Math.min(...sizes);
+  const handedDown = { ...around, variables, ...coloursOf(values, around, isLinked), fontPx };
+  if (isPage) return isSeen(handedDown) ? handedDown : { ...handedDown, beneath: [null] };
   const visibility = values('visibility').filter((value) => !/^(?:inherit|unset|revert.*)$/.test(value));
   const all = [...styles.keys()].flatMap((property) => values(property).map((value) => [property, value] as const));
   const leaves = (property: string): number =>
     Math.min(1, ...values(property).map((value) => strength(property, value)));
+  const room = roomIn(values, handedDown);
   return {
     ...handedDown,
+    room,
     isHidden: visibility.length === 0 ? inherited.isHidden : visibility.some((value) => /hidden|collapse/.test(value)),
     strength:
       inherited.strength * ['opacity', 'zoom', 'scale', 'transform'].reduce((left, each) => left * leaves(each), 1),
     isUnseen:
       inherited.isUnseen ||
+      Math.min(...room) < LEAST_ROOM_PX ||
       all.some(([property, value]) => mayHide(property, value) || changesSentence(element, property, value)) ||
       mayClip(values, element),
   };
 }
 
-function variablesOf(styles: Styles, inherited: Inherited['variables']): Inherited['variables'] {
-  const own = [...styles].flatMap(([property, [first]]) =>
-    property.startsWith('--') && first !== undefined ? [[property, first.value] as const] : [],
-  );
-  return own.length === 0 ? inherited : new Map([...inherited, ...own]);
+/** Those of elements whose styles and surroundings are the same. */
+const knownVariables = new WeakMap<Styles, { readonly inherited: Variables; readonly own: Variables }>();
+
+function variablesOf(styles: Styles, inherited: Variables): Variables {
+  const known = knownVariables.get(styles);
+  if (known?.inherited === inherited) return known.own;
+  const own = computedVariables(styles, inherited);
+  knownVariables.set(styles, { inherited, own });
+  return own;
 }
 
-function applicable(
-  property: string,
-  candidates: readonly Candidate[],
-  variables: Inherited['variables'],
-): readonly string[] {
+/** Computed where they are declared, as browsers do. */
+function computedVariables(styles: Styles, inherited: Variables): Variables {
+  const own = [...styles].filter(([property]) => property.startsWith('--'));
+  if (own.length === 0) return inherited;
+  const found = new Map(inherited);
+  for (const [property, candidates] of own) {
+    const end = candidates.findIndex(({ isCertain }) => isCertain);
+    const used = end < 0 ? candidates : candidates.slice(0, end + 1);
+    const before = inherited.get(property) ?? [null];
+    found.set(property, [
+      ...used.flatMap(({ value }) => (/^(?:inherit|unset)$/.test(value) ? before : valueOf(value))),
+      ...(end < 0 ? before : []),
+    ]);
+  }
+  const computed = own.map(([property]) => {
+    const values = found.get(property) ?? [];
+    // One that leads back to itself has no value.
+    found.delete(property);
+    const all = values.flatMap((each) => (each === null ? [null] : resolved(each, found)));
+    found.set(property, values);
+    return [property, distinct(all, String)] as const;
+  });
+  return new Map([...inherited, ...computed]);
+}
+
+function valueOf(value: string): readonly (string | null)[] {
+  return [value === 'initial' ? null : value];
+}
+
+function applicable(property: string, candidates: readonly Candidate[], variables: Variables): readonly string[] {
   const values: string[] = [];
   for (const { value, isCertain } of candidates) {
-    const written = resolved(value, variables);
-    if (written !== null) values.push(written);
-    if (isCertain && (written === null || isValid(property, written))) break;
+    const readings = resolved(value, variables);
+    for (const written of readings) values.push(written ?? 'unset');
+    // With a variable that has no right value it counts as `unset`, and not as the declaration before.
+    const isRight = readings.every((written) => written !== null && isValid(property, written));
+    if (!isRight && /\bvar\(/.test(value)) values.push('unset');
+    if (isCertain && (isRight || /\bvar\(/.test(value))) return values;
   }
-  return values;
+  return values.length === 0 ? values : [...values, 'unset'];
+}
+
+const LEAST_ROOM_PX = 8;
+/** Properties by which text moves to the right and down, and the place of that among the values of a shorthand. */
+const MOVES: readonly (readonly [property: string, across: number | null, down: number | null])[] = [
+  ['margin', 1, 0],
+  ['padding', 1, 0],
+  ['inset', 1, 0],
+  ['translate', 0, 1],
+  ...['margin-', 'padding-', '', 'inset-'].flatMap(
+    (name) =>
+      [
+        [`${name}left`, 0, null],
+        [`${name}inline-start`, 0, null],
+        [`${name}inline`, 0, null],
+        [`${name}top`, null, 0],
+        [`${name}block-start`, null, 0],
+        [`${name}block`, null, 0],
+      ] as const,
+  ),
+  ['text-indent', 0, null],
+];
+
+/** Room that is left when its own moves are taken off, and within the element if it cuts off its text itself. */
+function roomIn(values: Values, { room, fontPx }: Inherited): Inherited['room'] {
+  const isCut = /hidden|clip/.test(OVERFLOW.flatMap(values).join(' '));
+  const size = (kinds: readonly string[]): number =>
+    Math.min(Number.POSITIVE_INFINITY, ...kinds.flatMap(values).flatMap((value) => lengthIn(value) ?? []));
+  const across = isCut ? Math.min(room[0], size(['width', 'max-width', 'inline-size', 'max-inline-size'])) : room[0];
+  const down = isCut ? Math.min(room[1], size(['height', 'max-height', 'block-size', 'max-block-size'])) : room[1];
+  if (!Number.isFinite(across) && !Number.isFinite(down)) return room;
+  const moves = (axis: 1 | 2): number =>
+    MOVES.reduce((sum, move) => {
+      const at = move[axis];
+      if (at === null) return sum;
+      const shifts = values(move[0]).map((value) => {
+        const parts = value.split(' ');
+        return lengthIn(parts[at] ?? parts[0] ?? '') ?? 0;
+      });
+      return sum + Math.max(0, ...shifts);
+    }, 0);
+  const lines = values('line-height').map((value) =>
+    /^[\d.]+$/.test(value) ? Number(value) * fontPx : (pixels(value) ?? 0),
+  );
+  return [across - moves(1), down - moves(2) - Math.max(0, ...lines) / 2 + (lines.length > 0 ? LEAST_ROOM_PX : 0)];
 }
 
 /** True where a word, or a part of a sentence among others, stands in another place than in the text. */
@@ -382,31 +628,47 @@ function coloursOf(
   inherited: Inherited,
   isLinked: boolean,
 ): Pick<Inherited, 'shade' | 'fill' | 'beneath'> {
-  const written = (property: string): Shade | null => {
-    const value = values(property).at(-1);
-    return value === undefined ? null : value === 'initial' && property === 'color' ? BLACK : shadeOf(value);
-  };
-  const [shade, fill] = [written('color'), written('text-fill-color')];
+  const written = (property: string, unset: Shades): Shades =>
+    values(property).flatMap((value): Shades => {
+      if (/^(?:initial|revert.*)$/.test(value) && property === 'color') return [BLACK];
+      return GLOBAL.test(value) || value === 'currentcolor' ? unset : [shadeOf(value)];
+    });
+  const isSame = ['color', 'text-fill-color', 'background-color', 'background-image', 'background-clip'].every(
+    (property) => values(property).length === 0,
+  );
+  if (isSame) return { shade: inherited.shade, fill: inherited.fill, beneath: inherited.beneath };
+  const colour = distinct(written('color', inherited.shade), shadeKey);
+  const shade = colour.length === 0 ? inherited.shade : colour;
+  const letters = distinct(written('text-fill-color', inherited.fill ?? shade), shadeKey);
+  const fill = letters.length === 0 ? inherited.fill : letters;
   // A linked sheet may give the element that changes its colour another background.
-  const beneath = isLinked && (shade ?? fill) !== null ? null : inherited.beneath;
-  const ground = groundOf(values, beneath);
-  const own = { shade: shade ?? inherited.shade, fill: fill ?? inherited.fill };
-  const isClipped = values('background-clip').some((value) => value.includes('text')) && ground !== beneath;
-  return isClipped ? { shade: ground, fill: null, beneath } : { ...own, beneath: ground };
+  const beneath = isLinked && colour.length + letters.length > 0 ? [null] : inherited.beneath;
+  const grounds = distinct(groundsOf(values, beneath), shadeKey);
+  const isClipped = values('background-clip').some((value) => value.includes('text')) && grounds !== beneath;
+  return isClipped ? { shade: grounds, fill: null, beneath } : { shade, fill, beneath: grounds };
 }
 
-/** The colour of an element's background over what lies beneath it; `null` where nobody knows it. */
-function groundOf(values: Values, beneath: Shade | null): Shade | null {
+const shadeKey = (shade: Shade | null): string => (shade === null ? '' : `${shade.luminance} ${shade.alpha}`);
+
+/** Colours that an element's background may have over what lies beneath it. */
+function groundsOf(values: Values, beneath: Shades): Shades {
+  const orUnset = (property: string): readonly string[] =>
+    values(property).length === 0 ? ['unset'] : values(property);
+  const [colours, images] = [orUnset('background-color'), orUnset('background-image')];
+  if ([...colours, ...images].every((each) => GLOBAL.test(each))) return beneath;
+  return beneath.flatMap((under) => colours.flatMap((colour) => images.map((image) => groundOf(colour, image, under))));
+}
+
+function groundOf(colour: string, image: string, beneath: Shade | null): Shade | null {
   const over = (shade: Shade, under: Shade | null): Shade | null =>
     shade.alpha === 1 ? shade : under === null ? null : painted(shade, under);
-  const plain = plainShadeIn(values('background-color').at(-1) ?? '');
-  const ground = plain === null || plain.alpha === 0 ? beneath : over(plain, beneath);
-  const image = values('background-image').at(-1) ?? '';
+  const plainShade = plainShadeIn(colour);
+  const ground = plainShade === null || plainShade.alpha === 0 ? beneath : over(plainShade, beneath);
   const [first, ...others] = gradientShadesIn(image).map((shade) => over(shade, ground));
   if (first !== undefined)
     return first !== null && others.every((each) => each !== null && !isLegible(each, first)) ? first : null;
   // The colour that a page gives for a picture is that of the picture.
-  return /\(/.test(image) && plain === null ? null : ground;
+  return /\(/.test(image) && plainShade === null ? null : ground;
 }
 
 /** Characters of a line of the window, pixels between two lines, and of a character, at the least. */
@@ -414,11 +676,11 @@ const LINE = { characters: 200, px: 12, characterPx: 4 };
 /** Widths up to which a line that is not broken is no line with its end cut off. */
 const NARROW_PX = 100;
 
+const OVERFLOW = ['overflow', 'overflow-x', 'overflow-y', 'overflow-block', 'overflow-inline'];
+
 /** True for an element that cuts its text off. */
 function mayClip(values: Values, element: MarkedElement): boolean {
-  const overflow = ['overflow', 'overflow-x', 'overflow-y', 'overflow-block', 'overflow-inline']
-    .flatMap(values)
-    .join(' ');
+  const overflow = OVERFLOW.flatMap(values).join(' ');
   const isCut = /hidden|clip/.test(overflow) || values('contain').some((value) => /paint|content|strict/.test(value));
   if (!isCut && !/auto|scroll/.test(overflow)) return false;
   const sizes = (kinds: readonly string[]): readonly number[] =>
