@@ -154,6 +154,9 @@ const folders: {
     }),
     status: 'paused',
     pausedAt: event.timestamp,
+    ...(opening.reason === 'rebuilt'
+      ? { evidence: view.evidence.map((each) => ({ ...each, rebuiltAt: event.timestamp })) }
+      : {}),
   }),
   RUN_RESUMED: (view, _payload, event) => ({ ...view, resumedAt: event.timestamp }),
   APPROVAL_GRANTED: (view, payload, event) => ({

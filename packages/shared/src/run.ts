@@ -297,6 +297,8 @@ export interface Evidence {
   readonly doubtful?: readonly string[];
   /** The run for which the server made these checks of the same code tree before. Absent: they were made for this evidence. */
   readonly reusedFrom?: string;
+  /** ISO 8601: the run was rebuilt from its record then, which says so and anybody who can push could have written. Absent: this server made it. */
+  readonly rebuiltAt?: string;
   /** Baseline of the comparison, for `base_tests` and for a failed `as_is`. Absent: it is unknown. */
   readonly baseline?: Baseline;
   /** True if the check failed in the same way on the base commit. */

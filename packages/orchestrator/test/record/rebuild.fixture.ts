@@ -99,6 +99,12 @@ export async function until({ client, logged }: StartedServer, runId: string, is
   }
 }
 
+/** Accepts what stands in the way of a run. */
+export async function accept(server: StartedServer, runId: string, reason: string): Promise<void> {
+  const { gate } = await server.client.getRun(runId);
+  await server.client.decideOpenGate(runId, { decision: 'accept', reason, ...(gate && shownAt(gate)) });
+}
+
 export async function approve(server: StartedServer, runId: string): Promise<void> {
   const { gate } = await server.client.getRun(runId);
   await server.client.decideOpenGate(runId, { decision: 'approve', ...(gate && shownAt(gate)) });

@@ -23,6 +23,7 @@ import {
   aClone,
   aForgedCopy,
   aFolder,
+  accept,
   approve,
   type Rebuilt,
   rebuiltBy,
@@ -171,11 +172,15 @@ const rebuilt = (folder: string, from: string): Promise<Rebuilt> =>
   rebuiltBy(folder, ['--from', from], { script: script(false), env: ENV });
 const started = (folder: string) => startedOn(folder, { script: script(false), env: ENV });
 
-/** Approves a result that raises a concern, such as that others brought the same. */
+/** Approves a result that raises a concern, such as that others brought the same, and accepts checks that stand in the record alone. */
 async function completes(server: StartedServer, runId: string): Promise<void> {
-  const isShown = ({ gate }: RunView): boolean => gate?.kind === 'implementation';
-  await until(server, runId, (view) => isShown(view) || FINAL_STATUSES.has(view.status));
-  if (isShown(await server.client.getRun(runId))) await approve(server, runId);
+  const asks = ({ gate }: RunView): boolean => gate?.kind === 'implementation' || gate?.reason === 'review_needed';
+  for (;;) {
+    await until(server, runId, (view) => asks(view) || FINAL_STATUSES.has(view.status));
+    const view = await server.client.getRun(runId);
+    if (!asks(view)) break;
+    await (view.gate?.kind === 'implementation' ? approve(server, runId) : accept(server, runId, 'I have run them'));
+  }
   await until(server, runId, hasCompleted);
 }
 
@@ -349,6 +354,11 @@ it(
     const logo = await client.upload('logo.svg', new TextEncoder().encode('<svg/>'));
     await client.decideOpenGate(runs['asked'] ?? '', { decision: 'answer', response: [logo.id] });
     await approve(whole, runs['child'] ?? '');
+    const atResult = runs['atResult'] ?? '';
+    await until(whole, atResult, ({ gate }) => gate?.reason === 'review_needed');
+    expect((await client.getRun(atResult)).gate?.concerns?.map(({ title }) => title)).toEqual([
+      'This server has not run the checks of the result',
+    ]);
     for (const name of ['atPlan', 'atResult', 'asked', 'slow', 'child', 'parent'])
       await completes(whole, runs[name] ?? '');
     expect((await client.getRun(runs['paused'] ?? '')).gate?.reason).toBe('budget');

@@ -59,6 +59,7 @@ const tests: Required<TestCount> = {
   rewritten: ['test/b.test.js'],
   notRun: ['test/a.test.js: adds'],
   failedNames: ['test/a.test.js: subtracts'],
+  failedAnew: ['test/a.test.js: subtracts'],
 };
 
 const gate: Required<Gate> = {
@@ -127,6 +128,7 @@ const baseline: Required<Baseline> = {
 
 const evidence: Required<Evidence> = {
   reusedFrom: 'r-0',
+  rebuiltAt: '2026-01-01T00:00:00.000Z',
   mode: 'base_tests',
   codeTree: 't',
   commit: 'c',

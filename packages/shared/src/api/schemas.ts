@@ -637,6 +637,7 @@ const evidence = answer<Evidence>('Evidence', {
   tests: testCount.optional(),
   doubtful: strings.optional(),
   reusedFrom: z.string().optional(),
+  rebuiltAt: z.string().optional(),
   baseline: baseline.optional(),
   failsAsBefore: z.literal(true).optional(),
   changedTests: z

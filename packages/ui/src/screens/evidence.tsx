@@ -59,6 +59,11 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
           {evidence.commands.map((command) => (
             <Command key={command.command} command={command} />
           ))}
+          {evidence.rebuiltAt !== undefined && (
+            <p className="removed">
+              This stands in the record that the run was rebuilt from. This server did not run these checks.
+            </p>
+          )}
           {evidence.reusedFrom !== undefined && (
             <p className="quiet">The same code was checked by run {evidence.reusedFrom}; it was not run again.</p>
           )}

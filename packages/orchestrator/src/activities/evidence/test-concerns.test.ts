@@ -1,5 +1,6 @@
 /** Concerns that a person sees about the tests of a result that passed. */
 import type { Baseline, Evidence, TestCount } from '@autonomous/shared';
+import { evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
 import { concernsOfTests } from './test-concerns.ts';
 
@@ -60,6 +61,13 @@ describe('tests that assert less', () => {
   ])('are none where %s', (_what, changedTests) => {
     expect(told({ changedTests })).toEqual([]);
   });
+});
+
+it('counts no evidence of a record that the run was rebuilt from, and tells that of two rebuilds apart', () => {
+  const of = (rebuiltAt: string) => concernsOfTests(undefined, [evidenceOf({ rebuiltAt })]);
+  expect(of('2026-01-01').map(({ title }) => title)).toEqual(['This server has not run the checks of the result']);
+  expect(of('2026-01-01')[0]?.hash).not.toBe(of('2026-01-02')[0]?.hash);
+  expect(concernsOfTests(undefined, [evidenceOf({ passed: false, rebuiltAt: '2026-01-01' })])).toHaveLength(1);
 });
 
 describe('tests that failed in a command that ended well', () => {

@@ -27,6 +27,8 @@ export function concernsOfTests(baseline: Baseline | undefined, evidence: readon
   // The obstacle to a baseline may be gone by the time of the checks; they then determine the baseline themselves.
   const found = evidence.findLast((each) => each.baseline !== undefined)?.baseline;
   const compared = baseline?.failure === undefined ? (baseline ?? found) : (found ?? baseline);
+  const rebuilt = evidence.find(({ rebuiltAt }) => rebuiltAt !== undefined);
+  if (rebuilt !== undefined) return [ofRecord(rebuilt)];
   // If a check failed, a person saw the failure and accepted exactly this result.
   if (evidence.some(({ passed }) => !passed)) return [];
   const doubts = evidence.flatMap((each) => doubtsOf(each, compared));
@@ -44,6 +46,21 @@ export function concernsOfTests(baseline: Baseline | undefined, evidence: readon
       },
     ];
   });
+}
+
+/** Evidence and acceptances of a record are no proof: only what is accepted after the run was rebuilt counts. */
+function ofRecord({ codeTree, rebuiltAt = '' }: Checked): Concern {
+  return {
+    kind: 'tests_unknown',
+    title: 'This server has not run the checks of the result',
+    items: [
+      {
+        reason:
+          'They stand in the record that the run was rebuilt from, and anybody who can push there could have written it. Run them by hand, or cancel the run and start another one.',
+      },
+    ],
+    hash: digest(['rebuilt', codeTree, rebuiltAt]),
+  };
 }
 
 function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Doubt[] {
