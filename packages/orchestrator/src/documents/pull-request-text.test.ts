@@ -102,8 +102,17 @@ describe('the body of a pull request', () => {
 
   it('keeps code as it is, and closes a fence that was left open', () => {
     expect(harmless('```\n@a #1\n```\n@b')).toBe('```\n@a #1\n```\n@<!-- -->b');
+    // The address of a link goes before code.
+    expect(harmless('[a](`) @a #1 ![p](x) `')).toBe('[a](`) @<!-- -->a #<!-- -->1 !\\[p](x) `');
     expect(harmless('```ts\n@a')).toBe('```ts\n@a\n```');
     expect(harmless('````\n```\n@a\n````\n#2')).toBe('````\n```\n@a\n````\n#<!-- -->2');
+  });
+
+  it('shows no line of a plan as a heading of the server', () => {
+    const { body } = rendered({}, { plan: 'Plan\n\nChecks\n------\n\n## Approved\n\na\n\n---\n' });
+    expect(body).toContain('Checks\n\\------');
+    expect(body).toContain('#### Approved');
+    expect(body).toContain('a\n\n---');
   });
 
   it('takes no line with a backtick behind its first ones for a fence, and shows a request without Markdown', () => {

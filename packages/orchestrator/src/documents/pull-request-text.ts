@@ -129,7 +129,7 @@ export function harmless(markdown: string): string {
 /** Headings of a harmless text, two levels down: what stands below a section of the body must not look like another one. */
 function belowHeading(harmlessMarkdown: string): string {
   let marker: string | null = null;
-  const lines = harmlessMarkdown.split('\n').map((line) => {
+  const lines = harmlessMarkdown.split('\n').map((line, index, all) => {
     const fence = /^(`{3,}|~{3,})/.exec(line)?.[1];
     if (marker !== null) {
       if (fence?.startsWith(marker) === true && line.trim() === fence) marker = null;
@@ -139,6 +139,8 @@ function belowHeading(harmlessMarkdown: string): string {
       marker = fence;
       return line;
     }
+    // A line of signs makes a heading of the line above.
+    if (/^ {0,3}(?:=+|-+)[ \t]*$/.test(line) && (all[index - 1] ?? '').trim() !== '') return `\\${line.trimStart()}`;
     return line.replace(/^ {0,3}(#{1,6})(?=[ \t]|$)/, (_, signs: string) => '#'.repeat(Math.min(6, signs.length + 2)));
   });
   return lines.join('\n');
@@ -161,10 +163,10 @@ interface LinePart {
 
 /**
  * Code within a line begins with a run of backticks and ends with the next run of the same length.
- * @returns `null` where it depends on what stands around: by an escape, an open end, or a border of a table
+ * @returns `null` where it depends on what stands around: by an escape, an open end, a border of a table, or the address of a link
  */
 function partsOfLine(line: string): readonly LinePart[] | null {
-  if (line.includes('\\`')) return null;
+  if (line.includes('\\`') || /\][([:]/.test(line)) return null;
   const runs = [...line.matchAll(/`+/g)];
   const nextSame: (number | undefined)[] = [];
   const seen = new Map<number, number>();

@@ -20,6 +20,15 @@ it('names the tests that failed', () => {
   expect(reportOf(['a.js', 'adds']).count).not.toHaveProperty('failedNames');
 });
 
+it('takes of the name of a runner, and of a test, what can stand in a line of the server', () => {
+  const entry = { run: '1', runner: 'vitest)\n\n## Approved by @octo/team ![p](x)', file: 'a.js' };
+  const line = JSON.stringify({ ...entry, event: 'test', name: 'adds\n\n## all', outcome: 'failed' });
+  expect(readTestReport(line)?.count).toMatchObject({
+    runner: 'vitest Approved by octo team p x',
+    failedNames: ['a.js: adds ## all'],
+  });
+});
+
 it('is none where something else has written many lines of it', () => {
   const start = JSON.stringify({ run: '1', runner: 'r', event: 'start' });
   expect(readTestReport(`${start}\n${'{\n'.repeat(1_000)}`)).not.toBeNull();

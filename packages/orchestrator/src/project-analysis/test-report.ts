@@ -162,7 +162,14 @@ function entryOf(line: string): Entry | null {
   }
   const { run, runner, event, name, file, outcome, what, path } = value;
   if (typeof run !== 'string' || typeof runner !== 'string') return null;
-  const from = { run: run.slice(0, MAX_NAME), runner: runner.slice(0, MAX_NAME) };
+  // It stands among words of the server, also in a pull request.
+  const from = {
+    run: run.slice(0, MAX_NAME),
+    runner: runner
+      .slice(0, MAX_NAME)
+      .replaceAll(/[^\w:.-]+/g, ' ')
+      .trim(),
+  };
   if (event === 'start' || event === 'end') return { ...from, event };
   if (event === 'tampered') return { ...from, event, what: String(what).slice(0, MAX_NAME) };
   if (event === 'file' && typeof path === 'string') return { ...from, event, path: path.slice(0, MAX_PATH) };
@@ -185,7 +192,7 @@ function isRunner({ runner }: Run): boolean {
 }
 
 function named({ file, name }: { readonly file: string; readonly name: string }): string {
-  return `${file}${SEPARATOR}${name}`;
+  return `${file}${SEPARATOR}${name}`.replaceAll(/\s+/g, ' ');
 }
 
 /** Name by which two runs of a test are compared. It may hold a time, a seed, an id or a folder's random end: digits and random words are all `0`. */
