@@ -8,9 +8,10 @@ import { type Detail, missingDetails } from './claim-details.ts';
 import { type NormalisedText, normalised } from './normalised-text.ts';
 import { distinctSources } from './novelty.ts';
 import type { Opposite } from './opposite.ts';
-import { oppositeOf } from './opposites.ts';
+import { deniedIn, oppositeOf } from './opposites.ts';
 import { findQuote, SHORTEST_PART_WORDS, SHORTEST_QUOTE, type Span, standsIn } from './passages.ts';
 import { type Overstated, overstatedIn } from './reservations.ts';
+import { blocksOf, sentencesAround } from './sentences-around.ts';
 import { unsaidWords } from './unsaid-words.ts';
 
 /** A page that the run fetched. */
@@ -73,10 +74,10 @@ export type Rejection =
   | { readonly kind: 'quote_unseen'; readonly part: string }
   /** The quotes stand in their pages, and none of them states these details of the claim. */
   | { readonly kind: 'detail_absent'; readonly missing: readonly Detail[] }
-  /** The quotes stand in their pages, and the claim says the opposite. */
-  | ({ readonly kind: 'opposite' } & Opposite)
-  /** The quotes stand in their pages, and say with a reservation what the claim says plainly. */
-  | ({ readonly kind: 'overstated' } & Overstated)
+  /** The quotes stand in their pages, and the claim says the opposite. `isAround`: of the sentences in which they stand. */
+  | ({ readonly kind: 'opposite'; readonly isAround?: true } & Opposite)
+  /** The quotes stand in their pages, and say with a reservation what the claim says plainly. `isAround`: so do the sentences in which they stand. */
+  | ({ readonly kind: 'overstated'; readonly isAround?: true } & Overstated)
   /** The quotes stand in their pages, and say none of these words of the claim. */
   | { readonly kind: 'unsaid'; readonly words: readonly string[] };
 
@@ -210,12 +211,15 @@ interface Pages {
   readonly fetched: (address: string) => readonly FetchEntry[];
   readonly unfetched: (address: string) => Unfetched;
   readonly textOf: (page: FetchEntry) => PageText;
+  /** The sentences of the page in which a quote stands, in the normalised form. */
+  readonly around: (evidence: AcceptedEvidence) => readonly string[];
 }
 
 interface PageText {
   /** Without the passages that may be invisible. */
   readonly seen: NormalisedText;
   readonly whole: NormalisedText;
+  readonly blocks: () => ReturnType<typeof blocksOf>;
 }
 
 /** Texts are normalised when they are first needed, each once. */
@@ -234,14 +238,19 @@ function pagesOf({ fetched, refused }: FetchLog, texts: ReadonlyMap<string, stri
   for (const { status, reason, ...entry } of refused)
     for (const key of keysOf(entry)) refusals.set(key, { kind: 'refused', status, why: reason });
   const prepared = new Map<string, PageText>();
+  const textOf: Pages['textOf'] = ({ hash, address }) => {
+    const key = `${isFile(address)} ${hash}`;
+    const text = prepared.get(key) ?? pageText(texts.get(hash) ?? '', isFile(address));
+    prepared.set(key, text);
+    return text;
+  };
   return {
     fetched: (address) => versions.get(normalisedAddress(address)) ?? [],
     unfetched: (address) => refusals.get(normalisedAddress(address)) ?? { kind: 'not_fetched' },
-    textOf: ({ hash, address }) => {
-      const key = `${isFile(address)} ${hash}`;
-      const text = prepared.get(key) ?? pageText(texts.get(hash) ?? '', isFile(address));
-      prepared.set(key, text);
-      return text;
+    textOf,
+    around: ({ page, spans }) => {
+      const { seen, blocks } = textOf(page);
+      return sentencesAround(spans, seen, blocks());
     },
   };
 }
@@ -252,13 +261,11 @@ function isFile(address: string): boolean {
 }
 
 function pageText(text: string, ofFile: boolean): PageText {
-  if (ofFile) {
-    const whole = normalised(text);
-    return { whole, seen: whole };
-  }
-  const whole = normalised(withoutMarks(text));
-  const seen = seenText(text);
-  return { whole, seen: seen === text ? whole : normalised(seen) };
+  const seenWords = ofFile ? text : seenText(text);
+  const whole = normalised(ofFile ? text : withoutMarks(text));
+  const seen = seenWords === text ? whole : normalised(seenWords);
+  let blocks: ReturnType<PageText['blocks']> | null = null;
+  return { whole, seen, blocks: () => (blocks ??= blocksOf(seenWords, seen)) };
 }
 
 function isSuccess({ status }: FetchEntry): boolean {
@@ -282,10 +289,10 @@ function checkFinding(finding: Finding, pages: Pages): CheckedFinding {
   const fault =
     standing.length === 0
       ? null
-      : faultOf(
+      : (faultOf(
           finding.claim,
           standing.map(({ quote }) => quote),
-        );
+        ) ?? faultAround(finding.claim, standing.flatMap(pages.around)));
   const accepted = fault === null ? standing : [];
   return {
     finding,
@@ -314,6 +321,15 @@ function faultOf(claim: string, quotes: readonly string[]): Rejection | null {
   if (overstated !== null) return { kind: 'overstated', ...overstated };
   const words = unsaidWords(claim, quotes);
   return words === null ? null : { kind: 'unsaid', words };
+}
+
+/** A denial or a reservation in the sentences around the quotes that the claim leaves out, such as `no evidence that` before a quote. */
+function faultAround(claim: string, sentences: readonly string[]): Rejection | null {
+  const compared = normalised(claim).normalised;
+  const opposite = deniedIn(compared, sentences);
+  if (opposite !== null) return { kind: 'opposite', isAround: true, ...opposite };
+  const overstated = overstatedIn(compared, sentences);
+  return overstated === null ? null : { kind: 'overstated', isAround: true, ...overstated };
 }
 
 function checkEvidence({ quote, address }: Evidence, pages: Pages): AcceptedEvidence | RejectedEvidence {
@@ -385,9 +401,11 @@ function reasonText(reason: Rejection | RejectedSource['reason'], address: strin
     case 'detail_absent':
       return `The quotes do not state ${reason.missing.map(({ kind, text }) => `the ${kind} "${shown(text)}"`).join(', ')}.`;
     case 'opposite':
-      return `The claim says "${shown(reason.claim)}", and the quotes ${reason.passages === '' ? 'deny nothing' : `say "${shown(reason.passages)}"`}.`;
+      return `The claim says "${shown(reason.claim)}", and ${reason.isAround ? 'the sentences of the page in which the quotes stand' : 'the quotes'} ${reason.passages === '' ? 'deny nothing' : `say "${shown(reason.passages)}"`}.`;
     case 'overstated':
-      return `The quotes say it with a reservation: "${shown(reason.passages)}".`;
+      return reason.isAround
+        ? `The sentence of the page in which a quote stands denies it or says it with a reservation: "${shown(reason.passages)}".`
+        : `The quotes say it with a reservation: "${shown(reason.passages)}".`;
     case 'unsaid':
       return `The quotes do not say what the claim says: ${reason.words.map((word) => `"${shown(word)}"`).join(', ')}.`;
     case 'not_quoted':

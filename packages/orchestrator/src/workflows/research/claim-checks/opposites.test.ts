@@ -35,6 +35,12 @@ describe('a claim says the opposite of its passages', () => {
       'Lua is faster than Python',
       'Python is faster than Lua',
     ],
+    [
+      'It is effective against the flu.',
+      'It is hardly effective against the flu.',
+      'effective',
+      'hardly effective against',
+    ],
     ['Die Brücke ist sicher.', 'Die Brücke ist nicht sicher.', 'sicher', 'nicht sicher'],
     ['El puente es seguro.', 'El puente no es seguro.', 'seguro', 'no es seguro'],
   ])('%j by %j', (claim, passage, said, heard) => {

@@ -1,4 +1,5 @@
 /** Finds claims that say the opposite of the passages that are quoted for them. Pure, and linear in the length of both. */
+import { DENIAL, NEGATION } from './denials.ts';
 import { boundsReversed, datesMoved, quantitiesRaised, sidesSwapped } from './statement-order.ts';
 import { type Word, wordsOf } from './detail-words.ts';
 import type { Opposite } from './opposite.ts';
@@ -45,6 +46,11 @@ export function turnedIn(sentence: string, passages: readonly string[]): Opposit
   return null;
 }
 
+/** The first word that a claim asserts and that the passages have only behind a negation; `null` when there is none. */
+export function deniedIn(claim: string, passages: readonly string[]): Opposite | null {
+  return asserted(statementOf([claim]), statementOf(passages));
+}
+
 interface Statement {
   /** Words outside a negation, by their stems. */
   readonly asserted: ReadonlyMap<string, string>;
@@ -52,8 +58,8 @@ interface Statement {
   readonly denied: ReadonlyMap<string, string>;
   /** The first negation with the word behind it; `null`: there is none. */
   readonly negation: string | null;
-  /** Has a word that denies something, such as `lost` or `rejected`. */
-  readonly denies: boolean;
+  /** Words that deny something, such as `lost` or `rejected`. */
+  readonly denials: ReadonlySet<string>;
   /** Has a word that may deny something, such as `unsafe`. */
   readonly mayDeny: boolean;
   readonly words: ReadonlySet<string>;
@@ -64,25 +70,27 @@ function statementOf(texts: readonly string[]): Statement {
   const denied = new Map<string, string>();
   const words = new Set<string>();
   let negation: string | null = null;
-  let denies = false;
+  const denials = new Set<string>();
   let mayDeny = false;
   for (const sentence of texts.map(wordsOf))
     for (const [at, word] of sentence.entries()) {
       const text = lower(word);
       words.add(text);
-      denies ||= isNegation(sentence, at) || DENIES.test(text);
-      mayDeny ||= MAY_DENY.test(text);
+      const isDenial = isNegation(sentence, at) || DENIAL.test(text) || DENIES.test(text);
+      if (isDenial) denials.add(text);
+      mayDeny ||= isDenial || MAY_DENY.test(text);
       const found = negationBefore(sentence, at);
       if (isNegation(sentence, at) && negation === null) negation = shownFrom(sentence, at);
       if (SMALL_WORDS.has(text) || !/^\p{L}{3}/u.test(text)) continue;
       if (found === null) asserted.set(stemOf(text), word.text);
       else if (!denied.has(stemOf(text))) denied.set(stemOf(text), shownFrom(sentence, found));
     }
-  return { asserted, denied, negation, denies, mayDeny: mayDeny || denies, words };
+  return { asserted, denied, negation, denials, mayDeny, words };
 }
 
 function asserted(claimed: Statement, quoted: Statement): Opposite | null {
-  if (claimed.denies) return null;
+  // A word such as `against` that both have does not turn what the passages deny.
+  if (claimed.negation !== null || [...claimed.denials].some((word) => !quoted.words.has(word))) return null;
   for (const [stem, shown] of quoted.denied) {
     const word = claimed.asserted.get(stem);
     if (word !== undefined && !quoted.asserted.has(stem)) return { claim: word, passages: shown };
@@ -121,8 +129,6 @@ function negationBefore(words: readonly Word[], at: number): number | null {
   return null;
 }
 
-const NEGATION =
-  /^(?:not|no|never|none|nor|neither|nobody|nothing|nowhere|without|cannot|hardly|lacks?|lacked|lacking|\p{L}+n't)$/u;
 /** Words of other languages that deny something and that English does not have. */
 const FOREIGN_NEGATION =
   /^(?:nicht|nichts|kein|keine[mnrs]?|keineswegs|niemals|weder|ohne|niet|geen|nooit|ne|pas|jamais|aucune?|nunca|jamás|ning[uú]na?|nessuna?|não|n[’']\p{L}+)$/u;
@@ -142,7 +148,7 @@ function isNegation(words: readonly Word[], at: number): boolean {
 const MAY_DENY = /^(?:un\p{L}{3}|(?:in|im|ir|il)\p{L}{5}|dis\p{L}{4}|non\p{L}{3})/u;
 /** Words that deny something beside the negations. */
 const DENIES =
-  /^(?:fail\p{L}*|refus\p{L}*|reject\p{L}*|den(?:y|ies|ied)|few|fewer|only|less|little|rarely|seldom|barely|scarcely|zero|0|absen\p{L}*|missing|avoid\p{L}*|prevent\p{L}*|prohibit\p{L}*|ban|bans|banned|forbid\p{L}*|forbidden|stop\p{L}*|ceas\p{L}*|end|ends|ended|rather|instead|former\p{L}*|false|wrong|myth|doubt\p{L}*|exclud\p{L}*|except|against|lost|loses?|negative|free|exempt\p{L}*|empty|otherwise|contrary|mistaken\p{L}*|too)$/u;
+  /^(?:refus\p{L}*|few|fewer|only|less|little|rarely|seldom|barely|scarcely|zero|0|absen\p{L}*|missing|avoid\p{L}*|prevent\p{L}*|prohibit\p{L}*|ban|bans|banned|forbid\p{L}*|forbidden|stop\p{L}*|ceas\p{L}*|end|ends|ended|rather|instead|former\p{L}*|exclud\p{L}*|except|against|lost|loses?|negative|free|exempt\p{L}*|empty|otherwise|contrary|too)$/u;
 
 /** Words that stand between a negation and the word that it denies, and that say nothing by themselves. */
 const SMALL_WORDS: ReadonlySet<string> = new Set(

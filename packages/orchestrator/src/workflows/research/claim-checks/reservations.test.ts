@@ -11,6 +11,10 @@ it.each([
   ['The drug reduces risk.', 'There is no evidence that the drug reduces the risk.', 'no evidence that the drug'],
   ['Melatonin works.', 'Melatonin has never been shown to work.', 'never been shown to work'],
   ['It was built of steel.', 'It was built of stone rather than steel.', 'rather than steel'],
+  ['Melatonin works.', 'It is not true that melatonin works.', 'not true that melatonin works'],
+  ['Melatonin works.', 'It is untrue that melatonin works.', 'untrue that melatonin works'],
+  ['Melatonin works.', 'Critics falsely claim that melatonin works.', 'falsely claim that melatonin works'],
+  ['Melatonin works.', 'Retracted: melatonin works in adults.', 'Retracted melatonin works'],
   ['The bridge is unsafe.', 'Claims that the bridge is unsafe are baseless.', 'bridge is unsafe are baseless'],
 ])('are found: %j by %j', (claim, passage, reserved) => {
   expect(overstatedIn(claim, [passage])?.passages).toBe(reserved);
@@ -23,6 +27,7 @@ it.each([
   ['Coffee causes insomnia.', 'Coffee causes insomnia, and may cause headache.'],
   ['Nothing indicates that the tower is unstable.', 'There is no evidence that the tower is unstable.'],
   ['It is disputed whether naps help.', 'It is disputed whether naps help.'],
+  ['It is built of stone instead of steel.', 'It is built of stone instead of steel.'],
   ['The trial failed to reach its endpoint.', 'The trial failed to reach its endpoint.'],
 ])('are no fault of a claim that keeps it: %j by %j', (claim, passage) => {
   expect(overstatedIn(claim, [passage])).toBeNull();

@@ -1,4 +1,5 @@
 /** Finds claims that leave out the reservation with which their passages say it: `may cause`, `no evidence that`. Pure. */
+import { DENIAL, LABEL, NEGATION, OF_CLAUSE, OF_SENTENCE, OF_STATEMENT, OF_SUBJECT } from './denials.ts';
 import { type Word, wordsOf } from './detail-words.ts';
 
 /** Finds statements that the passages make with a reservation, and the claim without one. */
@@ -34,27 +35,24 @@ const lower = (word: Word | undefined): string => word?.text.toLowerCase() ?? ''
 
 /** Words of a claim that is no plain statement. */
 const RESERVED =
-  /^(?:may|might|can|could|would|should|possibl[ey]|possibility|perhaps|probabl[ey]|likely|unlikely|presumabl[ey]|potential(?:ly)?|alleg\p{L}*|report(?:s|ed|edly)?|suppos\p{L}*|apparent(?:ly)?|purported(?:ly)?|suggest\p{L}*|seem\p{L}*|appear\p{L}*|hypothe\p{L}*|theor\p{L}*|uncertain\p{L}*|unclear|unknown|unproven|disput\p{L}*|controvers\p{L}*|suspect\p{L}*|believ\p{L}*|belief|think\p{L}*|thought|expect\p{L}*|estimat\p{L}*|predict\p{L}*|forecast\p{L}*|plan(?:s|ned)?|propos\p{L}*|hop(?:e|es|ed|ing)|tend\p{L}*|claim\p{L}*|argu\p{L}*|assert\p{L}*|accus\p{L}*|if|whether|when|unless|provided|not?|never|none|neither|nobody|nothing|without|cannot|hardly|rarely|lack\p{L}*|fail\p{L}*|den(?:y|ies|ied)|myth|hoax|false|wrong|\p{L}+n't|un(?:founded|confirmed|tested)|baseless|debunked|no)$/u;
+  /^(?:may|might|can|could|would|should|possibl[ey]|possibility|perhaps|probabl[ey]|likely|unlikely|presumabl[ey]|potential(?:ly)?|alleg\p{L}*|report(?:s|ed|edly)?|suppos\p{L}*|apparent(?:ly)?|purported(?:ly)?|suggest\p{L}*|seem\p{L}*|appear\p{L}*|hypothe\p{L}*|theor\p{L}*|uncertain\p{L}*|unclear|unknown|controvers\p{L}*|suspect\p{L}*|believ\p{L}*|belief|think\p{L}*|thought|expect\p{L}*|estimat\p{L}*|predict\p{L}*|forecast\p{L}*|plan(?:s|ned)?|propos\p{L}*|hop(?:e|es|ed|ing)|tend\p{L}*|claim\p{L}*|argu\p{L}*|assert\p{L}*|accus\p{L}*|if|whether|when|unless|provided|rather|instead|rarely|lack|untested|err(?:s|ed|ors?)?)$/u;
 
 function isReserved(words: readonly Word[], at: number): boolean {
   const text = words[at]?.text ?? '';
   // The month.
-  return text !== 'May' && RESERVED.test(text.toLowerCase());
+  return text !== 'May' && [RESERVED, NEGATION, DENIAL].some((list) => list.test(text.toLowerCase()));
 }
 
 /** A reservation about the word behind it. */
 const MODAL = /^(?:may|might|could|possibly|perhaps|probably|presumably|allegedly|reportedly|supposedly|purportedly)$/;
 /** Words between a modal and the word that it is about. */
 const MODAL_REACH = 3;
-/** Reservations about everything that follows in the clause, of one word and of two. */
-const OF_CLAUSE = /^(?:whether|failed|fails|denied|denies|hypothesi[sz]e[sd]?|speculate[sd]?)$/;
-const OF_CLAUSE_TWO =
-  /^(?:no (?:evidence|proof|indication|sign)|(?:not|never) (?:been )?(?:shown|proven|proved|established|demonstrated|confirmed)|rather than|instead of|(?:is|are|was|were|widely|researchers|people|critics|some|many) (?:believed|believe))$/;
 /** Words that an opener of a clause reaches. */
 const CLAUSE_REACH = 12;
-/** A sentence with one of these says that what it is about is not so, or is not known. */
-const OF_SENTENCE =
-  /^(?:baseless|unfounded|debunked|discredited|unproven|hoax|disputed|unconfirmed|fabricated|retracted)$/;
+/** Words of the longest opener. */
+const OPENER_WORDS = 8;
+/** Words between an opener and the `that` behind an insertion: `denied, in an interview, that`. */
+const INSERTED_WORDS = 12;
 
 /** Indexes of words that are said with a reservation, each with the reservation as it is written. */
 function reservationsIn(words: readonly Word[]): ReadonlyMap<number, string> {
@@ -68,29 +66,98 @@ function reservationsIn(words: readonly Word[]): ReadonlyMap<number, string> {
       const about = telling(words, at, MODAL_REACH)[0];
       if (about !== undefined) add(about, at);
     }
-    const two = `${text} ${lower(words[at + 1])}`;
-    const isTwo = OF_CLAUSE_TWO.test(two) || OF_CLAUSE_TWO.test(`${two} ${lower(words[at + 2])}`);
-    if (OF_CLAUSE.test(text) || isTwo)
-      for (const about of telling(words, at + (isTwo ? 1 : 0), CLAUSE_REACH)) add(about, at);
-    if (OF_SENTENCE.test(text)) for (const about of sentenceAt(words, at)) add(about, at);
+    const phrase = phraseAt(words, at);
+    const opener = isDeniedItself(words, at) ? null : OF_CLAUSE.exec(phrase)?.[0];
+    if (opener) for (const about of clauseBehind(words, at, opener.split(' ').length)) add(about, at);
+    if (OF_SENTENCE.test(text) || isLabel(words, at)) for (const about of sentenceAt(words, at)) add(about, at);
+    if (OF_SUBJECT.test(phrase) || OF_STATEMENT.test(phrase))
+      for (const about of subjectBefore(words, at, OF_STATEMENT.test(phrase))) add(about, at);
   }
   return found;
 }
 
+/** The words from a place to the next mark, in lower case. A comma before `that` does not count. */
+function phraseAt(words: readonly Word[], at: number): string {
+  let end = at + 1;
+  while (end < at + OPENER_WORDS && (isJoined(words[end]) || isInserted(words, end))) end += 1;
+  return words.slice(at, end).map(lower).join(' ');
+}
+
+const isJoined = (word: Word | undefined): boolean => /^ ?$/.test(word?.gap ?? '.');
+
+/** `, that` behind an insertion, and `that:` or `the following:` before a list. */
+function isInserted(words: readonly Word[], at: number): boolean {
+  const word = words[at];
+  return (
+    (THAT.test(lower(word)) && word?.gap.startsWith(',') === true) ||
+    (/^(?:that|following)$/.test(lower(word)) && word?.after.startsWith(':') === true)
+  );
+}
+
+const THAT = /^(?:that|whether|dass|daß)$/;
+
+/** True for `no doubt that` and `nobody denies that`. */
+function isDeniedItself(words: readonly Word[], at: number): boolean {
+  return DENIAL.test(lower(words[at])) && [at - 1, at - 2].some((before) => NEGATION.test(lower(words[before])));
+}
+
+/** True for `Myth: …` and `Myth 3: …`. */
+function isLabel(words: readonly Word[], at: number): boolean {
+  const isNumbered = /^\d+$/.test(words[at + 1]?.text ?? '');
+  return (
+    words[at]?.startsSentence === true &&
+    LABEL.test(lower(words[at])) &&
+    (words[isNumbered ? at + 1 : at]?.after.includes(':') ?? false)
+  );
+}
+
+function clauseBehind(words: readonly Word[], at: number, length: number): readonly number[] {
+  const end = at + length - 1;
+  if (/^(?:rather|instead)$/.test(lower(words[at]))) return telling(words, end, MODAL_REACH);
+  let that = end;
+  while (that < end + INSERTED_WORDS && !isInserted(words, that) && words[that + 1]?.startsSentence === false)
+    that += 1;
+  const behind = isInserted(words, that) ? telling(words, that, CLAUSE_REACH, true) : [];
+  return [...telling(words, end, CLAUSE_REACH, THAT.test(lower(words[end]))), ...behind];
+}
+
 /** Telling words behind a place, up to a mark or so many words. */
-function telling(words: readonly Word[], at: number, reach: number): readonly number[] {
+function telling(words: readonly Word[], at: number, reach: number, isPastMark = false): readonly number[] {
   const found: number[] = [];
-  for (let index = at + 1; index <= at + reach && /^ ?$/.test(words[index]?.gap ?? '.'); index += 1)
+  for (let index = at + 1; index <= at + reach; index += 1) {
+    if (!isJoined(words[index]) && !(isPastMark && index === at + 1)) break;
     if (isTelling(words[index])) found.push(index);
+  }
   return found;
 }
 
 function sentenceAt(words: readonly Word[], at: number): readonly number[] {
-  let from = at;
-  while (from > 0 && words[from]?.startsSentence !== true) from -= 1;
+  const from = clauseStart(words, at);
   let to = at + 1;
-  while (to < words.length && words[to]?.startsSentence !== true) to += 1;
+  while (to < words.length && (!startsClause(words[to]) || isLabelled(words, from, to))) to += 1;
   return Array.from({ length: to - from }, (_, index) => from + index).filter((index) => isTelling(words[index]));
+}
+
+/** Words of the clause before a place; none of a clause without `that`, when it needs one. */
+function subjectBefore(words: readonly Word[], at: number, needsThat: boolean): readonly number[] {
+  const hasThat = words.slice(clauseStart(words, at), at).some((word) => THAT.test(lower(word)));
+  return hasThat || !needsThat ? sentenceAt(words, at).filter((index) => index < at) : [];
+}
+
+function clauseStart(words: readonly Word[], at: number): number {
+  let from = at;
+  while (from > 0 && !startsClause(words[from])) from -= 1;
+  return from;
+}
+
+function startsClause(word: Word | undefined): boolean {
+  const isNext = word?.gap.startsWith(',') === true && /^(?:and|but|yet|so|while|whereas|al?though)$/.test(lower(word));
+  return word?.startsSentence === true || isNext || word?.gap.includes(';') === true;
+}
+
+/** True where a sentence goes on behind its label. */
+function isLabelled(words: readonly Word[], from: number, to: number): boolean {
+  return to <= from + 2 && words[to]?.gap.includes(':') === true && isLabel(words, from);
 }
 
 function shownFrom(words: readonly Word[], from: number, at: number): string {

@@ -22,6 +22,14 @@ const FINDINGS: readonly Finding[] = [
     confidence: 'low',
     round: 1,
   },
+  {
+    id: 'F3',
+    claim: 'It is unproven that the plant leaks waste.',
+    evidence: [{ quote: 'the plant leaks waste into the river', address: 'https://c.test/', hash: 'j' }],
+    sources: [],
+    confidence: 'low',
+    round: 1,
+  },
 ];
 const UPDATE: ReportUpdate = { themes: [], conflicts: [], openQuestions: [], directions: [] };
 const supported = (update: ReportUpdate, findings: readonly Finding[]) =>
@@ -58,6 +66,7 @@ describe('a sentence', () => {
     ['It weighs 9,000 kilograms. [F1]', 'It weighs 9,000 kilograms [F1].'],
     ['It was not cast in 1288 [F1].', 'It was not cast in 1288 [F1].'],
     ['The youngest bell was cast in 1288 [F1].', 'The youngest bell was cast in 1288 [F1].'],
+    ['The plant leaks waste [F3].', 'The plant leaks waste [F3].'],
     ['Twelve keepers died [F1].', 'Twelve keepers died [F1].'],
     ['Vaccines are dangerous and kill people [F1].', 'Vaccines are dangerous and kill people [F1].'],
     ['The parish says "the bell was sold twice" [F2].', 'The parish says "the bell was sold twice" [F2].'],

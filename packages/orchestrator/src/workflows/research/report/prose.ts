@@ -153,8 +153,14 @@ function isSupported(sentence: string, ids: readonly string[], known: Known): bo
   const quotable = ids.length > 0 ? passages : [...known.findings.values()].flatMap(passagesOf);
   if (!hasDetails(plain, passages, known) || !quotationsIn(plain).every((quote) => isQuoted(quote, quotable)))
     return false;
-  return (
-    ids.length === 0 || !(turnedIn(plain, passages) ?? overstatedIn(plain, passages) ?? isForeignTo(plain, passages))
+  if (ids.length === 0) return true;
+  // A quote may leave out the reservation that its claim has.
+  const claims = ids.flatMap((id) => known.findings.get(id)?.claim ?? []);
+  return !(
+    turnedIn(plain, passages) ??
+    overstatedIn(plain, passages) ??
+    overstatedIn(plain, claims) ??
+    isForeignTo(plain, passages)
   );
 }
 

@@ -1,0 +1,125 @@
+/** Quotes that begin or end within a sentence, beside the claims made of them. */
+import { expect, it } from 'vitest';
+import { checkCitations, correctionText, leftOutOf } from './citations.ts';
+
+const PLANT = 'the plant leaks waste into the river';
+const BELL = 'the oldest bell of the town was cast in 1288 by monks';
+const FLU = 'the treatment is effective against the flu in adults';
+
+/** A finding with one quote of one page. Without a claim of its own it claims its quote. */
+const checked = (page: string, quote: string, claim = `${quote.charAt(0).toUpperCase()}${quote.slice(1)}.`) =>
+  checkCitations(
+    [{ id: 'F1', claim, evidence: [{ quote, address: 'https://a.example/p' }], sources: [], confidence: 'high' }],
+    {
+      fetched: [
+        {
+          requested: 'https://a.example/p',
+          address: 'https://a.example/p',
+          hash: 'h',
+          at: '2026-01-02T03:04:05.000Z',
+          status: 200,
+        },
+      ],
+      refused: [],
+    },
+    new Map([['h', `Nothing of this is true for other towns.\n\n${page}\n\nThe rumour was debunked.`]]),
+  );
+
+it.each([
+  [`There is no evidence that ${PLANT}.`, PLANT],
+  [`There is not a shred of evidence or reason to believe that ${PLANT}.`, PLANT],
+  [`There is, the inspectors wrote, no evidence, at least so far, that ${PLANT}.`, PLANT],
+  [`The minister denied, in a long interview, that ${PLANT}.`, PLANT],
+  [`The report does not show that ${PLANT}.`, PLANT],
+  [`Inspectors did not find any proof that ${PLANT}.`, PLANT],
+  [`A court dismissed the allegation that ${PLANT}.`, PLANT],
+  [`It is doubtful that ${PLANT}.`, PLANT],
+  [`The claim that ${PLANT} is false.`, PLANT],
+  [`That ${PLANT} is a myth.`, PLANT],
+  [`That ${PLANT} was untrue.`, PLANT],
+  [`The plant leaks waste into the river is a claim that is since debunked.`, 'plant leaks waste into the river'],
+  [`It remains to be seen whether ${PLANT}.`, PLANT],
+  [`There is no evidence that:\n\n- the mill is closed to all\n- ${PLANT}\n- the lake is dry`, PLANT],
+  [`The minister denied the following:\n\n1. the mill is closed to all\n2. ${PLANT}`, PLANT],
+  [`The audit of 2019, led by Dr. Smith, found no evidence that ${PLANT}.`, PLANT],
+  [`It is not true that ${BELL}.`, BELL],
+  [`It isn't true that ${BELL}.`, BELL],
+  [`Critics falsely claim that ${BELL}.`, BELL],
+  [`Nobody serious believes ${BELL}.`, BELL],
+  [`It would be wrong to say that ${BELL}.`, BELL],
+  [`The oldest bell of the town was thought to have been cast in 1288 by monks.`, 'have been cast in 1288 by monks'],
+  [`It is untrue ${FLU}.`, FLU],
+  [`Retracted: ${FLU}.`, FLU],
+  [`Myth 3: ${FLU}.`, FLU],
+  [`The treatment is hardly effective against the flu in adults.`, 'effective against the flu in adults'],
+  [`The drug was tested and never cured all cancers there.`, 'The drug was tested … cured all cancers there'],
+  [`Es ist nicht wahr, dass das Werk Abfälle in den Fluss einleitet.`, 'das Werk Abfälle in den Fluss einleitet'],
+  [`Der Minister bestritt, dass das Werk Abfälle in den Fluss einleitet.`, 'das Werk Abfälle in den Fluss einleitet'],
+])('a quote is refused when its sentence on the page denies it: %j', (page, quote) => {
+  const [found] = checked(page, quote);
+  expect(found?.accepted).toEqual([]);
+  expect(found?.rejected[0]?.reason).toMatchObject({ isAround: true });
+});
+
+it.each([
+  [`According to the ministry, ${PLANT}.`, PLANT],
+  [`The inspectors found that ${PLANT}.`, PLANT],
+  [`The report shows that ${PLANT}, and that the mill does not.`, PLANT],
+  [`It is unlikely to rain, so ${PLANT} at the usual rate.`, PLANT],
+  [`There is no doubt that ${PLANT}.`, PLANT],
+  [`Nobody denies that ${PLANT}.`, PLANT],
+  [`It is not surprising that ${PLANT}.`, PLANT],
+  [`It was not only shown that the mill is old but also that ${PLANT}.`, PLANT],
+  [`However, ${PLANT}.`, PLANT],
+  [`The minister denied all wrongdoing, but a court ruled that ${PLANT}.`, PLANT],
+  [`The mill denied the charge; ${PLANT}.`, PLANT],
+  [`## False alarms and myths\n\nFindings of 2019: ${PLANT}.`, PLANT],
+  [`# Never leaks\n${PLANT.replace('the', 'The')}, inspectors say.`, 'plant leaks waste into the river'],
+  [`Inspectors noted the following:\n\n- no evidence of a fire that was set\n- ${PLANT}\n- the lake is dry`, PLANT],
+  [`| Claim | Verdict |\n|---|---|\n| no evidence of fire | ${PLANT} |`, PLANT],
+  [`The first claim was debunked. In 2020 inspectors saw that ${PLANT}.`, PLANT],
+  [`The first claim is false! Inspectors saw that ${PLANT}.`, PLANT],
+  [`Although the mill has never been closed, ${PLANT}.`, PLANT],
+  [`The tower has no clock, and ${BELL}.`, BELL],
+  [`Not only is the tower old, but ${BELL}.`, BELL],
+  [`Historians agree that ${BELL}, not by nuns.`, BELL],
+  [`The bell is cracked and may not ring; ${BELL}.`, BELL],
+  [`In the words of Prof. Smith: "${BELL}".`, BELL],
+  [`Fact: ${BELL}. Myth: it was cast by nuns.`, BELL],
+  [`The trial failed at first, yet later work found that ${FLU}.`, FLU],
+  [`Unlike the vaccine, which failed in children, ${FLU}.`, FLU],
+  [`Es ist kein Wunder, dass das Werk Abfälle in den Fluss einleitet.`, 'das Werk Abfälle in den Fluss einleitet'],
+  [
+    `Laut dem Ministerium, das nicht alles prüfte, steht fest, dass das Werk Abfälle in den Fluss einleitet.`,
+    'das Werk Abfälle in den Fluss einleitet',
+  ],
+  [`Das Werk wurde 1990 gebaut und ist nicht das einzige im Tal.`, 'Das Werk wurde 1990 gebaut'],
+  [`Falsely labelled products apart, the firm recalled 40 toys in 2019.`, 'the firm recalled 40 toys in 2019'],
+  [`Unless the option \`strict\` is false, the parser returns an empty list.`, 'the parser returns an empty list'],
+  [`The court dismissed him and said that ${PLANT}.`, PLANT],
+  [`A denial-of-service attack shows that ${PLANT}.`, PLANT],
+  [`The journal retracted the paper, and ${PLANT}.`, PLANT],
+  [`A failed test leaves screenshots of its windows.`, 'test leaves screenshots of its windows'],
+  [`The mill uses a dam instead of a wheel to indicate the state of the lake.`, 'indicate the state of the lake'],
+  [`In Greek myth Zeus fathered Athena alone.`, 'Zeus fathered Athena alone'],
+])('a quote is accepted when its sentence on the page does not deny it: %j', (page, quote) => {
+  expect(checked(page, quote)[0]?.rejected).toEqual([]);
+});
+
+it('a quote is accepted when its claim repeats the denial before it', () => {
+  const page = `There is no evidence that ${PLANT}.`;
+  expect(checked(page, PLANT, 'It is unproven that the plant leaks waste.')[0]?.rejected).toEqual([]);
+});
+
+it('agent and reader are shown the words before a quote that deny it', () => {
+  const found = checked(`There is no evidence that ${PLANT}.`, PLANT);
+  expect(correctionText(found)).toContain('"no evidence that the plant"');
+  expect(leftOutOf(found)[0]?.items[0]?.why).toBe(
+    'The sentence of the page in which a quote stands denies it or says it with a reservation: "no evidence that the plant".',
+  );
+});
+
+it('reads long pages in time in proportion to their length', () => {
+  const page = `${'- no evidence that it is so: '.repeat(10_000)}\n${'- a\n'.repeat(50_000)}${PLANT}`;
+  expect(checked(page, PLANT)).toHaveLength(1);
+});
