@@ -187,7 +187,7 @@ function faulty(workflow: string, input: Readonly<Record<string, string>> = {}):
 /** A run whose checks run this command: they run on the base commit. */
 function checked(command: string): Case['drive'] {
   return async (client, projectId) => {
-    const config = { commands: { setup: null, test: command } };
+    const config = { commands: { setup: null, test: `${command}; : ${performance.now()}` } };
     const { id } = await client.launchRun({ projectId, request: 'Create login flow with OAuth', config });
     const until = performance.now() + PATIENCE_MS;
     while ((await client.getRun(id)).baseline === undefined) {

@@ -145,7 +145,7 @@ const folders: {
     };
   },
   RUN_PAUSED: (view, opening, event) => ({
-    ...openGate(withoutRaised(view), opening, event, {
+    ...openGate(withoutRaised(opening.reason === 'rebuilt' ? ofRecord(view, event) : view), opening, event, {
       ...raisedAt(view, opening),
       reason: opening.reason,
       ...(opening.question === undefined ? {} : { question: opening.question }),
@@ -154,9 +154,6 @@ const folders: {
     }),
     status: 'paused',
     pausedAt: event.timestamp,
-    ...(opening.reason === 'rebuilt'
-      ? { evidence: view.evidence.map((each) => ({ ...each, rebuiltAt: event.timestamp })) }
-      : {}),
   }),
   RUN_RESUMED: (view, _payload, event) => ({ ...view, resumedAt: event.timestamp }),
   APPROVAL_GRANTED: (view, payload, event) => ({
@@ -410,6 +407,11 @@ function decidedAs(
       ? { acceptedConcerns: [...(view.acceptedConcerns ?? []), ...acceptedAt(view.gate.concerns ?? [], outcome)] }
       : {}),
   };
+}
+
+/** The run as its record tells it: the record proves no check of a result and none of the base commit. */
+function ofRecord({ baseline: _, ...view }: RunView, { timestamp }: Pick<WorkflowEvent, 'timestamp'>): RunView {
+  return { ...view, evidence: view.evidence.map((each) => ({ ...each, rebuiltAt: timestamp })) };
 }
 
 /** The reasons of a pause that a person ends by accepting what stands in the way. */

@@ -297,7 +297,7 @@ export interface Evidence {
   readonly doubtful?: readonly string[];
   /** The run for which the server made these checks of the same code tree before. Absent: they were made for this evidence. */
   readonly reusedFrom?: string;
-  /** ISO 8601: the run was rebuilt from its record then, which says so and anybody who can push could have written. Absent: this server made it. */
+  /** ISO 8601: the run was rebuilt then from a record that has this, and that anybody who can push could have written. Absent: it was not. */
   readonly rebuiltAt?: string;
   /** Baseline of the comparison, for `base_tests` and for a failed `as_is`. Absent: it is unknown. */
   readonly baseline?: Baseline;

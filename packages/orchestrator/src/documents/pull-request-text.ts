@@ -161,12 +161,15 @@ interface LinePart {
   readonly isCode: boolean;
 }
 
+const PLAIN_LINK = /\]\([\w./:#?=&%~+-]*\)/g;
+
 /**
  * Code within a line begins with a run of backticks and ends with the next run of the same length.
- * @returns `null` where it depends on what stands around: by an escape, an open end, a border of a table, or the address of a link
+ * @returns `null` where it depends on what stands around: by an escape, an open end, a border of a table, or an address
  */
 function partsOfLine(line: string): readonly LinePart[] | null {
-  if (line.includes('\\`') || /\][([:]/.test(line)) return null;
+  const besideLinks = line.replaceAll(PLAIN_LINK, ']');
+  if (line.includes('\\`') || /\][([:]/.test(besideLinks) || /(?:https?:\/\/|www\.)\S*`/i.test(line)) return null;
   const runs = [...line.matchAll(/`+/g)];
   const nextSame: (number | undefined)[] = [];
   const seen = new Map<number, number>();

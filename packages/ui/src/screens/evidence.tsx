@@ -61,7 +61,7 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
           ))}
           {evidence.rebuiltAt !== undefined && (
             <p className="removed">
-              This stands in the record that the run was rebuilt from. This server did not run these checks.
+              The run was rebuilt since from its record, which has this: it is no proof that this server ran the checks.
             </p>
           )}
           {evidence.reusedFrom !== undefined && (

@@ -108,7 +108,7 @@ async function dependenciesAdded(
 }
 
 /** Raised when kept outcomes hold something else: older ones are not read then. */
-const FORMAT = 3;
+const FORMAT = 4;
 
 /** Digest of all that decides how the checks of a tree end. */
 async function checkedTreeKey(

@@ -53,7 +53,11 @@ export async function concernsOf(tools: ActivityTools, result: Result): Promise<
   const changes = all.filter(({ path }) => !isRecord(path, view.id) && !owned.has(path));
   const hasResult =
     view.ownedFiles !== undefined && areResult(view.ownedFiles) && all.some(({ path }) => owned.has(path));
-  const evidence = latestEvidence(view, await tools.repository.codeTree(project, head));
+  const evidence = await markedBySource(
+    tools,
+    view,
+    latestEvidence(view, await tools.repository.codeTree(project, head)),
+  );
   const more = await patternsOf(tools, result);
   const taken = await takenIn(tools, result);
   const running = await codeThatRuns(tools, result, changes, more);
@@ -368,6 +372,27 @@ async function patternsOf(tools: ActivityTools, { project, baseCommit }: Result)
 }
 
 /** The latest evidence of each mode for a code tree. */
+/** In a fork, evidence that the run it was forked from has from a record is of that record here, too. */
+async function markedBySource(
+  tools: Pick<ActivityTools, 'view'>,
+  view: RunView,
+  evidence: RunView['evidence'],
+): Promise<RunView['evidence']> {
+  let marked = evidence;
+  // A record from elsewhere may let runs be forks of each other.
+  const seen = new Set([view.id]);
+  for (let id = view.forkedFrom?.runId; id !== undefined && !seen.has(id); ) {
+    seen.add(id);
+    const source = await tools.view(id);
+    marked = marked.map((each) => {
+      const of = source.evidence.find(({ codeTree, mode }) => codeTree === each.codeTree && mode === each.mode);
+      return of?.rebuiltAt === undefined ? each : { ...each, rebuiltAt: of.rebuiltAt };
+    });
+    id = source.forkedFrom?.runId;
+  }
+  return marked;
+}
+
 function latestEvidence({ evidence }: RunView, codeTree: string | undefined): RunView['evidence'] {
   const ofTree = evidence.filter((each) => each.codeTree === codeTree);
   return (['as_is', 'base_tests'] as const).flatMap((mode) => ofTree.findLast((each) => each.mode === mode) ?? []);

@@ -64,10 +64,12 @@ describe('tests that assert less', () => {
 });
 
 it('counts no evidence of a record that the run was rebuilt from, and tells that of two rebuilds apart', () => {
-  const of = (rebuiltAt: string) => concernsOfTests(undefined, [evidenceOf({ rebuiltAt })]);
+  const of = (rebuiltAt: string) => concernsOfTests(baselineOf(), [evidenceOf({ rebuiltAt, tests: count })]);
   expect(of('2026-01-01').map(({ title }) => title)).toEqual(['This server has not run the checks of the result']);
   expect(of('2026-01-01')[0]?.hash).not.toBe(of('2026-01-02')[0]?.hash);
   expect(concernsOfTests(undefined, [evidenceOf({ passed: false, rebuiltAt: '2026-01-01' })])).toHaveLength(1);
+  const fewer = evidenceOf({ rebuiltAt: '2026-01-01', tests: { ...count, notRun: ['a: x'] } });
+  expect(concernsOfTests(baselineOf(), [fewer]).map(({ kind }) => kind)).toEqual(['tests_unknown', 'tests_fell']);
 });
 
 describe('tests that failed in a command that ended well', () => {

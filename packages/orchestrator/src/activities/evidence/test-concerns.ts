@@ -28,11 +28,12 @@ export function concernsOfTests(baseline: Baseline | undefined, evidence: readon
   const found = evidence.findLast((each) => each.baseline !== undefined)?.baseline;
   const compared = baseline?.failure === undefined ? (baseline ?? found) : (found ?? baseline);
   const rebuilt = evidence.find(({ rebuiltAt }) => rebuiltAt !== undefined);
-  if (rebuilt !== undefined) return [ofRecord(rebuilt)];
+  const record = rebuilt === undefined ? [] : [ofRecord(rebuilt)];
   // If a check failed, a person saw the failure and accepted exactly this result.
-  if (evidence.some(({ passed }) => !passed)) return [];
+  if (evidence.some(({ passed }) => !passed)) return record;
   const doubts = evidence.flatMap((each) => doubtsOf(each, compared));
-  return (['tests_unknown', 'tests_unfinished', 'tests_none', 'tests_fell'] as const).flatMap((kind) => {
+  const kinds = ['tests_unknown', 'tests_unfinished', 'tests_none', 'tests_fell'] as const;
+  const doubted = kinds.flatMap((kind) => {
     const ofKind = doubts.filter((doubt) => doubt.kind === kind);
     if (ofKind.length === 0) return [];
     const reasons = [...new Set(ofKind.map(({ reason }) => reason))];
@@ -46,9 +47,10 @@ export function concernsOfTests(baseline: Baseline | undefined, evidence: readon
       },
     ];
   });
+  return [...record, ...doubted];
 }
 
-/** Evidence and acceptances of a record are no proof: only what is accepted after the run was rebuilt counts. */
+/** Evidence of a record is no proof, nor is an acceptance of it there: the hash is another one after each rebuild. */
 function ofRecord({ codeTree, rebuiltAt = '' }: Checked): Concern {
   return {
     kind: 'tests_unknown',

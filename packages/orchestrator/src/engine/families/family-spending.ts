@@ -202,7 +202,7 @@ export class FamilySpending {
       const by = family.changedBy === '' ? 'local' : family.changedBy;
       await budgetChanged(id, by, gate.id);
     } catch (error) {
-      // Somebody has decided it meanwhile; else its workflow goes on in another way.
+      // After a decision by somebody else there is nothing to say.
       if (!(error instanceof Conflict))
         log.warn({ err: error, runId: id }, 'a run was not resumed with the new budget');
     }

@@ -1,5 +1,6 @@
 /** The activities of a plan's run, by the names that its machine gives them. */
 import type { RunView, WorkflowEvent } from '@autonomous/shared';
+import { READ_BYTES } from '../../project-analysis/project-commands.ts';
 import { answerReviewers } from '../../activities/pull-request/answer-reviewers.ts';
 import { closePullRequest } from '../../activities/pull-request/close-pull-request.ts';
 import { followPullRequest } from '../../activities/pull-request/follow-pull-request.ts';
@@ -92,7 +93,7 @@ function findCommands(tools: ActivityTools): Of<'findCommands'> {
     async perform({ projectId, baseCommit }, context) {
       const { repository } = tools;
       const project = await tools.project(projectId, context.runId);
-      const readFile = (path: string) => repository.readFile(project, baseCommit, path);
+      const readFile = (path: string) => repository.readFile(project, baseCommit, path, READ_BYTES);
       const { config } = await tools.view(context.runId);
       const found = await findProjectChecks(await repository.listFiles(project, baseCommit), readFile);
       return { ...found, ...configuredLint(config) };
