@@ -102,7 +102,10 @@ describe('the body of a pull request', () => {
 
   it('keeps code as it is, and closes a fence that was left open', () => {
     expect(harmless('```\n@a #1\n```\n@b')).toBe('```\n@a #1\n```\n@<!-- -->b');
-    expect(harmless('- see [docs](https://x.org/a)\n- `Array<@a/b>`')).toBe('- see [docs](https://x.org/a)\n- `Array<@a/b>`');
+    expect(harmless('- see [docs](https://x.org/a)\n- `Array<@a/b>`')).toBe(
+      '- see [docs](https://x.org/a)\n- `Array<@a/b>`',
+    );
+    expect(harmless('`http://a.b/@c` is up')).toBe('`http://a.b/@c` is up');
     expect(harmless('https://a.b/` @octo `')).toBe('https://a.b/` @<!-- -->octo `');
     // The address of a link goes before code.
     expect(harmless('[a](`) @a #1 ![p](x) `')).toBe('[a](`) @<!-- -->a #<!-- -->1 !\\[p](x) `');

@@ -169,7 +169,8 @@ const PLAIN_LINK = /\]\([\w./:#?=&%~+-]*\)/g;
  */
 function partsOfLine(line: string): readonly LinePart[] | null {
   const besideLinks = line.replaceAll(PLAIN_LINK, ']');
-  if (line.includes('\\`') || /\][([:]/.test(besideLinks) || /(?:https?:\/\/|www\.)\S*`/i.test(line)) return null;
+  if (line.includes('\\`') || /\][([:]/.test(besideLinks)) return null;
+  if (line.split(/\s/).some(takesBacktick)) return null;
   const runs = [...line.matchAll(/`+/g)];
   const nextSame: (number | undefined)[] = [];
   const seen = new Map<number, number>();
@@ -192,6 +193,12 @@ function partsOfLine(line: string): readonly LinePart[] | null {
     index = close;
   }
   return [...parts, { text: line.slice(at), isCode: false }];
+}
+
+/** True for an address that goes on over a backtick, which begins no code then. */
+function takesBacktick(word: string): boolean {
+  const at = word.search(/https?:\/\/|www\./i);
+  return at >= 0 && word.includes('`', at) && !word.slice(0, at).includes('`');
 }
 
 function shownPart({ text, isCode }: LinePart): string {

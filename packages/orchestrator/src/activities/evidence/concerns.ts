@@ -381,7 +381,7 @@ async function markedBySource(
   let marked = evidence;
   // A record from elsewhere may let runs be forks of each other.
   const seen = new Set([view.id]);
-  for (let id = view.forkedFrom?.runId; id !== undefined && !seen.has(id); ) {
+  for (let id = view.forkedFrom?.runId; id !== undefined && !seen.has(id);) {
     seen.add(id);
     const source = await tools.view(id);
     marked = marked.map((each) => {
