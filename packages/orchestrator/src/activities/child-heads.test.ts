@@ -1,7 +1,7 @@
-import type { RunView } from '@autonomous/shared';
+import { NotFound, type RunView } from '@autonomous/shared';
 import { aRun } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
-import { childHead } from './child-heads.ts';
+import { childHead, withSources } from './child-heads.ts';
 
 const fork = (id: string, source: string): RunView =>
   aRun({
@@ -23,16 +23,27 @@ const runs = new Map(
     fork('again', 'fork'),
     aRun({ id: 'other' }),
     fork('round', 'round'),
+    fork('lonely', 'gone'),
   ].map((run) => [run.id, run]),
 );
-const view = async (id: string) => runs.get(id) as RunView;
+const view = async (id: string) => {
+  const run = runs.get(id);
+  if (run === undefined) throw new NotFound(`There is no run ${id}.`);
+  return run;
+};
 
 it('takes a child of the run, and in a fork one of the run that it was forked from', async () => {
   for (const id of ['parent', 'fork', 'again'])
     expect(await childHead({ view }, id, 'child')).toMatchObject({ head: 'h' });
 });
 
+it('lists the runs that a fork comes from, as far as the server has them', async () => {
+  const line = async (id: string) => (await withSources({ view }, id)).map((run) => run.id);
+  expect(await line('again')).toEqual(['again', 'fork', 'parent']);
+  expect([await line('round'), await line('lonely')]).toEqual([['round'], ['lonely']]);
+});
+
 it('refuses a child of another run', async () => {
-  for (const id of ['other', 'round'])
+  for (const id of ['other', 'round', 'lonely'])
     await expect(childHead({ view }, id, 'child')).rejects.toThrow(`Run child is not a child run of ${id}.`);
 });

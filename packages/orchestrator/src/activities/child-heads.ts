@@ -1,5 +1,5 @@
 /** Finds the child runs that are merged into a branch, by the keys of the merge commits, and checks each against its run. */
-import { type AcceptedConcern, type RunView, TerminalFailure } from '@autonomous/shared';
+import { type AcceptedConcern, NotFound, type RunView, TerminalFailure } from '@autonomous/shared';
 import type { BranchCommit, RemoteProject } from '../repository/repository.ts';
 import type { ActivityTools } from './tools.ts';
 
@@ -76,15 +76,26 @@ export async function acceptedConcernsOf(
   return all;
 }
 
-/** True for a child of the run or, in a fork, of the run that it was forked from: children that had ended there belong to both. */
-async function isChildOf({ view }: Pick<ActivityTools, 'view'>, { parent }: RunView, runId: string): Promise<boolean> {
+/** Lists a run and those that it was forked from, one after the other, up to one that the server does not have. */
+export async function withSources({ view }: Pick<ActivityTools, 'view'>, runId: string): Promise<readonly RunView[]> {
+  const line = new Map<string, RunView>();
   // A record from elsewhere may let runs be forks of each other.
-  const seen = new Set<string>();
-  for (let id: string | undefined = runId; id !== undefined && !seen.has(id); id = (await view(id)).forkedFrom?.runId) {
-    if (id === parent?.runId) return true;
-    seen.add(id);
+  for (let id: string | undefined = runId; id !== undefined && !line.has(id);) {
+    const found: RunView | null = await view(id).catch((error: unknown) => {
+      if (error instanceof NotFound) return null;
+      throw error;
+    });
+    if (found === null) break;
+    line.set(id, found);
+    id = found.forkedFrom?.runId;
   }
-  return false;
+  return [...line.values()];
+}
+
+/** True for a child of the run or, in a fork, of the run that it was forked from: children that had ended there belong to both. */
+async function isChildOf(tools: Pick<ActivityTools, 'view'>, { parent }: RunView, runId: string): Promise<boolean> {
+  if (parent === undefined || parent.runId === runId) return parent !== undefined;
+  return (await withSources(tools, runId)).some(({ id }) => id === parent.runId);
 }
 
 function mergedChildOf(view: RunView): MergedChild | null {

@@ -318,7 +318,7 @@ function addWords(element: MarkedElement, part: string, styles: Styles): boolean
     valuesOf('opacity').join() === '0';
   if (isHidden) return true;
   const all = (styles.get('content') ?? []).map(({ value }) => contentOf(value, element));
-  // Which of two contents is seen, nobody knows.
+  // Two rules give it contents, and either may be the one that is seen.
   const [words = '', ...others] = styles.get('content')?.[0]?.isCertain === true ? all.slice(0, 1) : all;
   if (words === null || others.some((each) => each !== words)) return false;
   if (!/[\p{L}\p{N}]/u.test(words)) return true;

@@ -12,7 +12,7 @@ import { ownedPaths } from '../../documents/owned-files.ts';
 import type { SelfRunningChange, Surroundings } from '../../self-running/self-running.ts';
 import type { BranchCommit, RemoteProject, TreeChange } from '../../repository/repository.ts';
 import { readProjectConfig } from '../../run-config/project-config.ts';
-import { acceptedConcernsOf, childTakenInBy, type MergedChild } from '../child-heads.ts';
+import { acceptedConcernsOf, childTakenInBy, type MergedChild, withSources } from '../child-heads.ts';
 import { type ChangedByChild, earlierTestsChanged } from './earlier-tests.ts';
 import type { ActivityTools } from '../tools.ts';
 import { notReviewed, reviewedDiff } from './reviewed-diff.ts';
@@ -373,24 +373,19 @@ async function patternsOf(tools: ActivityTools, { project, baseCommit }: Result)
 
 /** The latest evidence of each mode for a code tree. */
 /** In a fork, evidence that the run it was forked from has from a record is of that record here, too. */
-async function markedBySource(
+export async function markedBySource(
   tools: Pick<ActivityTools, 'view'>,
-  view: RunView,
+  { id, forkedFrom }: RunView,
   evidence: RunView['evidence'],
 ): Promise<RunView['evidence']> {
-  let marked = evidence;
-  // A record from elsewhere may let runs be forks of each other.
-  const seen = new Set([view.id]);
-  for (let id = view.forkedFrom?.runId; id !== undefined && !seen.has(id);) {
-    seen.add(id);
-    const source = await tools.view(id);
-    marked = marked.map((each) => {
-      const of = source.evidence.find(({ codeTree, mode }) => codeTree === each.codeTree && mode === each.mode);
-      return of?.rebuiltAt === undefined ? each : { ...each, rebuiltAt: of.rebuiltAt };
-    });
-    id = source.forkedFrom?.runId;
-  }
-  return marked;
+  if (forkedFrom === undefined) return evidence;
+  const known = (await withSources(tools, id)).flatMap((run) => run.evidence);
+  return evidence.map((each) => {
+    const marked = known.find(
+      ({ codeTree, mode, rebuiltAt }) => rebuiltAt !== undefined && codeTree === each.codeTree && mode === each.mode,
+    );
+    return marked?.rebuiltAt === undefined ? each : { ...each, rebuiltAt: marked.rebuiltAt };
+  });
 }
 
 function latestEvidence({ evidence }: RunView, codeTree: string | undefined): RunView['evidence'] {
