@@ -54,6 +54,7 @@ export interface ActivityTools {
   readonly autoRetry: boolean;
   /** The project for a run: with its engine-owned files and the files that its agents may change, which the repository then treats as such. */
   project(id: string, runId: string): Promise<RemoteProject & { readonly name: string }>;
+  /** @throws {NotFound} */
   view(runId: string): Promise<RunView>;
   /** All runs below a run, of all generations. */
   childRuns(runId: string): Promise<readonly RunView[]>;

@@ -1,6 +1,6 @@
 /** Ports and settings that activities of this server use. */
 import path from 'node:path';
-import { allOwnedPaths, type RunView, SETUP_ROLE } from '@autonomous/shared';
+import { allOwnedPaths, NotFound, type RunView, SETUP_ROLE } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import { BaselineCache } from '../activities/evidence/baseline-cache.ts';
 import { CheckedTrees } from '../activities/evidence/checked-trees.ts';
@@ -85,7 +85,7 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
     },
     view: async (runId) => {
       const view = await store.loadView(runId);
-      if (!view) throw new Error(`run ${runId} is not in the database`);
+      if (!view) throw new NotFound(`run ${runId} is not in the database`);
       return view;
     },
     childRuns: (runId) => childRunsOf(store, runId),
