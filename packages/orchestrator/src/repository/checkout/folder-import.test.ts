@@ -551,9 +551,15 @@ describe('Taking files back', () => {
     expect((await takeBack()).changes).toEqual(['modified a.txt']);
   });
 
-  it('keeps files whose names are no UTF-8 as they are', async () => {
+  it('keeps what has a name that no tree may take, and names each change of it', async () => {
     const seed = makeProjectFolder(join(folder.path, 'seed'));
-    writeFileSync(Buffer.concat([Buffer.from(`${seed}/`), Buffer.of(0xff, 0xfe)]), 'latin');
+    /** A path under a folder of a name in bytes that are no UTF-8. */
+    const inLatin = (root: string, name: string) =>
+      Buffer.concat([Buffer.from(`${root}/`), Buffer.of(0xfc), Buffer.from(`/${name}`)]);
+    const latin = (root: string) => Buffer.concat([Buffer.from(`${root}/`), Buffer.of(0xff, 0xfe)]);
+    mkdirSync(inLatin(seed, ''));
+    for (const name of ['kept', 'changed', 'gone']) writeFileSync(inLatin(seed, name), name);
+    for (const path of [latin(seed), join(seed, 'back\\slash')]) writeFileSync(path, 'old');
     git(seed, 'add', '--all');
     git(seed, 'commit', '--quiet', '--message', 'Bytes');
     const { repository } = fixture;
@@ -562,12 +568,22 @@ describe('Taking files back', () => {
     base = await repository.treeOf(project, await mainHead({ repository, project }));
     await repository.checkout(project, base, work, []);
     expect(readdirSync(work, { encoding: 'buffer' }).some((name) => name.equals(Buffer.of(0xff, 0xfe)))).toBe(true);
-    expect(await repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] })).toEqual({
-      tree: base,
-      files: [],
-      refused: [],
-    });
+    const takeBackBytes = () => repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] });
+    expect(await takeBackBytes()).toEqual({ tree: base, files: [], refused: [] });
     expect(await repository.restorePaths(project, base, base, ['src'])).toBe(base);
+
+    for (const path of [latin(work), inLatin(work, 'changed'), inLatin(work, 'new'), join(work, 'back\\slash')])
+      writeFileSync(path, 'of the agent');
+    rmSync(inLatin(work, 'gone'));
+    const { files, refused } = await takeBackBytes();
+    expect(files.map(({ path, status }) => `${status} ${path}`)).toEqual(['deleted \uFFFD/gone']);
+    const kept = 'the project has it, and its change is not taken: ';
+    expect(refused).toEqual([
+      { path: 'back\\slash', reason: `${kept}the name contains a backslash, which other systems read as a folder separator` },
+      { path: '\uFFFD/changed', reason: `${kept}the name is not valid UTF-8` },
+      { path: '\uFFFD/new', reason: 'the name is not valid UTF-8' },
+      { path: '\uFFFD\uFFFD', reason: `${kept}the name is not valid UTF-8` },
+    ]);
   });
 });
 

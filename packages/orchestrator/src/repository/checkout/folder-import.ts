@@ -91,6 +91,7 @@ export async function importFolderTree(
     const byProducts = createByProducts(base.byPath.keys(), request.asked ?? '');
     const walk = await walkFolder(root, base, { ...matchers, byProducts }, rules.owned);
     await refuseSubmoduleChanges(root, base, walk);
+    await refuseMisnamedChanges(root, base, walk);
     const deleted = await findDeletedFiles(base, walk, matchers, rules);
     refuseCollisions(base, walk, deleted, rules);
     const staged = join(scratch, 'changed');
@@ -179,6 +180,8 @@ interface Walk {
   readonly links: Map<string, Buffer>;
   /** Files that were found as they are in the base, or taken, or refused: none of them was deleted. */
   readonly present: Set<string>;
+  /** Files and links that the base has under names that no tree may take. */
+  readonly misnamed: Set<string>;
   readonly refused: Refusal[];
 }
 
@@ -200,19 +203,24 @@ async function walkFolder(
   matchers: Matchers & { readonly byProducts: ByProducts },
   owned: OwnedPaths,
 ): Promise<Walk> {
-  const walk: Walk = { candidates: [], links: new Map(), present: new Set(), refused: [] };
+  const walk: Walk = { candidates: [], links: new Map(), present: new Set(), misnamed: new Set(), refused: [] };
   const counts = { seen: 0, added: 0, folders: 0 };
   for (let level = ['']; level.length > 0;) {
     const found: Found[] = [];
+    const misnamedFolders: string[] = [];
     for (const folder of level) {
       let hasRules = false;
       try {
-        for await (const part of readFolder(root, folder)) {
+        for await (const part of readFolder(root, folder, bytesOf(base, folder))) {
           counts.seen += part.length;
           if (counts.seen > MAX_SEEN_ENTRIES + base.entries.length)
             throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
           hasRules ||= part.some(({ path, kind }) => kind === 'file' && basename(path) === '.gitignore');
-          for (const entry of part) if (!refuseName(entry, base, walk)) found.push(entry);
+          for (const entry of part) {
+            const isMisnamed = base.folders.has(entry.path) && entry.kind === 'folder' && pathFault(entry.path) !== null;
+            if (isMisnamed && !isDotGit(basename(entry.path))) misnamedFolders.push(entry.path);
+            else if (!refuseName(entry, base, walk)) found.push(entry);
+          }
         }
         if (++counts.folders % FOLDERS_A_TURN === 0) await setImmediate();
       } catch (error) {
@@ -231,7 +239,7 @@ async function walkFolder(
     const taken = withoutByProducts(unignored, found, base, matchers.byProducts);
     counts.added += taken.filter(({ path }) => !base.byPath.has(path) && !base.folders.has(path)).length;
     if (counts.added > MAX_NEW_ENTRIES) throw tooMuch(`more than ${MAX_NEW_ENTRIES} new files and folders`);
-    level = [];
+    level = misnamedFolders;
     for (const { path, kind, what } of taken) {
       if (kind === 'folder') level.push(path);
       else if (kind === 'file') walk.candidates.push(path);
@@ -299,6 +307,28 @@ async function refuseSubmoduleChanges(root: string, base: Base, walk: Walk): Pro
   }
 }
 
+/** Names the files and links that differ from the base and cannot be taken because of their names. */
+async function refuseMisnamedChanges(root: string, base: Base, walk: Walk): Promise<void> {
+  if (walk.misnamed.size === 0) return;
+  // Names that differ in bytes alone can read the same, so each entry is looked at by its own.
+  for (const { path, rawPath, mode, oid } of base.entries) {
+    if (!walk.misnamed.has(path)) continue;
+    const kind = mode === SYMLINK_MODE ? 'link' : 'file';
+    if (await isSame(root, typeof rawPath === 'string' ? path : rawPath, kind, { mode, oid })) continue;
+    refuse(walk, path, `the project has it, and its change is not taken: ${pathFault(path)}`);
+  }
+}
+
+/** The bytes of a folder's path where its name is no UTF-8, as the first of the base's entries in it has them. */
+function bytesOf(base: Base, folder: string): string | Buffer {
+  if (!folder.includes('\uFFFD')) return folder;
+  const entry = base.entries.find(({ path }) => path.startsWith(`${folder}/`));
+  if (entry === undefined || typeof entry.rawPath === 'string') return folder;
+  let end = -1;
+  for (let parts = folder.split('/').length; parts > 0; parts -= 1) end = entry.rawPath.indexOf('/', end + 1);
+  return entry.rawPath.subarray(0, end);
+}
+
 /** Everything in a folder; nothing where it cannot be read. */
 async function entriesOf(root: string, folder: string): Promise<readonly Found[]> {
   const found: Found[] = [];
@@ -315,15 +345,18 @@ async function entriesOf(root: string, folder: string): Promise<readonly Found[]
 
 async function isSame(
   root: string,
-  path: string,
+  path: string | Buffer,
   kind: Found['kind'],
   before: Pick<TreeEntry, 'mode' | 'oid'>,
 ): Promise<boolean> {
   if (kind === 'link') {
-    const target = (await readTargets(root, dirname(path), [path])).get(path);
-    return before.mode === SYMLINK_MODE && target !== undefined && blobId(target) === before.oid;
+    const target =
+      typeof path === 'string'
+        ? ((await readTargets(root, dirname(path), [path])).get(path) ?? null)
+        : await readlink(within(root, path), 'buffer').catch(noneReadable);
+    return before.mode === SYMLINK_MODE && target !== null && blobId(target) === before.oid;
   }
-  const file = kind === 'file' ? await openRegularFile(join(root, path)) : null;
+  const file = kind === 'file' ? await openRegularFile(within(root, path)) : null;
   if (file === null) return false;
   try {
     return file.mode === before.mode && (await blobIdOfFile(file.handle, file.size)) === before.oid;
@@ -333,8 +366,12 @@ async function isSame(
 }
 
 /** Reads on its own thread in bounded parts: the system calls themselves are quick, and there may be thousands of folders. */
-async function* readFolder(root: string, folder: string): AsyncGenerator<readonly Found[]> {
-  const absolute = join(root, folder);
+async function* readFolder(
+  root: string,
+  folder: string,
+  bytes: string | Buffer = folder,
+): AsyncGenerator<readonly Found[]> {
+  const absolute = within(root, bytes);
   // The type was read in the folder above; a symlink that stands here now must not lead the walk elsewhere.
   if (!lstatSync(absolute).isDirectory()) return;
   const entries = opendirSync(absolute, { bufferSize: 256 });
@@ -362,7 +399,7 @@ function foundAt(path: string, entry: Dirent): Found {
   return { path, kind: 'other', what: entry.isFIFO() ? 'pipes' : entry.isSocket() ? 'sockets' : 'devices' };
 }
 
-/** Refuses what no tree may hold under this name. A name that the base has already stays as it is there, without a word. */
+/** Refuses what no tree may hold under this name. What the base has already under such a name is looked at later. */
 function refuseName({ path, kind }: Found, base: Base, walk: Walk): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const before = base.byPath.get(path);
@@ -378,8 +415,10 @@ function refuseName({ path, kind }: Found, base: Base, walk: Walk): boolean {
   } else {
     const isKnown = before !== undefined || base.folders.has(path);
     const fault = pathFault(path);
-    if (fault !== null && isKnown) keep(walk, path);
-    else {
+    if (fault !== null && isKnown) {
+      keep(walk, path);
+      walk.misnamed.add(path);
+    } else {
       const reason = fault ?? (isKnown ? null : nameFault(name));
       if (reason === null) return false;
       refuse(walk, path, reason);
@@ -602,7 +641,7 @@ async function readTargets(root: string, folder: string, paths: readonly string[
   );
   if (handle === null) return targets;
   try {
-    if ((await pathOf(handle, real)) !== real) return targets;
+    if (!(await isAt(handle, real))) return targets;
     const above = process.platform === 'linux' ? `/proc/self/fd/${handle.fd}` : real;
     for (const path of paths) {
       const target = await readlink(join(above, basename(path)), 'buffer').catch(noneReadable);
@@ -625,7 +664,7 @@ function noneReadable(error: unknown): null {
  * @returns `null` when it is anything but a regular file that can be read and lies at this very path
  */
 async function openRegularFile(
-  path: string,
+  path: string | Buffer,
 ): Promise<{ readonly handle: FileHandle; readonly size: number; readonly mode: string } | null> {
   let handle: FileHandle;
   try {
@@ -635,19 +674,28 @@ async function openRegularFile(
     throw error;
   }
   const stat = await handle.stat();
-  if (stat.isFile() && (await pathOf(handle, path)) === path)
+  if (stat.isFile() && (await isAt(handle, path)))
     return { handle, size: stat.size, mode: (stat.mode & 0o100) === 0 ? FILE_MODE : EXECUTABLE_MODE };
   await handle.close();
   return null;
 }
 
-/** Where an open file really lies: O_NOFOLLOW says nothing of the folders on the way. */
-async function pathOf(handle: FileHandle, path: string): Promise<string> {
-  return process.platform === 'linux' ? readlink(`/proc/self/fd/${handle.fd}`) : realpath(path);
+/** Whether an open file really lies at its path: O_NOFOLLOW says nothing of the folders on the way. */
+async function isAt(handle: FileHandle, path: string | Buffer): Promise<boolean> {
+  const found =
+    process.platform === 'linux'
+      ? await readlink(`/proc/self/fd/${handle.fd}`, 'buffer')
+      : await realpath(path, 'buffer');
+  return found.equals(Buffer.from(path));
+}
+
+/** @param path within the folder; bytes where it is no UTF-8 */
+function within(root: string, path: string | Buffer): string | Buffer {
+  return typeof path === 'string' ? join(root, path) : Buffer.concat([Buffer.from(`${root}/`), path]);
 }
 
 function isUnreadable(error: unknown): boolean {
-  return isErrno(error, 'ENOENT', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENOTDIR');
+  return isErrno(error, 'ENOENT', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO', 'ENOTDIR', 'ENAMETOOLONG');
 }
 
 function isErrno(error: unknown, ...codes: readonly string[]): boolean {
