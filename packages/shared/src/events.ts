@@ -217,6 +217,7 @@ export interface EventPayloads {
     readonly budgetOf?: string;
     /** The ways on as options. Absent: there is none beside the decisions. */
     readonly question?: Question;
+    readonly rebuilt?: true;
   };
   /** `accepts`: digest of the concerns that the gate showed and the person accepts; `notes` says why. */
   RETRY_REQUESTED: {
@@ -258,7 +259,8 @@ export interface EventPayloads {
     };
   /** New budgets; `null` removes one. */
   BUDGET_CHANGED: { readonly by: string; readonly gateId?: string } & BudgetChange;
-  NOTICE: { readonly message: string };
+  /** `rebuilt`, in this event and others: what the run has so far comes from a record that anybody who can push could have written. */
+  NOTICE: { readonly message: string; readonly rebuilt?: true };
   /** The base branch had moved. Its changes were merged into the run's branch, and the checks run again. */
   BASE_INTEGRATED: {
     readonly baseBranch: string;
@@ -328,6 +330,7 @@ export interface EventPayloads {
     /** Requested configuration so far. It takes precedence over project defaults that are still to be read. */
     readonly requestedConfig?: RunConfigRequest;
     readonly notices?: readonly string[];
+    readonly rebuilt?: true;
   };
 }
 

@@ -94,8 +94,8 @@ const folders: {
   RUN_STARTED: (view, _start, event) => ({ ...withoutQueue(view), status: 'running', startedAt: event.timestamp }),
   RUN_MIGRATED: (view, { to }) => ({ ...view, workflow: { ...view.workflow, version: to } }),
   RUN_ADMITTED: (view) => ({ ...withoutQueue(view), status: 'running' }),
-  RUN_FORKED: (view, { from, at, tree, config, notices = [] }, event) => ({
-    ...withoutQueue(view),
+  RUN_FORKED: (view, { from, at, tree, config, notices = [], rebuilt }, event) => ({
+    ...withoutQueue(rebuilt ? ofRecord(view, event) : view),
     status: view.status === 'queued' ? 'running' : view.status,
     ...(config === undefined ? {} : { config }),
     forkedFrom: { runId: from, at, spent: spentOf(view.cost) },
@@ -145,7 +145,7 @@ const folders: {
     };
   },
   RUN_PAUSED: (view, opening, event) => ({
-    ...openGate(withoutRaised(opening.reason === 'rebuilt' ? ofRecord(view, event) : view), opening, event, {
+    ...openGate(withoutRaised(isOfRecord(opening) ? ofRecord(view, event) : view), opening, event, {
       ...raisedAt(view, opening),
       reason: opening.reason,
       ...(opening.question === undefined ? {} : { question: opening.question }),
@@ -283,7 +283,10 @@ const folders: {
       `The base branch ${baseBranch} moved: its changes were taken into the run and everything was checked again.`,
     ],
   }),
-  NOTICE: (view, { message }) => ({ ...view, notices: [...view.notices, message] }),
+  NOTICE: (view, { message, rebuilt }, event) => {
+    const marked = rebuilt ? ofRecord(view, event) : view;
+    return { ...marked, notices: [...view.notices, message] };
+  },
   OWNED_FILES_COMMITTED: (view, { to, branch, commit, why, refused }) => {
     const { paths = [], inherited, results, to: before = 'base' } = view.ownedFiles ?? {};
     const kept = { paths, ...(results === undefined ? {} : { results }) };
@@ -409,9 +412,18 @@ function decidedAs(
   };
 }
 
-/** The run as its record tells it: the record proves no check of a result and none of the base commit. */
-function ofRecord({ baseline: _, ...view }: RunView, { timestamp }: Pick<WorkflowEvent, 'timestamp'>): RunView {
-  return { ...view, evidence: view.evidence.map((each) => ({ ...each, rebuiltAt: timestamp })) };
+/** Pauses of a rebuilt run from before `rebuilt` have the reason alone. */
+function isOfRecord({ rebuilt, reason }: EventPayloads['RUN_PAUSED']): boolean {
+  return rebuilt === true || reason === 'rebuilt';
+}
+
+/** The run as its record tells it, which proves no check of a result, none of the base commit, and no person's acceptance. */
+function ofRecord(
+  { baseline: _baseline, acceptedConcerns: _accepted, ...view }: RunView,
+  { timestamp, sequence }: Pick<WorkflowEvent, 'timestamp' | 'sequence'>,
+): RunView {
+  const evidence = view.evidence.map((each) => ({ ...each, rebuiltAt: timestamp }));
+  return { ...view, evidence, rebuiltUpTo: sequence };
 }
 
 /** The reasons of a pause that a person ends by accepting what stands in the way. */

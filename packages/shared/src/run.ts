@@ -515,7 +515,9 @@ export interface RunView {
   readonly evidence: readonly Evidence[];
   /** Absent: the checks were not run on the base commit. */
   readonly baseline?: Baseline;
-  /** Concerns that people accepted, oldest first. Absent: none. */
+  /** Last event that comes from a record that anybody who can push could have written. Absent: the server made all of them. */
+  readonly rebuiltUpTo?: number;
+  /** Concerns that people accepted, oldest first; what a record has of them does not count. Absent: none. */
   readonly acceptedConcerns?: readonly AcceptedConcern[];
   /** Concerns that an activity raised. The pause that follows shows them. */
   readonly raisedConcerns?: RaisedConcerns;

@@ -26,6 +26,8 @@ export interface ForkRequest {
   readonly config?: RunConfig;
   readonly requestedConfig?: RunConfigRequest;
   readonly notices?: readonly string[];
+  /** Absent: the server made what the source has up to the event, or the copied events say that it did not. */
+  readonly rebuilt?: true;
 }
 
 export interface ForkEvent {
@@ -78,7 +80,7 @@ export function forkRun(
   const { state } = replayed.run;
   const refusal = whyNotThere(state, source);
   if (refusal !== null) return refused(refusal);
-  const { at, tree, by, branch, now, config, requestedConfig, notices = [] } = request;
+  const { at, tree, by, branch, now, config, requestedConfig, notices = [], rebuilt } = request;
   const since = state.queuedAt ?? last.timestamp;
   return continueFork(replayed.run, {
     type: 'RUN_FORKED',
@@ -92,6 +94,7 @@ export function forkRun(
       ...(config === undefined ? {} : { config }),
       ...(requestedConfig === undefined ? {} : { requestedConfig }),
       ...(notices.length === 0 ? {} : { notices }),
+      ...(rebuilt === undefined ? {} : { rebuilt }),
     },
     timestamp: now,
   });

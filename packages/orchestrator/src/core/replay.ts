@@ -115,6 +115,8 @@ export function replayInput(
   if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
   if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
   if (isQuarantine(input)) return { ok: true, state: quarantinedAt(state, input), step: null };
+  // Said of the run from outside; its machine is not told.
+  if (input.type === 'NOTICE') return { ok: true, state: { ...state, sequence: input.sequence }, step: null };
   // A run that never began has no machine to tell that it ended, and some machines are not told.
   if (input.type === 'RUN_CANCELLED' && !takesCancellation(definition, state, input.payload))
     return { ok: true, state: endedUnheard(state, input), step: null };

@@ -35,7 +35,7 @@ export async function planFork(plan: ForkPlan): Promise<ForkedRun> {
   const forked = forkRun(
     history,
     (version) => workflows.find(source.workflow.name, version),
-    scrub({ ...wanted, runId, tree: treeOf(source), now: timestamp }),
+    scrub({ ...wanted, ...markOf(source, wanted.at), runId, tree: treeOf(source), now: timestamp }),
   );
   const run = forkedOrRefused(forked, source.id, wanted.at);
   if (!signal) return run;
@@ -45,6 +45,11 @@ export async function planFork(plan: ForkPlan): Promise<ForkedRun> {
   if (refusal) throw refusal;
   const decided = continueFork(run, { type: signal.type, payload: scrub(payload), timestamp });
   return forkedOrRefused(decided, source.id, wanted.at);
+}
+
+/** A fork before the event that says that the source was rebuilt does not have it. */
+function markOf({ rebuiltUpTo = 0 }: RunView, at: number): Pick<ForkRequest, 'rebuilt'> {
+  return at < rebuiltUpTo ? { rebuilt: true } : {};
 }
 
 /** @throws {Conflict} saying why the source cannot be forked at this event */

@@ -1,9 +1,14 @@
 /** Runs that are made again in another database from what their record says. */
 import { join } from 'node:path';
+import { evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createRegistry } from '../core/registry.ts';
+import { replay } from '../core/replay.ts';
+import { newRun } from '../core/advance.ts';
 import { renderEventLog, withChain } from '../documents/event-log.ts';
 import { EngineUnderTest, small } from '../engine/engine.fixture.ts';
+import { planFork } from '../engine/fork-plan.ts';
+import { foldAll, newEvent } from '../engine/run-commit.ts';
 import { sha256 } from '../event-store/hash-chain.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
 import { importRun } from './import-run.ts';
@@ -77,4 +82,48 @@ it('an erased event is not read into the view', async () => {
   expect(view.gate).not.toBeNull();
   const { view: without } = await imported(erased);
   expect(without).toMatchObject({ gate: null, lastSequence: view.lastSequence });
+});
+
+const foreign = { reason: 'rebuilt', message: 'Others could have written it.', details: {} } as const;
+
+it.each([
+  ['waits at a gate', foreign, { status: 'paused', gate: { reason: 'rebuilt' } }],
+  [
+    'cannot be replayed',
+    { ...foreign, reason: 'poisoned' as const },
+    { status: 'paused', gate: { reason: 'poisoned' } },
+  ],
+  ['was cancelled', foreign, { status: 'cancelled', gate: null, notices: [foreign.message] }],
+])('a run of others that %s says so, and so does each fork of it', async (what, pause, expected) => {
+  const workflows = createRegistry([small]);
+  await test.launch('r');
+  const { lastSequence: at } = await test.toGate('r');
+  if (what === 'was cancelled') await test.engine.cancel('r', 'u');
+  const { view } = await importRun(
+    { store, workflows, pauseOf: () => pause, now: () => test.clock.now() },
+    await recorded('r'),
+  );
+  expect(view).toMatchObject({ ...expected, rebuiltUpTo: view.lastSequence });
+  const history = await store.readRun('r', 0);
+  expect(replay(small, newRun('r'), history, () => small)).toMatchObject({ ok: true });
+
+  const wanted = { at, by: 'u', branch: 'autonomous/f' };
+  const plan = { store, workflows, scrub: <Value>(value: Value) => value, signal: undefined };
+  const fork = async (runId: string, source: typeof view) => {
+    const timestamp = test.clock.now().toISOString();
+    return foldAll(null, runId, 0, (await planFork({ ...plan, runId, source, wanted, timestamp })).events);
+  };
+  const first = await fork('f', view);
+  expect(first).toMatchObject({ status: 'awaiting_approval', rebuiltUpTo: first.lastSequence });
+  expect(await fork('f', { ...view, rebuiltUpTo: at })).not.toHaveProperty('rebuiltUpTo');
+});
+
+it('what a record has of checks and acceptances does not count', async () => {
+  const view = await test.launch('r');
+  const accepted = { kind: 'runs_code', hash: 'h', items: [], title: 't', by: 'u', at: 'now' } as never;
+  const before = { ...view, evidence: [evidenceOf()], acceptedConcerns: [accepted] };
+  const notice = newEvent('input', { type: 'NOTICE', payload: { message: 'x', rebuilt: true } }, '2026-01-01');
+  const after = foldAll(before, 'r', view.lastSequence, [notice]);
+  expect(after.evidence).toEqual([{ ...evidenceOf(), rebuiltAt: '2026-01-01' }]);
+  expect(after).not.toHaveProperty('acceptedConcerns');
 });

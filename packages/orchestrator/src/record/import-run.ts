@@ -16,7 +16,10 @@ export interface ImportOptions {
   readonly workflows: Pick<WorkflowRegistry, 'find'>;
   /** Nothing is stored of an open run whose workflow does not give the same history again. Default: its history is. */
   readonly mustReplay?: boolean;
-  /** Pauses a run that has not ended, so that a person looks at it before it goes on; `null`: it goes on as it is. Default: it does. */
+  /**
+   * Marks a run that others could have written: one that has not ended is paused, so that a person looks at it before it goes on;
+   * for one that has ended, the message is a notice. `null`: it is as this server made it. Default: it is.
+   */
   readonly pauseOf?: (imported: ImportedRun) => PauseText | null;
   readonly now: () => Date;
 }
@@ -42,10 +45,10 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
   const { commits, view } = commitsOf(run, replayed, known, stored);
   if (options.mustReplay === true && !replayed.ok && !isFinal(view.status)) throw new Unprocessable(replayed.message);
   const imported = { view, fault: replayed.ok || isFinal(view.status) ? null : replayed.message };
-  const pause = isFinal(view.status) ? null : (options.pauseOf?.(imported) ?? null);
-  const paused = pause === null ? [] : [pauseCommit(view, pause, options.now())];
-  await store.appendAll([...commits, ...paused]);
-  return { ...imported, view: paused[0]?.view ?? view };
+  const pause = options.pauseOf?.(imported) ?? null;
+  const marks = pause === null ? [] : [markCommit(view, pause, options.now())];
+  await store.appendAll([...commits, ...marks]);
+  return { ...imported, view: marks[0]?.view ?? view };
 }
 
 /** The steps after those that the store has, and the view after all of them. */
@@ -81,12 +84,13 @@ function commitsOf(
   return { commits, view };
 }
 
-function pauseCommit(view: RunView, { reason, message, details }: PauseText, at: Date): RunCommit {
+function markCommit(view: RunView, { reason, message, details }: PauseText, at: Date): RunCommit {
   const { id: runId, currentStage: stage, lastSequence: expectedSequence } = view;
-  const payload = { gate: 'pause', stage, decisions: ['retry'], summary: message, details, reason, message };
-  const event = newEvent('input', { type: 'RUN_PAUSED', payload }, at.toISOString());
-  const paused = foldAll(view, runId, expectedSequence, [event]);
-  return { runId, expectedSequence, events: [event], ...NO_WORK, view: paused, clarifications: [] };
+  const pause = { gate: 'pause', stage, decisions: ['retry'], summary: message, details, reason, message };
+  const [type, payload] = isFinal(view.status) ? ['NOTICE', { message }] : ['RUN_PAUSED', pause];
+  const event = newEvent('input', { type, payload: { ...payload, rebuilt: true } }, at.toISOString());
+  const marked = foldAll(view, runId, expectedSequence, [event]);
+  return { runId, expectedSequence, events: [event], ...NO_WORK, view: marked, clarifications: [] };
 }
 
 const NO_WORK = { startActivities: [], endActivities: [], setTimers: [], clearTimers: [] } as const;

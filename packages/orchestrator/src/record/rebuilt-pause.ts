@@ -2,7 +2,14 @@
  * The pause of a run that comes from its record in git. Whoever can push there could have written all of it, so it says what applies
  * when the run goes on. Values of the record are shown as plain text of bounded length.
  */
-import { type JsonObject, type Project, type RunConfig, type RunView, showHiddenInLine } from '@autonomous/shared';
+import {
+  FINAL_STATUSES,
+  type JsonObject,
+  type Project,
+  type RunConfig,
+  type RunView,
+  showHiddenInLine,
+} from '@autonomous/shared';
 
 /** Fields of the pause of a run. */
 export interface PauseText {
@@ -23,9 +30,12 @@ export function rebuiltPause(view: RunView, project: Project | null): PauseText 
   const { lastSequence, currentStage, gate } = view;
   const stage = currentStage === null ? '' : `, in stage ${shown(currentStage)}`;
   const open = gate === null ? '' : `, at its gate '${shown(gate.kind)}'`;
+  const wayOn = FINAL_STATUSES.has(view.status)
+    ? ''
+    : ' Look at what applies and was decided, then retry to go on from there, or cancel the run.';
   return {
     reason: 'rebuilt',
-    message: `The run was rebuilt from its record in git at event ${lastSequence}${stage}${open}, and anybody who can push there could have written it. Look at what applies and was decided, then retry to go on from there, or cancel the run.`,
+    message: `The run was rebuilt from its record in git at event ${lastSequence}${stage}${open}, and anybody who can push there could have written it.${wayOn}`,
     details: { applies: applying(view, project), decided: decidedIn(view) },
   };
 }

@@ -280,7 +280,6 @@ function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
     },
 
     async readFiles(project, treeish, paths, maxBytes, maxTotalBytes) {
-      for (const path of paths) assertFilePath(path);
       const place = await mirrors.of(project);
       return readTextFiles(place, await trees.entries(place, treeish), paths, maxBytes, maxTotalBytes);
     },

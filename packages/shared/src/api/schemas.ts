@@ -755,6 +755,7 @@ export const runView = answer<RunView>('Run', {
   evidence: z.array(evidence),
   comments: comments.optional(),
   baseline: baseline.optional(),
+  rebuiltUpTo: z.int().optional(),
   acceptedConcerns: z
     .array(
       answer<AcceptedConcern>('AcceptedConcern', {

@@ -12,7 +12,7 @@ import { ownedPaths } from '../../documents/owned-files.ts';
 import type { SelfRunningChange, Surroundings } from '../../self-running/self-running.ts';
 import type { BranchCommit, RemoteProject, TreeChange } from '../../repository/repository.ts';
 import { readProjectConfig } from '../../run-config/project-config.ts';
-import { acceptedConcernsOf, childTakenInBy, type MergedChild, withSources } from '../child-heads.ts';
+import { acceptedConcernsOf, childTakenInBy, type MergedChild } from '../child-heads.ts';
 import { type ChangedByChild, earlierTestsChanged } from './earlier-tests.ts';
 import type { ActivityTools } from '../tools.ts';
 import { notReviewed, reviewedDiff } from './reviewed-diff.ts';
@@ -53,11 +53,7 @@ export async function concernsOf(tools: ActivityTools, result: Result): Promise<
   const changes = all.filter(({ path }) => !isRecord(path, view.id) && !owned.has(path));
   const hasResult =
     view.ownedFiles !== undefined && areResult(view.ownedFiles) && all.some(({ path }) => owned.has(path));
-  const evidence = await markedBySource(
-    tools,
-    view,
-    latestEvidence(view, await tools.repository.codeTree(project, head)),
-  );
+  const evidence = latestEvidence(view, await tools.repository.codeTree(project, head));
   const more = await patternsOf(tools, result);
   const taken = await takenIn(tools, result);
   const running = await codeThatRuns(tools, result, changes, more);
@@ -372,22 +368,6 @@ async function patternsOf(tools: ActivityTools, { project, baseCommit }: Result)
 }
 
 /** The latest evidence of each mode for a code tree. */
-/** In a fork, evidence that the run it was forked from has from a record is of that record here, too. */
-export async function markedBySource(
-  tools: Pick<ActivityTools, 'view'>,
-  { id, forkedFrom }: RunView,
-  evidence: RunView['evidence'],
-): Promise<RunView['evidence']> {
-  if (forkedFrom === undefined) return evidence;
-  const known = (await withSources(tools, id)).flatMap((run) => run.evidence);
-  return evidence.map((each) => {
-    const marked = known.find(
-      ({ codeTree, mode, rebuiltAt }) => rebuiltAt !== undefined && codeTree === each.codeTree && mode === each.mode,
-    );
-    return marked?.rebuiltAt === undefined ? each : { ...each, rebuiltAt: marked.rebuiltAt };
-  });
-}
-
 function latestEvidence({ evidence }: RunView, codeTree: string | undefined): RunView['evidence'] {
   const ofTree = evidence.filter((each) => each.codeTree === codeTree);
   return (['as_is', 'base_tests'] as const).flatMap((mode) => ofTree.findLast((each) => each.mode === mode) ?? []);

@@ -1,8 +1,7 @@
 /** Concerns that a person sees about the tests of a result that passed. */
 import type { Baseline, Evidence, TestCount } from '@autonomous/shared';
-import { aRun, evidenceOf } from '@autonomous/shared/a-run.fixture';
+import { evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
-import { markedBySource } from './concerns.ts';
 import { concernsOfTests } from './test-concerns.ts';
 
 const count: TestCount = { runner: 'r', executed: 3, failed: 0, skipped: 0, finished: true };
@@ -71,15 +70,6 @@ it('counts no evidence of a record that the run was rebuilt from, and tells that
   expect(concernsOfTests(undefined, [evidenceOf({ passed: false, rebuiltAt: '2026-01-01' })])).toHaveLength(1);
   const fewer = evidenceOf({ rebuiltAt: '2026-01-01', tests: { ...count, notRun: ['a: x'] } });
   expect(concernsOfTests(baselineOf(), [fewer]).map(({ kind }) => kind)).toEqual(['tests_unknown', 'tests_fell']);
-});
-
-it('marks evidence of a fork that its source has from a record, and no other', async () => {
-  const source = aRun({ id: 'source', evidence: [evidenceOf({ rebuiltAt: '2026-01-01' })] });
-  const spent = { inputTokens: 0, outputTokens: 0, toolCalls: 0, costUsd: 0 };
-  const fork = aRun({ id: 'fork', forkedFrom: { runId: 'source', at: 9, spent } });
-  const view = async (id: string) => (id === 'fork' ? fork : source);
-  const marked = await markedBySource({ view }, fork, [evidenceOf(), evidenceOf({ codeTree: 'new' })]);
-  expect(marked.map(({ rebuiltAt }) => rebuiltAt)).toEqual(['2026-01-01', undefined]);
 });
 
 describe('tests that failed in a command that ended well', () => {

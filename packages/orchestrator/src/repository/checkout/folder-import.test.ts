@@ -579,7 +579,10 @@ describe('Taking files back', () => {
     expect(files.map(({ path, status }) => `${status} ${path}`)).toEqual(['deleted \uFFFD/gone']);
     const kept = 'the project has it, and its change is not taken: ';
     expect(refused).toEqual([
-      { path: 'back\\slash', reason: `${kept}the name contains a backslash, which other systems read as a folder separator` },
+      {
+        path: 'back\\slash',
+        reason: `${kept}the name contains a backslash, which other systems read as a folder separator`,
+      },
       { path: '\uFFFD/changed', reason: `${kept}the name is not valid UTF-8` },
       { path: '\uFFFD/new', reason: 'the name is not valid UTF-8' },
       { path: '\uFFFD\uFFFD', reason: `${kept}the name is not valid UTF-8` },

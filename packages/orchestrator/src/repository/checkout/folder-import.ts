@@ -217,7 +217,8 @@ async function walkFolder(
             throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
           hasRules ||= part.some(({ path, kind }) => kind === 'file' && basename(path) === '.gitignore');
           for (const entry of part) {
-            const isMisnamed = base.folders.has(entry.path) && entry.kind === 'folder' && pathFault(entry.path) !== null;
+            const isMisnamed =
+              base.folders.has(entry.path) && entry.kind === 'folder' && pathFault(entry.path) !== null;
             if (isMisnamed && !isDotGit(basename(entry.path))) misnamedFolders.push(entry.path);
             else if (!refuseName(entry, base, walk)) found.push(entry);
           }
