@@ -30,6 +30,30 @@ function baselineCountOf({ tests, failure }: Baseline): string {
     : `on the base commit it was ${tests.executed}`;
 }
 
+/** Tests of one outcome, by file and name. */
+export interface NamedTests {
+  /** Their outcome, to stand before the names. */
+  readonly title: string;
+  readonly names: readonly string[];
+  /** How many others have it. */
+  readonly more: number;
+}
+
+/** Lists the tests that a reader of evidence looks for: what is newly red, what else failed, what is gone. */
+export function namedTests({ failed, failedNames = [], failedAnew, notRun = [] }: TestCount): readonly NamedTests[] {
+  const anew = [...new Set(failedAnew)];
+  const others = [...new Set(failedNames)].filter((name) => !anew.includes(name));
+  const more = Math.max(0, failed - anew.length - others.length);
+  // Of more than are named, nobody knows what became of the others before.
+  const title = failedAnew === undefined || more > 0 ? 'Failed' : 'Failed, on the base commit too';
+  const lists = [
+    { title: 'Failed, and not on the base commit', names: anew, more: others.length === 0 ? more : 0 },
+    { title, names: others, more },
+    { title: 'Ran on the base commit, and not here', names: [...new Set(notRun)], more: 0 },
+  ];
+  return lists.filter(({ names }) => names.length > 0);
+}
+
 /** Failed tests that are named in a line. */
 const NAMED = 3;
 

@@ -28,6 +28,8 @@ import {
   gateDetailsOf,
   reviewDiff,
   sanitizeText,
+  failedChecksAt,
+  failedChecksText,
   testCountText,
   textWarnings,
   withAttempt,
@@ -35,7 +37,7 @@ import {
 import { type Client, workflowOf } from '@autonomous/shared/client';
 import { CommandFailure } from './exit.ts';
 import { workflowOfRun } from './run-workflow.ts';
-import { modelName } from './follow/timeline.ts';
+import { modelName, testLines } from './follow/timeline.ts';
 
 /** Documents for which `show` has an option of its own; it shows any other one with `--document`. */
 export const DOCUMENT_OPTIONS = ['plan', 'report'] as const;
@@ -200,12 +202,14 @@ function linesOf(text: string): readonly string[] {
  * @param workflow the workflow of the run; absent: its stages and documents are titled after their names
  */
 export function runPage(run: RunView, workflow?: WorkflowInfo): string {
+  const failed = failedChecksAt(run);
   const rows: readonly (readonly [string, string | undefined])[] = [
     ['run', run.id],
     ['workflow', `${run.workflow.name} ${run.workflow.version}`],
     ['request', run.originalRequest === '' ? undefined : run.originalRequest.replaceAll(/\s+/g, ' ')],
     ['status', statusOf(run, workflow)],
     ['waits for', run.gate ? `${run.gate.summary} (${run.gate.decisions.join(', ')})` : undefined],
+    ['because', failed?.tests && failedChecksText(failed)],
     ['decide', run.gate ? shownOptions(run.gate) : undefined],
     ...(run.gate === null ? [] : detailLines(run.gate, workflow)).map((line, index): readonly [string, string] => [
       index === 0 ? 'details' : '',
@@ -233,11 +237,14 @@ export function runPage(run: RunView, workflow?: WorkflowInfo): string {
       `${documentWordOf(workflow, artifact.type)} ${artifact.version}`,
       `${artifact.gitPath ?? artifact.hash}${artifact.scripted ? ' (scripted)' : ''}`,
     ]),
-    ...run.evidence.map((evidence): readonly [string, string] => [
-      'evidence',
-      `${evidence.mode.replaceAll('_', ' ')}: ${evidence.passed ? 'passed' : 'failed'}, ${evidence.commands
-        .map(({ command, exitCode }) => `\`${command}\` exit code ${exitCode ?? 'none (killed)'}`)
-        .join(', ')}${testsOf(evidence, run)}, sandbox ${evidence.sandbox}`,
+    ...run.evidence.flatMap((evidence): readonly (readonly [string, string])[] => [
+      [
+        'evidence',
+        `${evidence.mode.replaceAll('_', ' ')}: ${evidence.passed ? 'passed' : 'failed'}, ${evidence.commands
+          .map(({ command, exitCode }) => `\`${command}\` exit code ${exitCode ?? 'none (killed)'}`)
+          .join(', ')}${testsOf(evidence, run)}, sandbox ${evidence.sandbox}`,
+      ],
+      ...testLines(evidence).map((line) => ['', line] as const),
     ]),
     ['published', run.published && `${run.published.branch} at ${run.published.commit}`],
     ['pull', run.published?.pullRequest?.url],

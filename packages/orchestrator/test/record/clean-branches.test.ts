@@ -100,7 +100,7 @@ it('a rebuild brings back the runs of the record and those of years', async () =
   const folder = await aFolder(server);
   expect(await rebuiltBy(folder, ['--from', clone])).toMatchObject({ code: 0, err: '' });
   const after = await storedIn(path.join(folder, 'data'));
-  expect(after[done.id]).toEqual(before[done.id]);
+  expect(after[done.id]?.events.slice(0, -1)).toEqual(before[done.id]?.events);
   const again = await startedOn(folder);
   await retry(again, open.id);
   await approve(again, open.id);

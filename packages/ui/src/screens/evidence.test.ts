@@ -45,15 +45,18 @@ describe('The evidence of a run', () => {
   it('names the failed tests, without characters that are not seen', () => {
     const tests = {
       runner: 'r',
-      executed: 2,
-      failed: 1,
+      executed: 9,
+      failed: 5,
       skipped: 0,
       finished: true,
-      failedNames: ['a.js: pays\u202e 2 of 3'],
+      failedNames: ['a.js: pays\u202e 2 of 3', 'b.js: old'],
+      failedAnew: ['a.js: pays\u202e 2 of 3'],
     };
-    expect(shown(aRun({ evidence: [redEvidence({ tests })] }))).toContain(
-      'Failed: <code>a.js: pays⟨U+202E⟩ 2 of 3 </code>',
+    const html = shown(aRun({ evidence: [redEvidence({ tests })] }));
+    expect(html).toMatch(
+      /Failed, and not on the base commit:<\/p><ul><li><code>a\.js: pays⟨U\+202E⟩ 2 of 3<\/code><\/li><\/ul>/,
     );
+    expect(html).toMatch(/Failed:<\/p><ul><li><code>b\.js: old<\/code><\/li><li class="quiet">and 3 more<\/li><\/ul>/);
   });
 
   it('says that nothing has run where neither is there', () => {

@@ -3,6 +3,7 @@ import type { Baseline, CommandEvidence, Evidence, NewDependency, RunView } from
 import {
   baselineText,
   durationText,
+  namedTests,
   sanitizeText,
   withoutTerminal,
   testCountText,
@@ -106,25 +107,33 @@ function OfTheBase({ baseline }: { readonly baseline: Baseline }) {
 function Tests({ evidence, run }: { readonly evidence: Evidence; readonly run: RunView }) {
   const text = testCountText(evidence, run.baseline);
   if (text === null) return null;
-  const { failedNames = [], notRun = [] } = evidence.tests ?? {};
   return (
     <>
       <p>Tests: {text}.</p>
-      <NamedTests title="Failed" names={failedNames} />
-      <NamedTests title="Ran on the base commit, and not here" names={notRun} />
+      <NamedTests evidence={evidence} />
     </>
   );
 }
 
-function NamedTests({ title, names }: { readonly title: string; readonly names: readonly string[] }) {
-  if (names.length === 0) return null;
+/** Tests that failed or are gone, a list for each outcome; nothing where none is known. */
+export function NamedTests({ evidence: { tests } }: { readonly evidence: Evidence }) {
+  const lists = tests === undefined ? [] : namedTests(tests);
   return (
-    <p className="removed">
-      {title}:{' '}
-      {[...new Set(names)].map((name) => (
-        <code key={name}>{sanitizeText(name)} </code>
+    <>
+      {lists.map(({ title, names, more }) => (
+        <section key={title} className="named-tests" aria-label={title}>
+          <p className="removed">{title}:</p>
+          <ul>
+            {names.map((name) => (
+              <li key={name}>
+                <code>{sanitizeText(name)}</code>
+              </li>
+            ))}
+            {more > 0 && <li className="quiet">and {more} more</li>}
+          </ul>
+        </section>
       ))}
-    </p>
+    </>
   );
 }
 

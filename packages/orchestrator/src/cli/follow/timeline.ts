@@ -20,7 +20,14 @@ import {
   wordsOf,
   ownedFilesNotices,
 } from '@autonomous/shared';
-import { eventInfoOf, ownEventText, PAUSE_LABELS, sanitizeText, testCountText } from '@autonomous/shared/presentation';
+import {
+  eventInfoOf,
+  namedTests,
+  ownEventText,
+  PAUSE_LABELS,
+  sanitizeText,
+  testCountText,
+} from '@autonomous/shared/presentation';
 
 /** `wait` stands out: a person has to act. `quiet` is what may be overlooked. */
 export type Tone = 'stage' | 'good' | 'bad' | 'wait' | 'plain' | 'quiet';
@@ -206,7 +213,7 @@ const DESCRIPTIONS: { readonly [Type in WorkflowEventType]: Describe<EventPayloa
             `$ ${oneLine(command)} → ${exitCode === null ? 'killed' : `exit code ${exitCode}`}, ${seconds(durationMs)}, ${where}`,
         ),
         ...(tests === null ? [] : [tests]),
-        ...failedTests(counted),
+        ...testLines(counted, NAMED_TESTS),
         ...(reusedFrom === undefined ? [] : [`the same code was checked by run ${reusedFrom}`]),
       ),
     );
@@ -317,12 +324,14 @@ function said(text: string | undefined): string {
   return text === undefined || text.trim() === '' ? '' : `: ${oneLine(text)}`;
 }
 
-/** Failed tests in one line, the first of them by name. */
-function failedTests({ tests }: Pick<Evidence, 'tests'>): readonly string[] {
-  const { failed = 0, failedNames = [] } = tests ?? {};
-  if (failedNames.length === 0) return [];
-  const more = failed > NAMED_TESTS ? ` and ${failed - NAMED_TESTS} more` : '';
-  return [`failed: ${failedNames.slice(0, NAMED_TESTS).map(oneLine).join(', ')}${more}`];
+/** Tests that failed or are gone, a line for each outcome. @param most names in a line */
+export function testLines({ tests }: Pick<Evidence, 'tests'>, most = Infinity): readonly string[] {
+  const lists = tests === undefined ? [] : namedTests(tests);
+  return lists.map(({ title, names, more }) => {
+    const others = more + Math.max(0, names.length - most);
+    const named = names.slice(0, most).map((name) => `'${oneLine(name)}'`);
+    return `${title.toLowerCase()}: ${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+  });
 }
 
 const NAMED_TESTS = 3;

@@ -14,6 +14,7 @@ import {
 } from '@autonomous/shared';
 import {
   baselineText,
+  failedChecksAt,
   branchConflictOf,
   carriesComments,
   countedComments,
@@ -34,6 +35,7 @@ import { createDecisionSender } from '../../components/decision-sender.ts';
 import { valueOf } from '../../components/elements.ts';
 import { draftOf, drafts } from '../../components/drafts.ts';
 import { Ago } from '../../components/times.tsx';
+import { NamedTests } from '../evidence.tsx';
 import { GateComments } from '../unsent.tsx';
 
 interface GatePanelProps {
@@ -49,6 +51,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
   const run = useSelector(runs, ({ context }) => context.runs[gate.runId]);
   const workflow = useWorkflow(run);
   const info = gateInfoOf(workflow, gate.kind);
+  const failed = run && failedChecksAt({ ...run, gate });
   const target = useArrival<HTMLElement>(isTarget);
   const [sender] = useState(() => createDecisionSender({ gate, client, runs, onDecidedElsewhere }));
   useEffect(() => sender.dispose, [sender]);
@@ -83,6 +86,7 @@ export function GatePanel({ gate, isTarget, onDecidedElsewhere }: GatePanelProps
         <p className="context">{sanitizeText(gate.question.context)}</p>
       )}
       <BaselineLine gate={gate} info={info} />
+      {failed !== undefined && <NamedTests evidence={failed} />}
       <GateConcerns gate={gate} />
       <Accepted gate={gate} />
       <GateDetails gate={gate} info={info} />
