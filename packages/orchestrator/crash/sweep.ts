@@ -46,8 +46,6 @@ export interface SweepOptions {
   readonly scenarios: readonly Scenario[];
   /** How many points to play; every boundary of every scenario once when `all`. */
   readonly points: number | 'all';
-  /** Part of the chosen points to play, from 0; default: all of them. */
-  readonly share?: { readonly part: number; readonly of: number };
   /** Points to play instead of chosen ones. */
   readonly only?: readonly string[];
   readonly seed: string;
@@ -97,7 +95,7 @@ export async function sweep(options: SweepOptions): Promise<SweepResult> {
     });
     const { queue, spare } = named
       ? { queue: named.map((point) => ({ point, more: 0 })), spare: [] }
-      : choose(references, options.points, options.seed, options.share);
+      : choose(references, options.points, options.seed);
     const passed = [...references.values()].flatMap((reference) => reference.passed);
     options.say(`${passed.length} boundaries in ${new Set(passed.map(({ situation }) => situation)).size} situations`);
     const played: Played[] = [];
@@ -179,7 +177,6 @@ function choose(
   references: ReadonlyMap<Scenario, Reference>,
   points: SweepOptions['points'],
   seed: string,
-  share: SweepOptions['share'],
 ): { readonly queue: Queued[]; readonly spare: Point[] } {
   const situationOf = new Map<Point, string>();
   for (const [scenario, { passed }] of references) {
@@ -206,9 +203,7 @@ function choose(
   const queue = candidates
     .slice(0, once)
     .map((point, index) => ({ point, more: index < thrice ? 2 : index < thrice + twice ? 1 : 0 }));
-  const all = [...queue, ...ofOthers.map((point) => ({ point, more: 0 }))];
-  const mine = share ? all.filter((_, place) => place % share.of === share.part) : all;
-  return { queue: mine, spare: candidates.slice(once) };
+  return { queue: [...queue, ...ofOthers.map((point) => ({ point, more: 0 }))], spare: candidates.slice(once) };
 }
 
 /** The first point of each scenario, then all others, so that a short sweep plays most scenarios. */

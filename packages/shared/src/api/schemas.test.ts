@@ -210,6 +210,7 @@ const run: Required<RunView> = {
   artifacts: [artifact],
   evidence: [evidence],
   baseline,
+  rebuiltUpTo: 3,
   acceptedConcerns: [{ kind: 'runs_code', hash: 'h', items: ['i'], by: 'ada', at: NOON, reason: 'looked at it' }],
   raisedConcerns: { hash: 'h', concerns: [concern] },
   decisions: [{ topic: 'auth', choice: 'OAuth', rationale: 'exists' }],
