@@ -49,6 +49,9 @@ const line = {
 const test = `yes '${JSON.stringify(line)}'`;
 const oneLine = String.raw`yes '{"' | tr -d '\n'`;
 const CASES: readonly Case[] = [
+  // What the work itself costs, without any text of others.
+  { name: 'control: an ordinary plan', files: {}, drive: faulty('phased-plan', { planPath: 'none.md' }) },
+  { name: 'control: an ordinary check', files: {}, drive: checked('echo fine') },
   {
     name: '60 specs of 500 kB',
     files: { 'ai/backlog.md': BACKLOG, ...many(60, spec, '\r'.repeat(500_000)) },

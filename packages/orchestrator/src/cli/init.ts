@@ -47,7 +47,12 @@ export async function init(io: CliIo, given: string | undefined, options: InitOp
 async function commandsOf(folder: string, { setup, test }: InitOptions): Promise<Examination> {
   const listed = await askGit(folder, 'ls-files', '-z');
   const found = await examineProject({
-    paths: listed.ok ? listed.output.split('\0').filter((path) => path !== '') : [],
+    paths: listed.ok
+      ? listed.output
+          .split('\0')
+          .filter((path) => path !== '')
+          .toSorted()
+      : [],
     read: async (path) => ((await linkIn(folder, path)) === null ? textOf(join(folder, path)) : null),
     commands: { setup, test },
     // `doctor` asks for the programs of the server's sandbox.

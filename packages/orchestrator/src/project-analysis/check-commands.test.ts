@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { findCheckCommands } from './check-commands.ts';
 
 const found = (files: Readonly<Record<string, string>>) =>
-  findCheckCommands(Object.keys(files), (path) => files[path] ?? null);
+  findCheckCommands(Object.keys(files).toSorted(), (path) => files[path] ?? null);
 
 it.each([
   [{ 'package.json': '{"scripts":{"lint":"eslint .","test":"node --test"}}' }, 'npm test', 'npm run lint'],

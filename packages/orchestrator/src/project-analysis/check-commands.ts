@@ -22,7 +22,7 @@ const MAX_READ = 400_000;
 const RUNNERS =
   /^(?:npm|pnpm|yarn|bun|npx|make|just|task|cargo|go|python3?|pytest|tox|poetry|uv|bundle|rake|composer|mvn|gradle|\.\/gradlew|\.\/mvnw|deno|ruff|eslint|golangci-lint) /;
 
-/** @param paths all files of the tree */
+/** @param paths all files of the tree, sorted */
 export async function findCheckCommands(paths: readonly string[], read: ReadFile): Promise<CheckCommands> {
   const known = new Set(paths);
   const text = async (path: string): Promise<string> =>

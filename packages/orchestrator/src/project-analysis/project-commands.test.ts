@@ -7,7 +7,7 @@ import { findProjectCommands, isTestConfiguration, isTestPath, pathsToRestore } 
 
 /** Files by path; commands are looked up as the engine does it. */
 const find = (files: Readonly<Record<string, string>>) =>
-  findProjectCommands(Object.keys(files), async (path) => files[path] ?? null);
+  findProjectCommands(Object.keys(files).toSorted(), async (path) => files[path] ?? null);
 const setupOf = async (files: Readonly<Record<string, string>>) => (await find(files)).setup;
 const testOf = async (files: Readonly<Record<string, string>>) => (await find(files)).test;
 

@@ -5,6 +5,7 @@
  */
 
 import { folded } from '../path-rules/folded-path.ts';
+import { isAmong } from '../path-rules/sorted-paths.ts';
 import { findInstallSteps } from './installation/install-steps.ts';
 import type { FoundCommand, ProjectTree } from './project-tree.ts';
 import { shadowsRunner } from './runner-modules.ts';
@@ -38,13 +39,11 @@ export type ReadFile = (path: string) => string | null | Promise<string | null>;
  * Looks at files in the root, and where those name no tests, at manifests up to two folders below it. A project in several
  * languages gets the install steps of all, joined by `&&`. The tests of a folder are run by the first that says how:
  * package.json, Makefile, pytest, Cargo, Go.
- * @param paths all files of the tree
+ * @param sorted all files of the tree
  */
-export async function findProjectCommands(paths: readonly string[], read: ReadFile): Promise<ProjectCommands> {
-  // There may be half a million, mostly sorted already; a set of them would cost several times as much.
-  const sorted = paths.toSorted();
+export async function findProjectCommands(sorted: readonly string[], read: ReadFile): Promise<ProjectCommands> {
   const root = await commandsIn(sorted, '', read);
-  const below = root.tests.length > 0 ? [] : foldersWithManifests(paths);
+  const below = root.tests.length > 0 ? [] : foldersWithManifests(sorted);
   const others = await Promise.all(below.map((folder) => commandsIn(sorted, folder, read)));
   // A folder without tests, such as one of documentation, needs nothing installed.
   const folders = [root, ...others.filter(({ tests }) => tests.length > 0)];
@@ -86,16 +85,6 @@ async function commandsIn(sorted: readonly string[], folder: string, read: ReadF
       : { ...found, command: `(cd ${folder} && ${found.command})`, source: `${prefix}${found.source}` };
   const [setups, tests] = await Promise.all([findInstallSteps(tree), findTestCommands(tree)]);
   return { setups: setups.map(placed), tests: tests.map(placed) };
-}
-
-function isAmong(sorted: readonly string[], path: string): boolean {
-  let [low, high] = [0, sorted.length];
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2);
-    if ((sorted[middle] ?? '') < path) low = middle + 1;
-    else high = middle;
-  }
-  return sorted[low] === path;
 }
 
 /** The topmost ones, in the order of their paths. Their names go into a shell. */

@@ -296,7 +296,7 @@ export interface Repository {
   symlinks(project: RemoteProject, treeish: string): Promise<ReadonlyMap<string, string>>;
   /**
    * Lists the commits, paths and contents that a push of this commit would add to the remote, as last fetched.
-   * @param beside `record`: what the remote's record leads to is not new. Default: the record does not count
+   * @param beside `record`: what the remote's record leads to is not new, and no paths are listed. Default: the record does not count
    */
   newHistory(project: RemoteProject, commit: string, beside?: 'record'): Promise<NewHistory>;
   /** Reads contents by their ids. Leaves out those of more than `maxBytes`. */

@@ -6,6 +6,7 @@
 import { type ProjectConfig, showHiddenInLine } from '@autonomous/shared';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import { skillPaths } from '../../documents/skill-file.ts';
+import { isAmong } from '../../path-rules/sorted-paths.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import type { Guide, Skill } from '../../roles/prompt-parts.ts';
 import type { Role } from '../../roles/role.ts';
@@ -104,7 +105,7 @@ export async function readOverride(
   return read.get(role.name) ?? { override: null, notices: [] };
 }
 
-/** The role files that there are, of these roles. @param paths all of the commit */
+/** The role files that there are, of these roles. @param paths all of the commit, sorted */
 async function readRoleFiles(
   tools: Pick<ActivityTools, 'repository'>,
   project: RemoteProject,
@@ -112,7 +113,7 @@ async function readRoleFiles(
   paths: readonly string[],
   roles: readonly OverridableRole[],
 ): Promise<ReadonlyMap<string, ParsedOverride>> {
-  const present = roles.filter(({ name }) => paths.includes(overridePath(name)));
+  const present = roles.filter(({ name }) => isAmong(paths, overridePath(name)));
   // Most projects have none.
   if (present.length === 0) return new Map();
   const texts = await tools.repository.readFiles(

@@ -3,6 +3,7 @@
  * an install step and its network. `doctor PROJECT` and the preparation of a run share it.
  */
 import { CHECKED_MANIFESTS } from '../../project-analysis/installation/manifest-faults.ts';
+import { isAmong } from '../../path-rules/sorted-paths.ts';
 import { findProjectCommands } from '../../project-analysis/project-commands.ts';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import { programOfScript } from '../../project-analysis/script-program.ts';
@@ -17,6 +18,7 @@ import type { ProjectCommand } from '../types.ts';
 
 export interface ExaminationRequest {
   /** All files of the tree. */
+  /** All files of the tree, sorted. */
   readonly paths: readonly string[];
   readonly read: (path: string) => Promise<string | null>;
   /** Commands that the configuration names; `null`: there is none. Absent ones are looked for. */
@@ -135,11 +137,9 @@ function isPytest(test: ProjectCommand | null): boolean {
 }
 
 async function textsOf({ paths, read }: ExaminationRequest): Promise<ReadonlyMap<string, string>> {
-  const wanted = new Set([...CHECKED_MANIFESTS, ...VERSION_FILES]);
-  const known = new Set(paths.filter((path) => wanted.has(path)));
   const texts = new Map<string, string>();
-  for (const path of wanted) {
-    const text = known.has(path) ? await read(path) : null;
+  for (const path of new Set([...CHECKED_MANIFESTS, ...VERSION_FILES])) {
+    const text = isAmong(paths, path) ? await read(path) : null;
     if (text !== null && text.length <= MAX_MANIFEST) texts.set(path, text);
   }
   return texts;

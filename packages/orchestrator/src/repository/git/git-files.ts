@@ -1,7 +1,9 @@
 /** Files of the trees of a mirror, read and written without a working tree. */
 import { Unprocessable } from '@autonomous/shared';
+import { setImmediate as othersFirst } from 'node:timers/promises';
 import { type GitPlace, gitText, runGit } from './git.ts';
 import {
+  ENTRIES_A_TURN,
   editTree,
   FILE_MODE,
   isFileMode,
@@ -18,12 +20,19 @@ import { assertFilePath, atOrUnderAny } from '../repository-paths.ts';
 /** Largest file that is read as text. */
 const MAX_TEXT_BYTES = 10 * 1024 * 1024;
 
-/** Paths of all files among the entries of a tree, sorted. */
-export function pathsOfFiles(entries: readonly TreeEntry[]): readonly string[] {
-  return entries
-    .filter(({ mode }) => mode !== SUBMODULE_MODE)
-    .map(({ path }) => path)
-    .sort();
+/** Paths of all files among the entries of a tree, sorted; read in turns. */
+export async function pathsOfFiles(entries: readonly TreeEntry[]): Promise<readonly string[]> {
+  const paths: string[] = [];
+  // git sorts by bytes, which is the same for nearly all names.
+  let isSorted = true;
+  for (const [index, { mode, path }] of entries.entries()) {
+    if (mode !== SUBMODULE_MODE) {
+      isSorted &&= path >= (paths.at(-1) ?? '');
+      paths.push(path);
+    }
+    if (index % ENTRIES_A_TURN === 0) await othersFirst();
+  }
+  return isSorted ? paths : paths.sort();
 }
 
 /**

@@ -70,33 +70,34 @@ export async function symlinksOf(place: GitPlace, tree: string): Promise<Map<str
 
 /**
  * Commits, contents and names that no branch of the remote has, as last fetched.
- * @param beside `record`: the branch of the record counts as well
+ * @param beside `record`: the branch of the record counts as well, and there are no names: whole trees may lie under their ids
  */
 export async function newHistory(place: GitPlace, head: string, beside?: 'record'): Promise<NewHistory> {
   // The record leads to commits of runs that were never published.
   const without = beside === 'record' ? [] : RECORDS.map((name) => `--exclude=origin/${name}`);
   const isNew = [head, '--not', ...without, '--remotes=origin'];
-  const [log, objects, names] = await Promise.all([
+  // For a merge, only paths that differ from all its parents.
+  const names = ['log', '-z', '-c', '--format=', '--name-only', '--no-renames', ...isNew];
+  const [log, objects, named] = await Promise.all([
     runGit(place, { args: ['log', '-z', '--format=%H%n%B', ...isNew] }),
     runGit(place, { args: ['rev-list', '--objects', ...isNew] }),
-    // For a merge, only paths that differ from all its parents.
-    runChanges(place, { args: ['log', '-z', '-c', '--format=', '--name-only', '--no-renames', ...isNew] }),
+    beside === 'record' ? Buffer.of() : runChanges(place, { args: names }),
   ]);
   const commits = splitNul(log.stdout).map((part) => {
     const text = part.toString('utf8');
     const end = text.indexOf('\n');
     return { id: text.slice(0, end), message: text.slice(end + 1) };
   });
-  const paths = splitNul(names).map((part) => part.toString('utf8').trim());
+  const paths = splitNul(named).map((part) => part.toString('utf8').trim());
   const listed = objects.stdout.toString('utf8').split('\n');
-  const named = listed.flatMap((line) => {
+  const contents = listed.flatMap((line) => {
     const space = line.indexOf(' ');
     // Without a path it is a commit or the tree of one.
     return space === -1 || space === line.length - 1
       ? []
       : [{ oid: line.slice(0, space), path: line.slice(space + 1) }];
   });
-  return { commits, paths: [...new Set(paths.filter((path) => path !== ''))], blobs: await onlyBlobs(place, named) };
+  return { commits, paths: [...new Set(paths.filter((path) => path !== ''))], blobs: await onlyBlobs(place, contents) };
 }
 
 async function onlyBlobs(
