@@ -35,24 +35,20 @@ export async function comparedWithBase(
   const passed = command.exitCode === 0;
   const known = needed ?? (await knownBaselineOf(tools, project, input));
   const changed = needed === null && passed ? await changedTests(tools, project, input, known) : {};
-  const counted = { ...changed, ...(report === null ? {} : { tests: report.count }) };
-  if (known === null) return counted;
+  if (known === null) return { ...changed, ...(report === null ? {} : { tests: report.count }) };
   // Without its output: the log holds that once already if the workflow has a baseline of its own.
   const baseline = { ...known.baseline, command: { ...known.baseline.command, output: '' } };
   const answer = await readForeignText('compareTests', [known, command, report, input.mode], { maxMs: COMPARING_MS });
   if (!answer.ok)
     throw new RetryableFailure(`The tests were not compared with those of the base commit: they ${answer.why}.`);
   const { failsAsBefore, notRun, failedAnew } = answer.value;
-  if (!passed) return { ...counted, baseline, ...(failsAsBefore ? { failsAsBefore: true } : {}) };
-  const shown = { ...counted, ...(needed === null ? {} : { baseline }) };
-  if (report === null) return shown;
+  const anew = report?.failed.length ? { failedAnew: failedAnew.slice(0, MAX_NAMED) } : {};
+  const gone = passed && notRun.length > 0 ? { notRun: notRun.slice(0, MAX_NAMED) } : {};
   return {
-    ...shown,
-    tests: {
-      ...report.count,
-      ...(notRun.length === 0 ? {} : { notRun: notRun.slice(0, MAX_NAMED) }),
-      ...(report.failed.length === 0 ? {} : { failedAnew: failedAnew.slice(0, MAX_NAMED) }),
-    },
+    ...changed,
+    ...(report === null ? {} : { tests: { ...report.count, ...gone, ...anew } }),
+    ...(passed && needed === null ? {} : { baseline }),
+    ...(!passed && failsAsBefore ? { failsAsBefore: true } : {}),
   };
 }
 
