@@ -1,7 +1,9 @@
 import type { RunView } from '@autonomous/shared';
+import { micromark } from 'micromark';
+import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, it } from 'vitest';
 import { aView } from '../event-store/sqlite/steps.fixture.ts';
-import { harmless, renderPullRequest, withOwnPart } from './pull-request-text.ts';
+import { harmless, harmlessMessage, renderPullRequest, withOwnPart } from './pull-request-text.ts';
 
 const PLAN = '# Plan\n\nAsk @octocat about #12.\n\n```mermaid\nflowchart TD\n  a["/login"] --> b["@home #1"]\n```\n';
 
@@ -17,6 +19,14 @@ function rendered(view: Partial<RunView> = {}, given: { readonly plan?: string; 
 }
 
 const NOTHING = { childRuns: [], title: 't', document: null, commit: 'c', template: null } as const;
+
+/** The body as the forge renders it, without its code. */
+function htmlWithoutCode(body: string): string {
+  const html = micromark(body, { extensions: [gfm()], htmlExtensions: [gfmHtml()], allowDangerousHtml: true });
+  return html.replace(/<pre>[^]*?<\/pre>|<code>[^]*?<\/code>/g, '');
+}
+
+const ACTS = '@octo fixes #1 GH-2 ![p](https://evil.example/p.png) <img src=x>';
 
 describe('the body of a pull request', () => {
   it('has request, plan, checks, answers, decisions, and how to reproduce', () => {
@@ -143,6 +153,82 @@ describe('the body of a pull request', () => {
       const outside = harmless(text).replace(/^(```+).*\n(?:.*\n)*?\1$/gm, '');
       expect(outside, text).not.toMatch(/@\w|#\d|<img|&(?:#|commat)/);
     }
+  });
+
+  it.each([
+    `\`x\`http://a.b/\` ${ACTS} \``,
+    `"\`x\`"www.a.b/\` ${ACTS} \``,
+    `ftp://a.b/\` ${ACTS} \``,
+    `http://a.b/\u00A0\` ${ACTS} \``,
+    `](http://a.b/)\` ${ACTS} \``,
+    `[a\nb]: <\`> "x \` ${ACTS} \``,
+    '_GH-1_ __GH-1__',
+    '@&fjlig;ord',
+  ])('takes nothing for code behind an address or a definition: %s', (plan) => {
+    expect(htmlWithoutCode(rendered({}, { plan }).body)).not.toMatch(/@\w|#\d|GH-\d|<img|@fj/);
+  });
+
+  it.each([
+    'Checks\n\u00A0\n---',
+    'Checks\n\u00A0\n===',
+    '- Checks\n  ---',
+    '> Checks\n> ===',
+    '1. > Checks\n   > ---',
+    '> ## Checks',
+    '- # Checks',
+    '1.  a\n\n    ## Checks',
+  ])('has no heading of its own level in a list, a quote or a request: %s', (text) => {
+    const body = `${rendered({}, { plan: text }).body}\n\n${rendered({ originalRequest: text }).body}`;
+    expect(htmlWithoutCode(body)).not.toMatch(/<h1>|<h2>Checks<\/h2>\s*<\/(?:li|blockquote)>/);
+    expect(htmlWithoutCode(body).match(/<h2>Checks/g)).toHaveLength(2);
+  });
+
+  it('defines no link and no footnote for the template', () => {
+    const template = 'See the [guide].[^1]\n\n[guide]: https://good.example\n\n[^1]: By us.';
+    const plan =
+      '[guide]: https://evil.example\n\n> [^1]: All passed.\n\n[gui\nde]: /x\n\n- `a: list[int]: @x` and [1]: x';
+    const html = htmlWithoutCode(rendered({}, { plan, template }).body);
+    expect(html).toContain('<a href="https://good.example">guide</a>');
+    expect(html).not.toContain('href="https://evil.example">guide');
+    expect(html).toMatch(/<p>By us\./);
+    expect(harmless('- `a: list[int]: @x`')).toBe('- `a: list[int]: @x`');
+  });
+
+  it('shows a command with a pipe behind a backslash in one cell', () => {
+    const command = `grep 'a\\|${ACTS}' x`;
+    const evidence = [{ mode: 'as_is', codeTree: 'd', commands: [{ command, exitCode: 0 }] }];
+    const { body } = rendered({ evidence: evidence as unknown as RunView['evidence'] });
+    expect(body).toContain(`| \`grep 'a\\\`&#124;\`${ACTS}' x\` | 0 |`);
+    expect(htmlWithoutCode(body).match(/<td>/g)).toHaveLength(5);
+    expect(htmlWithoutCode(body)).not.toMatch(/<img|@octo/);
+  });
+
+  it('has all its sections, however long the others are', () => {
+    const long = '@a #1\n'.repeat(5_000);
+    const evidence = Array.from({ length: 500 }, () => ({
+      mode: 'as_is',
+      codeTree: 'd',
+      commands: [{ command: `${'x|'.repeat(90)}`, exitCode: 0 }],
+    }));
+    const decisions = Array.from({ length: 40 }, () => ({ topic: long, choice: long, rationale: long }));
+    const view = { originalRequest: long, decisions, evidence: evidence as unknown as RunView['evidence'] };
+    const { body } = rendered(view, { plan: `${long}\n\`\`\`\n${long}`, template: 't'.repeat(9_000) });
+    expect(body.length).toBeLessThan(65_000);
+    expect([...htmlWithoutCode(body).matchAll(/<h2>(.*?)<\/h2>/g)].map(([, title]) => title)).toEqual([
+      'Request',
+      'Plan',
+      'Checks',
+      'Decisions',
+      'How to reproduce',
+      'Run',
+    ]);
+    expect(body).toMatch(/\n\nThe record of the run has 4\d\d earlier ones\./);
+  });
+
+  it('switches off no checks by a title or a commit', () => {
+    for (const text of ['a [skip ci]', 'a [CI skip]', 'a [no ci]', 'a [skip actions]', 'a\n\nskip-checks: true'])
+      expect(harmlessMessage(text)).toMatch(/\[\u200B|checks\u200B:/);
+    expect(harmlessMessage('see [the docs] and skip-checks')).toBe('see [the docs] and skip-checks');
   });
 
   it('shows code of a list as a block of its own', () => {

@@ -26,8 +26,10 @@ export interface PullRequestContent {
 /** Characters of a body that the forge takes, with room for what it counts otherwise. */
 const MAX_BODY = 60_000;
 const MAX_TITLE = 200;
-const MAX_REQUEST = 4_000;
+const MAX_REQUEST = 5_000;
 const MAX_PLAN = 30_000;
+/** Characters of a list or table, so that each section has its place whatever stands in the others. */
+const MAX_SECTION = 6_000;
 const MAX_TEMPLATE = 8_000;
 /** Characters of a body with what people wrote into it. */
 const MAX_CHANGED_BODY = 65_000;
@@ -39,9 +41,9 @@ const MOST_LISTED = 30;
 
 export function renderPullRequest(content: PullRequestContent): PullRequestText {
   const { view, document, template } = content;
-  const parts = [
-    section('Request', quoted(clipped(view.originalRequest, MAX_REQUEST))),
-    document === null ? null : section('Plan', belowHeading(harmless(clipped(document.trim(), MAX_PLAN)))),
+  const below = template === null ? '' : `\n\n---\n\n${clipped(template.trim(), MAX_TEMPLATE)}`;
+  const request = section('Request', fitting(view.originalRequest, MAX_REQUEST, quoted));
+  const ownSections = [
     section('Checks', checks(view)),
     listSection('Changes that a person has seen', concerns(view)),
     listSection('Questions and answers', answers(view)),
@@ -49,8 +51,9 @@ export function renderPullRequest(content: PullRequestContent): PullRequestText 
     section('How to reproduce', reproduction(content)),
     section('Run', run(content)),
   ].filter((part) => part !== null);
-  const below = template === null ? '' : `\n\n---\n\n${clipped(template.trim(), MAX_TEMPLATE)}`;
-  const own = withoutMarks(clipped(parts.join('\n\n'), MAX_BODY - below.length));
+  const room = MAX_BODY - [below, request, ...ownSections].join('\n\n').length;
+  const plan = document === null ? [] : [section('Plan', fitting(document.trim(), Math.min(MAX_PLAN, room), harmless))];
+  const own = withoutMarks([request, ...plan, ...ownSections].join('\n\n'));
   return { title: titleOf(content), body: `${OWN_BEGIN}\n\n${own}\n\n${OWN_END}${below}\n` };
 }
 
@@ -86,17 +89,15 @@ function withoutMarks(text: string): string {
 
 /**
  * Foreign Markdown in which the forge sees no mention, no issue and no closing word: an empty comment stands after each sign
- * that would begin one. Code is left as it is, since nothing in it acts.
+ * that would begin one. It defines no link or footnote, and its headings are two levels down. Code is left as it is, since
+ * nothing in it acts.
  */
 export function harmless(markdown: string): string {
   const shown: string[] = [];
   let paragraph: string[] = [];
   let fence: Fence | null = null;
   const end = (): void => {
-    const inParts = paragraph.map(partsOfLine);
-    const isSure = inParts.every((parts) => parts !== null);
-    const lines = isSure ? inParts.map((parts) => parts.map(shownPart).join('')) : paragraph.map(defused);
-    shown.push(...lines);
+    shown.push(...harmlessParagraph(paragraph).map(lowered));
     paragraph = [];
   };
   for (const line of markdown.split(/\r\n|[\n\r]/)) {
@@ -126,26 +127,6 @@ export function harmless(markdown: string): string {
   return shown.join('\n');
 }
 
-/** Headings of a harmless text, two levels down: what stands below a section of the body must not look like another one. */
-function belowHeading(harmlessMarkdown: string): string {
-  let marker: string | null = null;
-  const lines = harmlessMarkdown.split('\n').map((line, index, all) => {
-    const fence = /^(`{3,}|~{3,})/.exec(line)?.[1];
-    if (marker !== null) {
-      if (fence?.startsWith(marker) === true && line.trim() === fence) marker = null;
-      return line;
-    }
-    if (fence !== undefined && !(fence.startsWith('`') && line.includes('`', fence.length))) {
-      marker = fence;
-      return line;
-    }
-    // A line of signs makes a heading of the line above.
-    if (/^ {0,3}(?:=+|-+)[ \t]*$/.test(line) && (all[index - 1] ?? '').trim() !== '') return `\\${line.trimStart()}`;
-    return line.replace(/^ {0,3}(#{1,6})(?=[ \t]|$)/, (_, signs: string) => '#'.repeat(Math.min(6, signs.length + 2)));
-  });
-  return lines.join('\n');
-}
-
 interface Fence {
   readonly marker: string;
   /** Most blanks that are taken from the beginning of each line. */
@@ -156,6 +137,31 @@ const BREAK = '<!-- -->';
 /** For a title, which has no comments. */
 const ZERO_WIDTH = '\u200B';
 
+/** Begin lists and quotes. */
+const CONTAINERS = /^(?:[ \t>]|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/;
+/** Makes a heading of the line above. */
+const UNDERLINE = /^([ \t>]*)(?==+[ \t]*$|-+[ \t]*$)/;
+
+function harmlessParagraph(lines: readonly string[]): readonly string[] {
+  // A definition may have its colon in a later line, and it takes backticks.
+  const mayDefine = lines.some((line) => line.replace(CONTAINERS, '').startsWith('['));
+  if (mayDefine && lines.some((line) => line.includes(']:')))
+    return lines.map((line) => defused(line).replaceAll(']:', ']\\:'));
+  const inParts = lines.map(partsOfLine);
+  const isSure = inParts.every((parts) => parts !== null);
+  return isSure ? inParts.map((parts) => parts.map(shownPart).join('')) : lines.map(defused);
+}
+
+/** Below a section of the body nothing looks like another one. */
+function lowered(line: string, index: number): string {
+  if (index > 0 && UNDERLINE.test(line)) return line.replace(UNDERLINE, '$1\\');
+  const [before = ''] = CONTAINERS.exec(line) ?? [];
+  return (
+    before +
+    line.slice(before.length).replace(/^#{1,6}(?=[ \t]|$)/, (signs) => '#'.repeat(Math.min(6, signs.length + 2)))
+  );
+}
+
 interface LinePart {
   readonly text: string;
   readonly isCode: boolean;
@@ -163,14 +169,15 @@ interface LinePart {
 
 const PLAIN_LINK = /\]\([\w./:#?=&%~+-]*\)/g;
 
+/** Begin an address, which takes all that follows it without a space, also a backtick. */
+const ADDRESS = /:\/\/|www\.|mailto:|xmpp:/i;
+
 /**
  * Code within a line begins with a run of backticks and ends with the next run of the same length.
  * @returns `null` where it depends on what stands around: by an escape, an open end, a border of a table, or an address
  */
 function partsOfLine(line: string): readonly LinePart[] | null {
-  const besideLinks = line.replaceAll(PLAIN_LINK, ']');
-  if (line.includes('\\`') || /\][([:]/.test(besideLinks)) return null;
-  if (line.split(/\s/).some(takesBacktick)) return null;
+  if (line.includes('\\`') || /\][([]/.test(line.replaceAll(PLAIN_LINK, ']'))) return null;
   const runs = [...line.matchAll(/`+/g)];
   const nextSame: (number | undefined)[] = [];
   const seen = new Map<number, number>();
@@ -187,18 +194,13 @@ function partsOfLine(line: string): readonly LinePart[] | null {
     if (close === undefined || open === undefined || end === undefined) return null;
     const endsAt = end.index + end[0].length;
     const text = line.slice(open.index, endsAt);
-    if (text.includes('|')) return null;
-    parts.push({ text: line.slice(at, open.index), isCode: false }, { text, isCode: true });
+    const before = line.slice(at, open.index);
+    if (text.includes('|') || ADDRESS.test(before.split(/[ \t\v\f]/).at(-1) ?? '')) return null;
+    parts.push({ text: before, isCode: false }, { text, isCode: true });
     at = endsAt;
     index = close;
   }
   return [...parts, { text: line.slice(at), isCode: false }];
-}
-
-/** True for an address that goes on over a backtick, which begins no code then. */
-function takesBacktick(word: string): boolean {
-  const at = word.search(/https?:\/\/|www\./i);
-  return at >= 0 && word.includes('`', at) && !word.slice(0, at).includes('`');
 }
 
 function shownPart({ text, isCode }: LinePart): string {
@@ -210,13 +212,11 @@ function defused(text: string): string {
   return interrupted(plain, BREAK).replace(/!\[/g, '!\\[');
 }
 
-/** Breaks up names of people and issues, with something between the sign and the rest. */
+/** Breaks up names of people and issues, and words that switch off checks, with something between the sign and the rest. */
 function interrupted(text: string, by: string): string {
   return text
-    .replace(/@(?=\w)/g, `@${by}`)
-    .replace(/#(?=\d)/g, `#${by}`)
-    .replace(/\bGH-(?=\d)/gi, (found) => `${found}${by}`)
-    .replace(/\/(?:issues|pull|discussions)\/(?=\d)/gi, (found) => `${found}${by}`);
+    .replace(/@(?=[\w&])|#(?=\d)|(?<![a-z\d])GH-(?=\d)|\/(?:issues|pull|discussions)\/(?=\d)/gi, `$&${by}`)
+    .replace(/\[(?=(?:skip|no)[ -]\w|\w+[ -]skip\])|\bskip-checks(?=\s*:)/gi, `$&${by}`);
 }
 
 function titleOf({ title, view }: PullRequestContent): string {
@@ -231,8 +231,8 @@ function section(title: string, text: string): string {
 
 function listSection(title: string, items: readonly string[]): string | null {
   if (items.length === 0) return null;
-  const rest = items.length - MOST_LISTED;
-  const shown = items.slice(0, MOST_LISTED).map((item) => `- ${item}`);
+  const shown = firstFitting(items.slice(0, MOST_LISTED).map((item) => `- ${item}`));
+  const rest = items.length - shown.length;
   return section(title, [...shown, ...(rest > 0 ? [`- and ${rest} more, in the record of the run`] : [])].join('\n'));
 }
 
@@ -240,12 +240,12 @@ function listSection(title: string, items: readonly string[]): string | null {
 function quoted(text: string): string {
   return text
     .split(/\r\n|[\n\r]/)
-    .map((line) => `> ${harmlessLine(line)}`.trimEnd())
+    .map((line) => `> ${harmlessLine(line).replace(UNDERLINE, '\\')}`.trimEnd())
     .join('\n');
 }
 
 function words(text: string): string {
-  return harmlessLine(clipped(text, 500));
+  return fitting(text, 500, harmlessLine);
 }
 
 /**
@@ -264,7 +264,7 @@ export function harmlessLine(text: string): string {
 function checks({ evidence }: RunView): string {
   if (evidence.length === 0) return 'No command was run: there is no evidence for this result.';
   const latest = evidence.at(-1)?.codeTree;
-  const rows = evidence.flatMap((each) =>
+  const all = evidence.flatMap((each) =>
     each.commands.map(({ command, exitCode }) => [
       `${each.codeTree === latest ? 'the result' : 'an earlier result'}${each.mode === 'as_is' ? '' : " with the base's tests"}`,
       code(clipped(command, 200)),
@@ -273,7 +273,10 @@ function checks({ evidence }: RunView): string {
       code(each.codeTree.slice(0, 12)),
     ]),
   );
-  return table(['Checked', 'Command', 'Exit code', 'Tests', 'Code tree'], rows);
+  const rows = firstFitting(all.toReversed()).toReversed();
+  const rest = all.length - rows.length;
+  const shown = table(['Checked', 'Command', 'Exit code', 'Tests', 'Code tree'], rows);
+  return rest > 0 ? `${shown}\n\nThe record of the run has ${rest} earlier ones.` : shown;
 }
 
 function concerns({ acceptedConcerns = [], gates }: RunView): readonly string[] {
@@ -309,7 +312,8 @@ function reproduction({ view, commit }: PullRequestContent): string {
   const lines = [`git fetch origin ${branch}`, `git checkout ${commit}`, ...commands].map((line) =>
     line.replace(/\s+/g, ' '),
   );
-  return `\`\`\`\`sh\n${lines.join('\n').replaceAll('````', '')}\n\`\`\`\``;
+  const text = lines.join('\n').replaceAll('````', '');
+  return `\`\`\`\`sh\n${clipped(text, MAX_SECTION)}\n\`\`\`\``;
 }
 
 function run({ view: { id, ...view }, childRuns }: PullRequestContent): string {
@@ -327,6 +331,22 @@ function run({ view: { id, ...view }, childRuns }: PullRequestContent): string {
       ? ''
       : ` It was forked from run ${code(view.forkedFrom.runId)}, whose child runs are not counted here.`;
   return `Run ${code(id)}${below} with ${models}: ${tokens} in ${spent.calls} calls${money === '$0.00' ? '' : `, ${money}`}. Its record is on the branch \`autonomous/record\`, below \`.autonomous/runs/${id}/\`.${forked}${scripted}`;
+}
+
+/** The longest beginning of a text, as it is shown, that takes about `most` characters. */
+function fitting(text: string, most: number, show: (text: string) => string): string {
+  let kept = most;
+  for (;;) {
+    const shown = show(clipped(text, kept));
+    if (shown.length <= most || kept <= 0) return shown;
+    kept = Math.floor((kept * most) / shown.length);
+  }
+}
+
+/** The first ones that together fit into a section. */
+function firstFitting<T extends string | readonly string[]>(items: readonly T[]): readonly T[] {
+  let length = 0;
+  return items.filter((item) => (length += String(item).length) <= MAX_SECTION);
 }
 
 function clipped(text: string, most: number): string {

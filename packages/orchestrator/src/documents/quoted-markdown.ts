@@ -4,10 +4,10 @@
  */
 import { sanitizeText } from '@autonomous/shared/presentation';
 
-/** A Markdown table; cells are given as Markdown. */
+/** A Markdown table; cells are given as Markdown. A `|` behind a backslash is escaped already. */
 export function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+    `| ${cells.map((cell) => cell.replace(/(?<!\\)\|/g, '\\|')).join(' | ')} |`;
   return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
 }
 
@@ -19,9 +19,16 @@ export function inline(text: string): string {
     .replaceAll('<', '&lt;');
 }
 
-/** Foreign text as inline code; longer runs of backticks around it than it holds itself. */
+/**
+ * Foreign text as inline code; longer runs of backticks around it than it holds itself. A `|` behind a backslash stands between
+ * two pieces of code, since no code in a cell of a table can hold it.
+ */
 export function code(text: string): string {
-  const line = oneLine(text);
+  const [first = '', ...more] = oneLine(text).split(/(?<=\\)\|/);
+  return [codeSpan(first), ...more.map((piece) => (piece === '' ? '' : codeSpan(piece)))].join('&#124;');
+}
+
+function codeSpan(line: string): string {
   const ticks = '`'.repeat(longestRun(line) + 1);
   const pad = line === '' || line.startsWith('`') || line.endsWith('`') ? ' ' : '';
   return `${ticks}${pad}${line}${pad}${ticks}`;

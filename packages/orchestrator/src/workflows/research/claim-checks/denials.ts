@@ -17,23 +17,68 @@ export const OF_SUBJECT =
 /** The same, only in a clause with `that`: "the option is false" denies nothing. */
 export const OF_STATEMENT =
   /^(?:not true|(?:is|are|was|were) (?:(?:simply|just|entirely|completely) )?(?:false|untrue|incorrect|wrong))(?= |$)/;
-/** Deny as a label before a colon: `Myth: …`. */
-export const LABEL = /^(?:retracted|debunked|myth|misconception|hoax|false|untrue|incorrect|rumou?r|fiction|fake)$/;
-
 const SAYS =
   '(?:claim|assert|believ|stat|say|said|report|suggest|impl|assum|think|thought|suppos|argu|maintain|insist)\\p{L}*';
 const STATEMENT =
-  '(?:claim|idea|notion|theor|hypothes|report|allegation|suggestion|accusation|belief|rumou?r|assertion|view|statement|possibilit)\\p{L}*';
+  '(?:claim|idea|notion|theor|hypothes|report|allegation|suggestion|accusation|belief|rumou?r|assertion|view|statement|possibilit|behauptung|annahme)\\p{L}*';
 const UP_TO_THREE = '(?:[\\p{L}\\p{N}]+ ){0,3}';
+const PROOF = '(?:evidence|proof|indications?|signs?|results?|findings?|conclusions?)';
+/** Stand before `that` and a claim. */
+// oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
+export const CLAIM_NOUN = new RegExp(`^(?:${STATEMENT}|${PROOF})$`, 'u');
+const NOT_SO =
+  '(?:false|untrue|incorrect|wrong|bogus|fake|forged|baseless|misleading|unproven|fabricated|retracted|debunked|refuted|disproved|disproven|overturned|discredited|falsche?|unwahre?|erfunden|widerlegte?)';
+const ADVERB = '(?:(?:simply|just|entirely|completely|since|later|largely|long|schlicht|einfach|längst|frei) )?';
+
+/** Deny the claim before them, as `is bogus` behind `the claim that …`. */
+// oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
+export const OF_CLAIM = new RegExp(
+  `^(?:(?:is|are|was|were|(?:has|have|had) (?:\\p{L}+ )?been|ist|sind|war|waren|wurden?) ${ADVERB}${NOT_SO}|(?:turned out|proved)(?: to be)? ${NOT_SO}|remain(?:s|ed)? ${NOT_SO}|(?:has|have|had) no (?:basis|foundation|merit)|(?:is|are|was|were) ${ADVERB}not (?:so|true|correct|the case)|(?:ist|war) ein (?:mythos|irrtum|märchen)|stimmt nicht|trifft nicht zu)(?= |$)`,
+  'u',
+);
+/** Deny what stands before a comma, semicolon or dash: `…, which is false`, `…; that is not so`, `… — a myth`. */
+// oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
+export const OF_BEFORE = new RegExp(
+  `^(?:(?:which|this|that|das|dies|was) ${UP_TO_THREE}(?:not (?:so|true|correct|the case)|${NOT_SO}|an? (?:myth|lie|hoax|misconception)|ein (?:mythos|irrtum|märchen)|stimmt nicht)$|an? (?:[\\p{L}]+ )?(?:myth|lie|hoax|misconception)$|an? (?:claim|statement|belief|rumou?r|idea|theory) ${UP_TO_THREE}(?:refuted|debunked|disproved|discredited|false|wrong)$|${UP_TO_THREE}(?:falsely|wrongly|mistakenly) (?:said|says?|claim(?:s|ed)?|wrote|writes?|reported|believed?)$)`,
+  'u',
+);
+/** Deny as a label before a colon: `Myth 3: …`, `Common myths: …`, `The following claims are false: …`. */
+// oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
+export const LABEL = new RegExp(
+  `^(?:(?:fact ?check )?(?:${NOT_SO}|hoax|rumou?r|fiction)|(?:(?!(?:of|about|behind) )\\p{L}+ ){0,3}(?:myths?|misconceptions?|hoaxes|rumou?rs|falsehoods?|fallac(?:y|ies)|myth(?:os|en)|irrt(?:um|ümer)|märchen|gerüchte?|falschmeldung(?:en)?)|${UP_TO_THREE}${NOT_SO} (?:claims?|statements?|beliefs?|reports?|ideas?|behauptung(?:en)?|aussagen?)|${UP_TO_THREE}(?:claims?|statements?|beliefs?|following|these|behauptung(?:en)?|aussagen?) (?:\\p{L}+ )?(?:are|is|sind|ist|were|was) (?:\\p{L}+ )?${NOT_SO})(?: \\d+)?$`,
+  'u',
+);
+const VERDICT = `(?:(?:mostly|largely|completely) )?(?:${NOT_SO}|not true|myth|hoax|mythos|irrtum)`;
+/** A cell of a table about claims that says that the claim of its row is not so. */
+// oxlint-disable-next-line autonomous/linear-expressions -- takes one cell
+export const IN_CELL = new RegExp(`\\|[ *_]*${VERDICT}[ *_.!]*\\|`, 'iu');
+/** The sentence behind a claim that says that it is not so: `Verdict: false.` */
+// oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
+export const BEHIND_CLAIM = new RegExp(
+  `^[ .!?"')]*(?:verdict|rating|ruling|fact ?check|urteil|bewertung)[: ]+${VERDICT}(?![\\p{L}])`,
+  'iu',
+);
+/** Heads of the columns of a table about claims. */
+export const CLAIMS_HEAD =
+  /\b(?:claims?|statements?|myths?|beliefs?|rumou?rs?|verdict|rating|aussagen?|behauptung(?:en)?|myth(?:os|en)|urteil|bewertung)\b/i;
 const NOT =
-  "(?:not|no|never|none|nor|neither|nobody|nothing|cannot|hardly|scarcely|few|\\p{L}+n't)(?! (?:only|just|merely|until|doubt))";
+  "(?:not|no|never|none|nor|neither|nobody|nothing|cannot|hardly|scarcely|few|\\p{L}+n't)(?! (?:only|just|merely|until|(?:\\p{L}+ ){0,2}(?:doubt|den(?:y|ie)|refut|disput|disprov)))";
 
 /** Phrases that deny, or put in doubt, the clause that follows them. Words are in lower case, with one space between them. */
 // oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes at most eight words
 export const OF_CLAUSE = new RegExp(
   `^(?:${[
-    'whether|fail(?:ed|s|ing)? to|den(?:y|ies|ied|ying)|hypothesi[sz]e[sd]?|speculate[sd]?|untrue|ruled out|rather than|instead of',
+    'whether|fail(?:ed|s|ing)? to|den(?:y|ies|ied|ying)|hypothesi[sz]e[sd]?|speculate[sd]?|untrue|ruled out|rather than|instead of|as (?:if|though)|not because',
+    `ruled out (?:${UP_TO_THREE}${STATEMENT} )?that`,
     '(?:no|little|scant|insufficient) (?:\\p{L}+ ){0,2}(?:evidence|proof|indications?|sign)',
+    `(?:absence|lack) of (?:\\p{L}+ )?${PROOF} that`,
+    'not (?:true|the case)',
+    '(?:far from|anything but) (?:certain|clear|true|proven|established|obvious|settled|sure)',
+    `(?:contrary to|despite|g[ia]ven? up|doubts? (?:on|about|over)) ${UP_TO_THREE}${STATEMENT} that`,
+    'lied (?:when \\p{L}+ \\p{L}+ )?that',
+    'without (?:\\p{L}+ )?(?:show|prov|demonstrat|establish|confirm)ing that',
+    '(?:once|long|formerly|previously|until \\p{N}+ it was) (?:thought|believed|taught|assumed)|used to (?:think|believe|assume)',
+    '(?:little|no|scant) reason to (?:think|believe|assume|suppose)',
     '(?:no|not) (?:an?|one) (?:\\p{L}+ ){0,3}(?:evidence|proof|indication|sign)',
     `${NOT} ${UP_TO_THREE}any (?:\\p{L}+ )?(?:evidence|proof|indications?|signs?)`,
     '(?:not|never) (?:been )?(?:shown|proven|proved|established|demonstrated|confirmed)',
@@ -41,11 +86,11 @@ export const OF_CLAUSE = new RegExp(
     '(?:thought|believed|alleged|rumou?red|presumed|assumed|reputed|claimed) to',
     `(?:falsely|wrongly|mistakenly|erroneously|incorrectly) ${SAYS}`,
     "(?:nobody|few|hardly|no|\\p{L}+n't|not) (?:\\p{L}+ ){0,2}(?:believe[sd]?|thinks?)",
-    '(?:doubt(?:s|ed|ful)?|false|wrong|incorrect|inaccurate|mistaken|myth|hoax|misconception|fallacy|fiction|lie|nonsense|rumou?rs?|unlikely|implausible|impossible) (?:that|if)',
-    `(?:wrong|false|mistaken|incorrect) to ${SAYS}`,
-    `(?:disput|refut|disprov|debunk|reject|dismiss|contradict|retract|withdr[ae]w)\\p{L}* (?:${UP_TO_THREE}${STATEMENT} )?that`,
-    `${NOT} ${UP_TO_THREE}(?:true|the case|correct|reasons?|basis|certain|clear|likely|plausible|accept\\p{L}*|agree[sd]?|show[sn]?|showed|prove[sdn]?|proven|establish\\p{L}*|demonstrate[sd]?|confirm\\p{L}*|f[io]u?nds?|means?|indicate[sd]?|conclude[sd]?|(?:reason )?to believe|${SAYS}) that`,
-    `(?:kein\\p{L}*|nicht|nie|niemand|falsch|unwahr|bestr[ei]\\p{L}*|leugne\\p{L}*|dementier\\p{L}*) (?!(?:\\p{L}+ )?(?:wunder|zufall|zweifel|geheimnis|überrasch))${UP_TO_THREE}da(?:ss|ß)`,
+    '(?:doubt(?:s|ed|ful)?|false|wrong|incorrect|inaccurate|mistaken|myth|hoax|misconception|fallacy|fiction|lie|nonsense|rumou?rs?|unlikely|implausible|impossible|farfetched) (?:that|if)',
+    `(?:wrong|false|mistaken|incorrect|premature) to (?:${SAYS}|conclude|infer)`,
+    `(?:disput|refut|disprov|debunk|reject|dismiss|contradict|retract|withdr[ae]w|undermin|overturn|abandon|pretend)\\p{L}* (?:${UP_TO_THREE}(?:${STATEMENT}|${PROOF}) )?that`,
+    `${NOT} ${UP_TO_THREE}(?:true|the case|correct|reasons?|basis|certain|clear|likely|plausible|accept\\p{L}*|agree[sd]?|show[sn]?|showed|prove[sdn]?|proven|establish\\p{L}*|demonstrate[sd]?|confirm\\p{L}*|f[io]u?nds?|means?|holds?|follows?|replicate[sd]? the ${PROOF}|indicate[sd]?|conclude[sd]?|(?:reason )?to believe|${SAYS}) that`,
+    `(?:kein\\p{L}*|nicht|nie|niemand|kaum|ohne|falsch|unwahr|angeblich|irrtum|mythos|märchen|gerücht|fraglich|bestr[ei]\\p{L}*|leugne\\p{L}*|dementier\\p{L}*|widerleg\\p{L}*|bezweif\\p{L}*) (?!(?:\\p{L}+ ){0,2}(?:wunder|zufall|(?:be)?zweifel|bestr|leugn|widerleg|nur|geheimnis|überrasch))${UP_TO_THREE}da(?:ss|ß)`,
   ].join('|')})(?= |$)`,
   'u',
 );

@@ -116,7 +116,7 @@ function extended(chains: readonly Chain[], spans: readonly Span[], text: string
 
 /** The end of a sentence, with what closes it. The point of an abbreviation or an initial ends none. */
 export const SENTENCE_END =
-  /(?:[!?]|(?<!(?:^|[ .(])(?:\p{Lu}|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn]o|vs|cf|al|fig|approx|ca|Jr|Sr))\.)["')]* ["'(]*(?=[\p{Lu}\d])/u;
+  /(?:[!?]|(?<!(?:^|[ .(])(?:\p{Lu}|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn]o|vs|cf|al|fig|approx|ca|Jr|Sr|e\.g|i\.e))\.)["')]* ["'(]*(?=[\p{Lu}\d])/u;
 
 /** True where a sentence ends, or a passage that may be invisible stands, between two parts. */
 function isDivided(between: string): boolean {

@@ -1,5 +1,16 @@
 /** Finds claims that leave out the reservation with which their passages say it: `may cause`, `no evidence that`. Pure. */
-import { DENIAL, LABEL, NEGATION, OF_CLAUSE, OF_SENTENCE, OF_STATEMENT, OF_SUBJECT } from './denials.ts';
+import {
+  CLAIM_NOUN,
+  DENIAL,
+  LABEL,
+  NEGATION,
+  OF_BEFORE,
+  OF_CLAIM,
+  OF_CLAUSE,
+  OF_SENTENCE,
+  OF_STATEMENT,
+  OF_SUBJECT,
+} from './denials.ts';
 import { type Word, wordsOf } from './detail-words.ts';
 
 /** Finds statements that the passages make with a reservation, and the claim without one. */
@@ -44,13 +55,16 @@ function isReserved(words: readonly Word[], at: number): boolean {
 }
 
 /** A reservation about the word behind it. */
-const MODAL = /^(?:may|might|could|possibly|perhaps|probably|presumably|allegedly|reportedly|supposedly|purportedly)$/;
+const MODAL =
+  /^(?:may|might|could|possibly|perhaps|probably|presumably|[Aa]llegedly|[Rr]eportedly|[Ss]upposedly|[Pp]urportedly|[Aa]ngeblich|[Vv]ermeintlich|möglicherweise)$/;
 /** Words between a modal and the word that it is about. */
 const MODAL_REACH = 3;
 /** Words that an opener of a clause reaches. */
 const CLAUSE_REACH = 12;
 /** Words of the longest opener. */
 const OPENER_WORDS = 8;
+/** Words of a sentence that are looked at on each side of a place. */
+const SENTENCE_WORDS = 120;
 /** Words between an opener and the `that` behind an insertion: `denied, in an interview, that`. */
 const INSERTED_WORDS = 12;
 
@@ -63,13 +77,25 @@ function reservationsIn(words: readonly Word[]): ReadonlyMap<number, string> {
   for (const [at, word] of words.entries()) {
     const text = lower(word);
     if (MODAL.test(word.text)) {
-      const about = telling(words, at, MODAL_REACH)[0];
-      if (about !== undefined) add(about, at);
+      // `Allegedly, …`
+      const all = word.startsSentence
+        ? telling(words, at, CLAUSE_REACH, word.after.startsWith(','))
+        : telling(words, at, MODAL_REACH).slice(0, 1);
+      for (const about of all) add(about, at);
     }
     const phrase = phraseAt(words, at);
     const opener = isDeniedItself(words, at) ? null : OF_CLAUSE.exec(phrase)?.[0];
     if (opener) for (const about of clauseBehind(words, at, opener.split(' ').length)) add(about, at);
-    if (OF_SENTENCE.test(text) || isLabel(words, at)) for (const about of sentenceAt(words, at)) add(about, at);
+    if (OF_SENTENCE.test(text)) for (const about of sentenceAt(words, at)) add(about, at);
+    for (const about of behindLabel(words, at)) add(about, at);
+    const isBehind = /[,;]/.test(word.gap) && OF_BEFORE.test(phrase);
+    const verdict = isBehind ? phrase : OF_CLAIM.exec(phrase)?.[0];
+    if (verdict !== undefined && (isBehind || isOfClaim(words, at)))
+      for (const about of sentenceAt(words, at - 1).filter((index) => index < at))
+        add(about, at + verdict.split(' ').length - 1);
+    // German puts it at the end.
+    if (/^(?:nicht|nie)$/.test(text) && /^(?:[.!?]|$)/.test(word.after))
+      for (let index = at; isJoined(words[index]); index -= 1) if (isTelling(words[index - 1])) add(index - 1, at);
     if (OF_SUBJECT.test(phrase) || OF_STATEMENT.test(phrase))
       for (const about of subjectBefore(words, at, OF_STATEMENT.test(phrase))) add(about, at);
   }
@@ -96,24 +122,52 @@ function isInserted(words: readonly Word[], at: number): boolean {
 
 const THAT = /^(?:that|whether|dass|daß)$/;
 
+// oxlint-disable-next-line autonomous/linear-expressions -- two lists of words
+const NOT = new RegExp(`${NEGATION.source}|^(?:kein\\p{L}*|nicht|nie|niemand)$`, 'u');
+
 /** True for `no doubt that` and `nobody denies that`. */
 function isDeniedItself(words: readonly Word[], at: number): boolean {
-  return DENIAL.test(lower(words[at])) && [at - 1, at - 2].some((before) => NEGATION.test(lower(words[before])));
+  const denies = DENIAL.test(lower(words[at])) || /^(?:bezweif|widerleg)/.test(lower(words[at]));
+  return denies && [at - 1, at - 2, at - 3].some((before) => NOT.test(lower(words[before])));
 }
 
-/** True for `Myth: …` and `Myth 3: …`. */
-function isLabel(words: readonly Word[], at: number): boolean {
-  const isNumbered = /^\d+$/.test(words[at + 1]?.text ?? '');
-  return (
-    words[at]?.startsSentence === true &&
-    LABEL.test(lower(words[at])) &&
-    (words[isNumbered ? at + 1 : at]?.after.includes(':') ?? false)
-  );
+/** Words behind a label such as `Myth 3:`, up to the end of the sentence. */
+function behindLabel(words: readonly Word[], at: number): readonly number[] {
+  if (words[at]?.startsSentence !== true) return [];
+  let end = at;
+  while (
+    end < at + OPENER_WORDS &&
+    words[end]?.after.includes(':') === false &&
+    words[end + 1]?.startsSentence === false
+  )
+    end += 1;
+  const isLabel = words[end]?.after.includes(':') === true;
+  if (
+    !isLabel ||
+    !LABEL.test(
+      words
+        .slice(at, end + 1)
+        .map(lower)
+        .join(' '),
+    )
+  )
+    return [];
+  let to = end + 2;
+  while (words[to]?.startsSentence === false) to += 1;
+  return Array.from({ length: to - end - 1 }, (_, index) => end + 1 + index).filter((index) => isTelling(words[index]));
+}
+
+/** True behind `the claim that …` and behind a sentence that begins with `that`: the predicate is one of the claim. */
+function isOfClaim(words: readonly Word[], at: number): boolean {
+  const from = clauseStart(words, at);
+  const that = words.slice(from, at - 2).findIndex((word) => THAT.test(lower(word)));
+  return that === 0 || (that > 0 && CLAIM_NOUN.test(lower(words[from + that - 1])));
 }
 
 function clauseBehind(words: readonly Word[], at: number, length: number): readonly number[] {
   const end = at + length - 1;
-  if (/^(?:rather|instead)$/.test(lower(words[at]))) return telling(words, end, MODAL_REACH);
+  if (/^(?:rather|instead|ruled)$/.test(lower(words[at])) && !THAT.test(lower(words[end])))
+    return telling(words, end, MODAL_REACH);
   let that = end;
   while (that < end + INSERTED_WORDS && !isInserted(words, that) && words[that + 1]?.startsSentence === false)
     that += 1;
@@ -134,7 +188,7 @@ function telling(words: readonly Word[], at: number, reach: number, isPastMark =
 function sentenceAt(words: readonly Word[], at: number): readonly number[] {
   const from = clauseStart(words, at);
   let to = at + 1;
-  while (to < words.length && (!startsClause(words[to]) || isLabelled(words, from, to))) to += 1;
+  while (to < Math.min(words.length, at + SENTENCE_WORDS) && !startsClause(words[to])) to += 1;
   return Array.from({ length: to - from }, (_, index) => from + index).filter((index) => isTelling(words[index]));
 }
 
@@ -146,18 +200,13 @@ function subjectBefore(words: readonly Word[], at: number, needsThat: boolean): 
 
 function clauseStart(words: readonly Word[], at: number): number {
   let from = at;
-  while (from > 0 && !startsClause(words[from])) from -= 1;
+  while (from > Math.max(0, at - SENTENCE_WORDS) && !startsClause(words[from])) from -= 1;
   return from;
 }
 
 function startsClause(word: Word | undefined): boolean {
   const isNext = word?.gap.startsWith(',') === true && /^(?:and|but|yet|so|while|whereas|al?though)$/.test(lower(word));
   return word?.startsSentence === true || isNext || word?.gap.includes(';') === true;
-}
-
-/** True where a sentence goes on behind its label. */
-function isLabelled(words: readonly Word[], from: number, to: number): boolean {
-  return to <= from + 2 && words[to]?.gap.includes(':') === true && isLabel(words, from);
 }
 
 function shownFrom(words: readonly Word[], from: number, at: number): string {

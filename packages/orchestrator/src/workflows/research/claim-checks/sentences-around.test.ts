@@ -4,6 +4,7 @@ import { checkCitations, correctionText, leftOutOf } from './citations.ts';
 
 const PLANT = 'the plant leaks waste into the river';
 const BELL = 'the oldest bell of the town was cast in 1288 by monks';
+const WERK = 'das Werk Abfälle in den Fluss einleitet';
 const FLU = 'the treatment is effective against the flu in adults';
 
 /** A finding with one quote of one page. Without a claim of its own it claims its quote. */
@@ -55,6 +56,50 @@ it.each([
   [`The drug was tested and never cured all cancers there.`, 'The drug was tested … cured all cancers there'],
   [`Es ist nicht wahr, dass das Werk Abfälle in den Fluss einleitet.`, 'das Werk Abfälle in den Fluss einleitet'],
   [`Der Minister bestritt, dass das Werk Abfälle in den Fluss einleitet.`, 'das Werk Abfälle in den Fluss einleitet'],
+  [`The audit cast doubt on the claim that ${PLANT}.`, PLANT],
+  [`The audit undermines the notion that ${PLANT}.`, PLANT],
+  [`A review overturned the earlier finding that ${PLANT}.`, PLANT],
+  [`It is far from certain that ${PLANT}.`, PLANT],
+  [`In the absence of evidence that ${PLANT}, the mill stays open.`, PLANT],
+  [`It would be wrong to conclude that ${PLANT}.`, PLANT],
+  [`Contrary to the belief that ${PLANT}, the river is clean.`, PLANT],
+  [`Despite claims that ${PLANT}, the river is clean.`, PLANT],
+  [`Inspectors used to think that ${PLANT}.`, PLANT],
+  [`It was once thought that ${PLANT}.`, PLANT],
+  [`The audit ended without showing that ${PLANT}.`, PLANT],
+  [`Experts no longer hold that ${PLANT}.`, PLANT],
+  [`It is not true, says Dr. Lee, that ${PLANT}.`, PLANT],
+  [`No evidence exists, e.g. Smith 2019, that ${PLANT}.`, PLANT],
+  [`Allegedly, ${PLANT}.`, PLANT],
+  [`The claim that ${PLANT} is bogus.`, PLANT],
+  [`The claim that ${PLANT} was forged by its owner.`, PLANT],
+  [`That ${PLANT} has been refuted many times.`, PLANT],
+  [`That ${PLANT} is simply not so.`, PLANT],
+  [`The report that ${PLANT} turned out to be false.`, PLANT],
+  [`The belief that ${PLANT} has no basis.`, PLANT],
+  [`It is a fact that ${PLANT}, which is false.`, PLANT],
+  [`Critics say ${PLANT}, a claim that three audits refuted.`, PLANT],
+  [`So ${PLANT}, the owner falsely said.`, PLANT],
+  [`Yes, ${PLANT}; that is not so.`, PLANT],
+  [`False claim: ${PLANT}.`, PLANT],
+  [`Wrong: ${PLANT}.`, PLANT],
+  [`Fact check (false): ${PLANT}.`, PLANT],
+  [`These are myths: the mill is closed; ${PLANT}.`, PLANT],
+  [`**Common myths:**\n\n- the mill is closed\n- ${PLANT}`, PLANT],
+  [`The following claims are false:\n\n1. ${PLANT}\n2. the mill is closed`, PLANT],
+  [`No audit has shown that\n\n> ${PLANT}`, PLANT],
+  [`> No audit has ever\n> shown that ${PLANT}.`, PLANT],
+  [`Claim: ${PLANT}. Verdict: false.`, PLANT],
+  [`| Statement | Verdict |\n|---|---|\n| ${PLANT} | **False** |`, PLANT],
+  [`Angeblich leitet das Werk Abfälle in den Fluss ein.`, 'leitet das Werk Abfälle in den Fluss ein'],
+  [`Die Prüfung widerlegt die Annahme, dass das Werk Abfälle in den Fluss einleitet.`, WERK],
+  [`Es ist ein Irrtum, dass das Werk Abfälle in den Fluss einleitet.`, WERK],
+  [`Kaum jemand glaubt, dass das Werk Abfälle in den Fluss einleitet.`, WERK],
+  [`Fachleute bezweifeln, dass das Werk Abfälle in den Fluss einleitet.`, WERK],
+  [`Dass das Werk Abfälle in den Fluss einleitet, ist frei erfunden.`, WERK],
+  [`Mythos: Das Werk leitet Abfälle in den Fluss.`, 'Das Werk leitet Abfälle in den Fluss'],
+  [`Folgende Aussagen sind falsch:\n\n- Das Werk leitet Abfälle in den Fluss.`, 'Das Werk leitet Abfälle in den Fluss'],
+  [`Das Werk leitet Abfälle in den Fluss nicht.`, 'Das Werk leitet Abfälle in den Fluss'],
 ])('a quote is refused when its sentence on the page denies it: %j', (page, quote) => {
   const [found] = checked(page, quote);
   expect(found?.accepted).toEqual([]);
@@ -102,8 +147,27 @@ it.each([
   [`A failed test leaves screenshots of its windows.`, 'test leaves screenshots of its windows'],
   [`The mill uses a dam instead of a wheel to indicate the state of the lake.`, 'indicate the state of the lake'],
   [`In Greek myth Zeus fathered Athena alone.`, 'Zeus fathered Athena alone'],
-])('a quote is accepted when its sentence on the page does not deny it: %j', (page, quote) => {
-  expect(checked(page, quote)[0]?.rejected).toEqual([]);
+  [`There is no reason to doubt that ${PLANT}.`, PLANT],
+  [`Nobody refuted the claim that ${PLANT}.`, PLANT],
+  [`They ruled out chance and found that ${PLANT}.`, PLANT],
+  [`The audit undermined the mill and showed that ${PLANT}.`, PLANT],
+  [`Despite the finding that ${PLANT}, the ministry did nothing.`, PLANT],
+  [`The claim that the mill is closed is bogus, and ${PLANT}.`, PLANT],
+  [`Letters that were forged show that ${PLANT}.`, PLANT],
+  [`Every year ${PLANT}, which is wrong of its owner.`, PLANT],
+  [`Inspectors note: the key was forged.`, 'Inspectors note: the key was', 'Inspectors note the key.'],
+  [`Common causes of myths: ${PLANT}; the mill is old.`, PLANT],
+  [`Myth: the mill is closed. Fact: ${PLANT}.`, PLANT],
+  [`Claim: ${PLANT}. Verdict: true.`, PLANT],
+  [`| Claim | Verdict |\n|---|---|\n| ${PLANT} | True |\n| the mill is closed | False |`, PLANT],
+  [`| Claim | Verdict | Why |\n|---|---|---|\n| the mill is closed | False | ${PLANT} |`, PLANT],
+  [`| Option | Default | Meaning |\n|---|---|---|\n| strict | false | ${PLANT} |`, PLANT],
+  [`The audit found this:\n\n> ${PLANT}`, PLANT],
+  [`Niemand bestreitet, dass das Werk Abfälle in den Fluss einleitet.`, WERK],
+  [`Kein Fachmann bezweifelt, dass das Werk Abfälle in den Fluss einleitet.`, WERK],
+  [`Das Werk leitet Abfälle in den Fluss, in den See aber nicht.`, 'Das Werk leitet Abfälle in den Fluss'],
+])('a quote is accepted when its sentence on the page does not deny it: %j', (page, quote, claim?: string) => {
+  expect(checked(page, quote, claim)[0]?.rejected).toEqual([]);
 });
 
 it('a quote is accepted when its claim repeats the denial before it', () => {
