@@ -317,7 +317,7 @@ describe('A remote over smart HTTP', () => {
       expect(detour.authorizations.some((sent) => sent !== null)).toBe(true);
       expect(trap.authorizations).toEqual([]);
       await expect(repository.inspectRemote(`${trap.url}/owner/shop.git`)).rejects.toThrow(
-        /it is sent to 127\.0\.0\.1:\d+ alone/,
+        /is for 127\.0\.0\.1:\d+ alone, so let it be used without a sign-in/,
       );
       expect(trap.authorizations.length).toBeGreaterThan(0);
       expect(trap.authorizations.every((sent) => sent === null)).toBe(true);

@@ -277,9 +277,12 @@ function whyNoAccess(access: RemoteAccess, isForbidden: boolean): string {
     return isForbidden
       ? `answers the token with 403 Forbidden; it may lack rights on this repository: set a ${tokenVariable} that may read and write it, then retry`
       : `does not accept the token; it may have expired or not cover this repository: set a valid ${tokenVariable}, then retry`;
+  const way = takesToken(access.address, tokenHost)
+    ? `set ${tokenVariable}`
+    : `the token of ${tokenVariable} is for ${tokenHost} alone, so let it be used without a sign-in, or make a project of its ssh address`;
   return isForbidden
-    ? `answers 403 Forbidden, and the server has no token for it: if it needs one, set ${tokenVariable} (it is sent to ${tokenHost} alone), then retry`
-    : `asks for a sign-in and the server has no token for it: set ${tokenVariable} (it is sent to ${tokenHost} alone), then retry`;
+    ? `answers 403 Forbidden, and the server has no token for it: if it needs one, ${way}, then retry`
+    : `asks for a sign-in and the server has no token for it: ${way}, then retry`;
 }
 
 function unavailable(stderr: string, said: string, address: RemoteAddress): string {
