@@ -146,19 +146,57 @@ const VALID: readonly (readonly [RegExp, RegExp])[] = [
   [/^color-scheme$/, /^(?:normal|(?:only )?(?:light|dark)|light dark|dark light)$/],
 ];
 
-/** Words of backgrounds beside their colour and picture. */
-const BACKGROUND =
-  /^(?:none|(?:no-)?repeat(?:-[xy])?|space|round|center|left|right|top|bottom|cover|contain|auto|fixed|scroll|local|(?:border|padding|content)-box|text|[,/]|0|-?[\d.]+(?:%|px|r?em|vw|vh))$/;
+/** Words of backgrounds by the letters of their shape. */
+const BACKGROUND: readonly (readonly [RegExp, string])[] = [
+  [/^none$/, 'i'],
+  [/^(?:(?:no-)?repeat|space|round)$/, 'r'],
+  [/^repeat-[xy]$/, 'R'],
+  [/^(?:left|right)$/, 'x'],
+  [/^(?:top|bottom)$/, 'y'],
+  [/^center$/, 'm'],
+  [/^(?:cover|contain)$/, 's'],
+  [/^auto$/, 'u'],
+  [/^(?:fixed|scroll|local)$/, 'a'],
+  [/^(?:border|padding|content)-box|text$/, 'b'],
+  [/^(?:0|-?(?:\d+|\d*\.\d+)(?:%|px|r?em|vw|vh))$/, 'l'],
+  [/^[,/]$/, ''],
+];
+/** Parts of one background, each of which it has once. */
+const BACKGROUND_PARTS = /c|i|a|b{1,2}|R|r{1,2}|(?:(?:xl?|m)(?:yl?|m)|mx|y[xm]?|[xml][yml]?)(?:\/(?:s|[lu]{1,2}))?/g;
 
 function isBackground(value: string): boolean {
-  const others = partsOf(value).filter(({ written }) => shadeOf(written) === null);
+  const layers = partsOf(value).map(backgroundLetter).join('').split(',');
+  return layers.every((layer, index) => {
+    const parts = layer.match(BACKGROUND_PARTS) ?? [];
+    const kinds = new Set(parts.map((part) => (/^[rR]/.test(part) ? 'r' : /^[xyml]/.test(part) ? 'm' : part[0])));
+    const isLast = index === layers.length - 1;
+    return layer !== '' && parts.join('') === layer && kinds.size === parts.length && (isLast || !layer.includes('c'));
+  });
+}
+
+function backgroundLetter({ name, list, written }: ValuePart): string {
+  if (shadeOf(written) !== null) return 'c';
+  if (name !== null) return name === 'url' || isGradient(name, list) ? 'i' : '?';
+  const letter = BACKGROUND.find(([pattern]) => pattern.test(list))?.[1] ?? '?';
+  return letter === '' ? list : letter;
+}
+
+/** True for two colours at the least, and known words beside them. */
+function isGradient(name: string, list: string): boolean {
+  const parts = partsOf(list).map(({ written }) => (shadeOf(written) === null ? written : 'c'));
   return (
-    others.length >= partsOf(value).length - 1 &&
-    others.every(({ name, list }) =>
-      name === null ? BACKGROUND.test(list) : /^(?:url|(?:repeating-)?(?:linear|radial|conic)-gradient)$/.test(name),
-    )
+    /^(?:repeating-)?(?:linear|radial|conic)-gradient$/.test(name) &&
+    /^(?:[^c,][^,]*,)?c[^c,]*(?:,[^c,]*,?c[^c,]*)+$/.test(
+      parts.map((part) => (isOfGradient(part) ? 'w' : part)).join(''),
+    ) &&
+    parts.every((part) => part === 'c' || part === ',' || isOfGradient(part))
   );
 }
+
+const isOfGradient = (part: string): boolean =>
+  GRADIENT.test(part) || (part.includes('(') && (sizeIn(part) ?? 0) !== 0);
+const GRADIENT =
+  /^(?:0|-?(?:\d+|\d*\.\d+)(?:%|px|r?em|deg|turn|rad|vw|vh)|to|from|at|in|left|right|top|bottom|center|circle|ellipse|(?:closest|farthest)-(?:side|corner)|ok(?:lab|lch)|srgb(?:-linear)?|hsl|lab|lch)$/;
 
 /** By property: true for values that hide nothing. */
 const TESTS: readonly (readonly [RegExp, Test])[] = [
@@ -230,10 +268,12 @@ function isOpen(value: string): boolean {
 export function sizeIn(value: string): number | null {
   if (!computed(value).includes('(')) return lengthIn(value);
   const sum = computed(
-    value.replace(/(?<![\w.-])([\d.]+)(%|[a-z]+)/g, (each, number: string, unit: string) => {
-      const px = unit === '%' ? Number(number) * 6 : pixels(each);
-      return px === null ? each : `${px}px`;
-    }),
+    value
+      .replaceAll(/env\(safe-area-[^()]*\)/g, '0px')
+      .replace(/(?<![\w.-])([\d.]+)(%|[a-z]+)/g, (each, number: string, unit: string) => {
+        const px = unit === '%' ? Number(number) * 6 : pixels(each);
+        return px === null ? each : `${px}px`;
+      }),
   );
   return sum.includes('(') ? 0 : pixels(sum);
 }

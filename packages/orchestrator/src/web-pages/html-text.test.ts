@@ -251,6 +251,15 @@ describe('a passage that a reader of the page may not see', () => {
     '.x{opacity:0;animation-fill-mode:forwards;animation:f .01s} @keyframes f{to{opacity:1}}',
     '.x{-webkit-text-fill-color:white;text-fill-color:black}',
     '.x{opacity:0;-webkit-opacity:1}',
+    ...[
+      'background-color:#000 no-repeat',
+      'background:#000 cover',
+      'background:#000 left left',
+      'background:#000,none',
+      'background:linear-gradient(foo)',
+      'background:linear-gradient(#000)',
+      'background:linear-gradient(#000 #000,#000)',
+    ].map((css) => `.x{color:white;background:white;${css}}`),
     // Values of registered properties.
     '@property --d{syntax:"*";inherits:false;initial-value:none} article{--d:block} .x{display:var(--d)}',
     '@property --d{syntax:"<length>";inherits:false;initial-value:0px} .x{--d:foo;height:var(--d);overflow:hidden}',
@@ -581,6 +590,39 @@ describe('a passage that its reader sees', () => {
       all(
         '.w{padding-inline:max(1rem,(100% - 1200px)/2);margin-left:max(1rem,calc(50% - 600px))}',
         `<div class="w"><p>${SEEN}</p></div>`,
+      ),
+    ],
+    [
+      'on a gradient of registered variables',
+      all(
+        ':root{--a:oklch(.3 .2 259);--b:#123} .x{--p:to right in oklab;--f:var(--a);--s:var(--v,var(--p),var(--f) var(--n),var(--b) 100%);background-image:linear-gradient(var(--s));color:#fff} @property --f{syntax:"<color>";inherits:false;initial-value:#0000} @property --n{syntax:"<length-percentage>";inherits:false;initial-value:0%} @property --v{syntax:"*";inherits:false}',
+      ),
+    ],
+    ...[
+      'background:url(a.png) no-repeat center/cover #222',
+      'background:#222 url(a.png) no-repeat right 10px center',
+      'background:radial-gradient(ellipse 80% 50% at 50% -20%,rgba(9,9,98,.3),transparent),#111',
+      'background:linear-gradient(90deg,#111 calc(50% - 1px),#222 0) fixed',
+    ].map((css) => [`on ${css}`, all(`.x{${css};color:#fff}`)]),
+    [
+      'by a class for large windows',
+      all('.x{display:none} @media (width>=48rem){.md\\:w-1\\/2{display:block}}', `<p class="x md:w-1/2">${SEEN}</p>`),
+    ],
+    [
+      'between comments',
+      all('/* a */ .x { /* b */ display: none; /* c */ } .x /* d */ , /* e */ .y { display: block /* f */; }'),
+    ],
+    [
+      'in a box of computed sizes',
+      all(
+        '.x{overflow:hidden;width:calc((100% - 3*1rem)/4);max-width:min(90vw,700px);height:calc(100% - env(safe-area-inset-bottom))}',
+      ),
+    ],
+    [
+      'that fades in late',
+      all(
+        '@keyframes f{to{opacity:1}} .x{opacity:0;animation:f .6s cubic-bezier(.2, .8, .2, 1) forwards}',
+        `<p class="x" style="animation-delay:.2s">${SEEN}</p>`,
       ),
     ],
     ['in a layer below', all('.w{position:relative;z-index:-1}', `<div class="w"><p>${SEEN}</p></div>`)],

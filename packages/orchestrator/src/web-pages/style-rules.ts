@@ -53,6 +53,8 @@ export interface Registration {
   readonly initial: string;
   /** Empty where it is not known. */
   readonly syntax: string;
+  /** False where browsers perhaps do not register it. */
+  readonly isCertain: boolean;
 }
 
 interface Keyframes {
@@ -146,7 +148,11 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
       const valueOf = (property: string): string | undefined =>
         content.declarations.find((each) => each.property === property)?.value;
       const syntax = registered.has(written) ? '' : (valueOf('syntax') ?? '');
-      registered.set(written, { initial: valueOf('initial-value') ?? 'initial', syntax: syntax.slice(1, -1) });
+      registered.set(written, {
+        initial: valueOf('initial-value') ?? 'initial',
+        syntax: syntax.slice(1, -1),
+        isCertain: isCertain && /^(?:true|false)$/.test(valueOf('inherits') ?? ''),
+      });
     } else if (name === 'keyframes') {
       const known = keyframes.get(written);
       const isOnlyOne = known === undefined && isCertain && NAME.test(written);

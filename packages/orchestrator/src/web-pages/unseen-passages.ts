@@ -37,6 +37,7 @@ import {
   pixels,
   readStyle,
   readStyles,
+  type Registration,
   type StyleSheet,
 } from './style-rules.ts';
 import { markUnseen } from './unseen-marks.ts';
@@ -170,7 +171,7 @@ export function markUnseenPassages(document: MarkedDocument, remove: () => void)
     isUnseen: false,
     isHidden: false,
     strength: 1,
-    variables: new Map([...styles.registered].map(([name, { initial }]) => [name, [...valueOf(initial), null]])),
+    variables: new Map([...styles.registered].map(([name, each]) => [name, initialOf(each)])),
     fontPx: 16,
     shade: [BLACK],
     fill: null,
@@ -383,7 +384,7 @@ function hintsOf(element: MarkedElement): readonly Declaration[] {
   return HINTS.flatMap(([attribute, property]) => {
     const value = element.getAttribute(attribute)?.toLowerCase();
     if (value === undefined) return [];
-    return [{ property, value, isImportant: false, isCertain: /^(?:#[\da-f]{6}|[a-z]+)$/.test(value) }];
+    return [{ property, value, isImportant: false, isCertain: /^(?:#(?:[\da-f]{3}){1,2}|[a-z]+)$/.test(value) }];
   });
 }
 
@@ -397,8 +398,12 @@ class Cascade {
   add({ property, value, isCertain }: Declaration, rank: readonly number[], isRuleCertain: boolean): void {
     for (const [name, part] of longhands(property, value)) {
       const all = this.#added.get(name) ?? [];
-      const isWhole = isRuleCertain && isCertain && (property !== 'font' || FONT.test(value));
-      all.push({ value: part, rank, isCertain: isWhole });
+      // Its shorthand alone has more than a colour.
+      const isWhole =
+        property === 'background-color'
+          ? !/^\S+ /.test(value) || value.includes('(')
+          : property !== 'font' || FONT.test(value);
+      all.push({ value: part, rank, isCertain: isRuleCertain && isCertain && isWhole });
       this.#added.set(name, all);
     }
   }
@@ -520,7 +525,7 @@ const LONGEST_READING = 5_000;
 function resolved(value: string, variables: Variables, depth = 0): readonly (string | null)[] {
   const open = value.lastIndexOf('var(');
   if (open < 0) return [value];
-  const end = value.indexOf(')', open);
+  const end = closingOf(value, open + 4);
   if (end < 0 || depth > 40 || value.length > LONGEST_READING) return [null];
   const [name = '', ...fallback] = value.slice(open + 4, end).split(',');
   const found = variables.get(name.trim()) ?? [null];
@@ -531,6 +536,17 @@ function resolved(value: string, variables: Variables, depth = 0): readonly (str
       : resolved(joined(joined(value.slice(0, open), put), value.slice(end + 1)), variables, depth + 1);
   });
   return distinct(all, String);
+}
+
+/** Place of the bracket that ends what begins here; less than 0 without one. */
+function closingOf(value: string, from: number): number {
+  let depth = 1;
+  for (let at = from; at < Math.min(value.length, LONGEST_READING); at += 1) {
+    if (value[at] === '(') depth += 1;
+    else if (value[at] === ')') depth -= 1;
+    if (depth === 0) return at;
+  }
+  return -1;
 }
 
 /** Words of a variable and beside it are no one word. */
@@ -600,11 +616,11 @@ function variablesOf(styles: Styles, inherited: Variables, { registered }: Page)
   const [own, handed] = [new Map(computed), new Map(computed)];
   // A registered one perhaps is not handed down, and has its first value in place of one that does not fit.
   for (const name of names) {
-    const { initial = 'initial', syntax = '' } = registered.get(name) ?? {};
+    const registration = registered.get(name);
     const values = computed.get(name) ?? [];
-    const all = distinct([...valueOf(initial), null, ...values], String);
+    const all = distinct([...(registration === undefined ? [] : initialOf(registration)), ...values], String);
     handed.set(name, all);
-    if (!values.every((each) => each !== null && fits(syntax, each))) own.set(name, all);
+    if (!values.every((each) => each !== null && fits(registration?.syntax ?? '', each))) own.set(name, all);
   }
   return remember({ inherited, own, handed });
 }
@@ -632,6 +648,11 @@ function computedVariables(styles: Styles, inherited: Variables): Variables {
     return [property, distinct(all, String)] as const;
   });
   return new Map([...inherited, ...computed]);
+}
+
+/** Values of a registered property that nothing has set. */
+function initialOf({ initial, syntax, isCertain }: Registration): readonly (string | null)[] {
+  return isCertain && fits(syntax, initial) ? valueOf(initial) : [...valueOf(initial), null];
 }
 
 function valueOf(value: string): readonly (string | null)[] {
