@@ -249,6 +249,7 @@ describe('a passage that a reader of the page may not see', () => {
       'f .01s forwards cubic-bezier(a)} @keyframes f{to{opacity:1}}',
     ].map((css) => `.x.x{opacity:0;animation:${css}`),
     '.x{opacity:0;animation-fill-mode:forwards;animation:f .01s} @keyframes f{to{opacity:1}}',
+    '.x{animation:"f" .01s forwards} @keyframes f{to{opacity:0}}',
     '.x{-webkit-text-fill-color:white;text-fill-color:black}',
     '.x{opacity:0;-webkit-opacity:1}',
     ...[

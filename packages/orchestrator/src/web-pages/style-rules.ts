@@ -154,13 +154,14 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
         isCertain: isCertain && /^(?:true|false)$/.test(valueOf('inherits') ?? ''),
       });
     } else if (name === 'keyframes') {
-      const known = keyframes.get(written);
+      const title = written.replaceAll(/["']/g, '');
+      const known = keyframes.get(title);
       const isOnlyOne = known === undefined && isCertain && NAME.test(written);
       const frames = content.blocks.flatMap((frame) =>
         frame.block === null ? [] : framesIn(frame.prelude, frame.block),
       );
       const last = frames.filter(({ isLast }) => isLast).map(({ declaration }) => declaration);
-      keyframes.set(written, {
+      keyframes.set(title, {
         all: [...(known?.all ?? []), ...frames.map(({ declaration }) => declaration)],
         last: isOnlyOne ? last : [...(known?.last ?? []), ...last].map((each) => ({ ...each, isCertain: false })),
       });

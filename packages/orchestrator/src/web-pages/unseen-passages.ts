@@ -488,7 +488,7 @@ function animated(styles: Map<string, readonly Candidate[]>, keyframes: PageStyl
   if (all.length === 0) return styles;
   const certain = plainAnimation(all, keyframes);
   const words = certain ?? all.flatMap(([, candidates]) => candidates.flatMap(({ value }) => wordsOf(value)));
-  const frames = words.flatMap((word) => keyframes.get(word) ?? []);
+  const frames = words.flatMap((word) => keyframes.get(word.replaceAll(/["']/g, '')) ?? []);
   const isLong = words.some(
     (word) => /^[\d.]+(?:s|ms)?$/i.test(word) && Number.parseFloat(word) * (/ms$/i.test(word) ? 0.001 : 1) >= 10,
   );
