@@ -9,20 +9,23 @@ import { type Declaration, pixels, valuesOf } from './style-rules.ts';
 
 /** Properties that hide no text by themselves. Those of sizes, colours, clipping and faintness hide together with others. */
 const HARMLESS =
-  /^(?:font(?!-size-adjust)(?:-.+)?|animation(?:-.+)?|text-(?!indent$|fill-color$|security$|stroke(?:-width)?$).+|line-(?!clamp$).+|word-(?:break|wrap)|hyphen.*|white-space.*|tab-size|list-style-(?:position|image)|app-region|locale|cursor|pointer-events|user-.+|touch-.+|resize|appearance|outline.*|box-.+|border-(?:collapse|.*(?:color|style|radius|image.*))|caption-side|empty-cells|table-layout|transition.*|will-change|scroll.*|overscroll.*|overflow-(?:wrap|anchor)|clear|float|align-.+|justify-.+|place-.+|flex-(?:grow|shrink|basis|wrap)|grid-auto-.+|column-(?:count|fill|rule.*|span|width)|columns|aspect-ratio|object-.+|page-break-.+|break-.+|orphans|widows|(?:print-)?color-adjust|color-scheme|counter-.+|fill.*|stroke.*|isolation|container-name|position|writing-mode|(?:min-|max-)?(?:height|block-size)|max-(?:width|inline-size)|contain-intrinsic-.+|line-clamp|overflow(?:-[xyib].*)?|backdrop-filter|background.*|(?:caret-|accent-)?color|text-fill-color|image-.+|shape-.+|initial-letter.*|hanging-punctuation|ruby-.+|speak.*|src|unicode-range|interpolate-size|tap-highlight-color|math-(?:style|shift)|perspective-origin|transform-(?:style|box)|backface-visibility|interactivity|field-sizing|dominant-baseline|osx-font-smoothing|forced-color-adjust|high-contrast-adjust|layout-grid.*|page|filter-.+|margin-trim|nav-.+|paint-order|vector-effect|shape-rendering|z-index|visibility|opacity|zoom|scale|direction|order|flex-(?:direction|flow)|grid-(?:area|row|column)(?:-start|-end)?)$/;
+  /^(?:font(?!-size-adjust)(?:-.+)?|animation(?:-.+)?|text-(?!indent$|fill-color$|security$|stroke(?:-width)?$).+|line-(?!clamp$).+|word-(?:break|wrap)|hyphen.*|white-space.*|tab-size|list-style-(?:position|image)|app-region|locale|cursor|pointer-events|user-.+|touch-.+|resize|appearance|outline.*|box-.+|border-(?:collapse|.*(?:color|style|radius|image.*))|caption-side|empty-cells|table-layout|transition.*|will-change|scroll.*|overscroll.*|overflow-(?:wrap|anchor)|clear|float|align-.+|justify-.+|place-.+|flex-(?:grow|shrink|basis|wrap)|grid-auto-flow|column-(?:count|fill|rule.*|span|width)|columns|aspect-ratio|object-.+|page-break-.+|break-.+|orphans|widows|(?:print-)?color-adjust|color-scheme|counter-.+|fill.*|stroke.*|isolation|container-name|position|writing-mode|(?:min-|max-)?(?:height|block-size)|max-(?:width|inline-size)|contain-intrinsic-.+|line-clamp|overflow(?:-[xyib].*)?|backdrop-filter|background.*|(?:caret-|accent-)?color|text-fill-color|image-.+|shape-.+|initial-letter.*|hanging-punctuation|ruby-.+|speak.*|src|unicode-range|interpolate-size|tap-highlight-color|math-(?:style|shift)|perspective-origin|transform-(?:style|box)|backface-visibility|interactivity|field-sizing|dominant-baseline|osx-font-smoothing|forced-color-adjust|high-contrast-adjust|layout-grid.*|page|filter-.+|margin-trim|nav-.+|paint-order|vector-effect|shape-rendering|z-index|visibility|opacity|zoom|scale|direction|order|flex-(?:direction|flow)|grid-(?:area|row|column)(?:-start|-end)?)$/;
 /** Properties that count together with others, or with those of the elements around. */
 const TOGETHER =
-  /^(?:color|color-scheme|text-fill-color|background(?:-color|-image|-clip)?|font(?:-size)?|overflow.*|contain|(?:max-)?(?:width|height|inline-size|block-size)|line-clamp|text-indent|white-space|animation.*|visibility|opacity|zoom|scale|transform)$/;
+  /^(?:color|color-scheme|text-fill-color|background(?:-color|-image|-clip)?|font(?:-size)?|overflow.*|contain|(?:max-)?(?:width|height|inline-size|block-size)|line-clamp|flex(?:-grow|-basis)?|text-indent|white-space|animation.*|visibility|opacity|zoom|scale|transform|filter)$/;
 /** Properties that move text out of a box which cuts it off, and pixels from which they do. */
 const MOVING = /^(?:margin|padding|inset|left|top|translate|text-indent|line-height)/;
 const FAR_PX = 40;
 export const GLOBAL = /^(?:initial|inherit|unset|revert|revert-layer)$/;
+/** Functions that give any value: of an attribute, of the browser, of a style query. */
+const ANY = /(?:^|[\s,(*/])(?:attr|env(?!\(safe-area-)|if|inherit|--[\w-]+)\(/;
 const KEPT = /^(?:auto|none|normal|static|fill|contain|visible)$/;
 
 /** True for a value that may hide the text of its element by itself. Variables are resolved before. */
 export function mayHide(name: string, value: string): boolean {
   if (name.startsWith('--') || value === '' || GLOBAL.test(value)) return false;
   const property = name.replace('-webkit-', '');
+  if (TOGETHER.test(property) && ANY.test(value)) return true;
   const test = TESTS.find(([pattern]) => pattern.test(property))?.[1];
   if (test !== undefined)
     return value.length > LONGEST_VALUE || !((KEPT.test(value) && property !== 'display') || test(value));
@@ -61,20 +64,22 @@ export function decisive(all: readonly Declaration[]): (declaration: Declaration
   return ({ property }) => hiding.has(property) || variables.has(property);
 }
 
-/** Share of its opacity or size that a value leaves to an element; 1 for other properties. */
+const SHARES: ReadonlyMap<string, RegExp> = new Map([
+  ['opacity', /^(.*)$/],
+  ['zoom', /^(.*)$/],
+  ['scale', /^(.*)$/],
+  ['transform', /\bscale(?:3d|[xy])?\(([^()]*)\)/],
+  ['filter', /\bopacity\(([^()]*)\)/],
+]);
+
+/** Properties whose values add up over nested elements. */
+export const SHARING = [...SHARES.keys()];
+
+/** Share of its opacity or size that a value leaves to an element; 1 for other properties, 0 for one that cannot be computed. */
 export function strength(property: string, value: string): number {
-  const list =
-    property === 'transform'
-      ? (/\bscale(?:3d|[xy])?\(([^()]*)\)/.exec(value)?.[1] ?? '')
-      : /^(?:opacity|zoom|scale)$/.test(property)
-        ? value
-        : '';
-  return Math.min(
-    1,
-    ...computed(list)
-      .split(/[ ,]+/)
-      .flatMap((each) => ratio(each) ?? []),
-  );
+  const list = SHARES.get(property)?.exec(computed(value))?.[1] ?? '';
+  if (list.includes('(')) return 0;
+  return Math.min(1, ...list.split(/[ ,]+/).flatMap((each) => ratio(each) ?? []));
 }
 
 /** Opacity and scale below which text counts as invisible: black on white then has hardly any contrast. */
@@ -141,19 +146,57 @@ const VALID: readonly (readonly [RegExp, RegExp])[] = [
   [/^color-scheme$/, /^(?:normal|(?:only )?(?:light|dark)|light dark|dark light)$/],
 ];
 
-/** Words of backgrounds beside their colour and picture. */
-const BACKGROUND =
-  /^(?:none|(?:no-)?repeat(?:-[xy])?|space|round|center|left|right|top|bottom|cover|contain|auto|fixed|scroll|local|(?:border|padding|content)-box|text|[,/]|0|-?[\d.]+(?:%|px|r?em|vw|vh))$/;
+/** Words of backgrounds by the letters of their shape. */
+const BACKGROUND: readonly (readonly [RegExp, string])[] = [
+  [/^none$/, 'i'],
+  [/^(?:(?:no-)?repeat|space|round)$/, 'r'],
+  [/^repeat-[xy]$/, 'R'],
+  [/^(?:left|right)$/, 'x'],
+  [/^(?:top|bottom)$/, 'y'],
+  [/^center$/, 'm'],
+  [/^(?:cover|contain)$/, 's'],
+  [/^auto$/, 'u'],
+  [/^(?:fixed|scroll|local)$/, 'a'],
+  [/^(?:border|padding|content)-box|text$/, 'b'],
+  [/^(?:0|-?(?:\d+|\d*\.\d+)(?:%|px|r?em|vw|vh))$/, 'l'],
+  [/^[,/]$/, ''],
+];
+/** Parts of one background, each of which it has once. */
+const BACKGROUND_PARTS = /c|i|a|b{1,2}|R|r{1,2}|(?:(?:xl?|m)(?:yl?|m)|mx|y[xm]?|[xml][yml]?)(?:\/(?:s|[lu]{1,2}))?/g;
 
 function isBackground(value: string): boolean {
-  const others = partsOf(value).filter(({ written }) => shadeOf(written) === null);
+  const layers = partsOf(value).map(backgroundLetter).join('').split(',');
+  return layers.every((layer, index) => {
+    const parts = layer.match(BACKGROUND_PARTS) ?? [];
+    const kinds = new Set(parts.map((part) => (/^[rR]/.test(part) ? 'r' : /^[xyml]/.test(part) ? 'm' : part[0])));
+    const isLast = index === layers.length - 1;
+    return layer !== '' && parts.join('') === layer && kinds.size === parts.length && (isLast || !layer.includes('c'));
+  });
+}
+
+function backgroundLetter({ name, list, written }: ValuePart): string {
+  if (shadeOf(written) !== null) return 'c';
+  if (name !== null) return name === 'url' || isGradient(name, list) ? 'i' : '?';
+  const letter = BACKGROUND.find(([pattern]) => pattern.test(list))?.[1] ?? '?';
+  return letter === '' ? list : letter;
+}
+
+/** True for two colours at the least, and known words beside them. */
+function isGradient(name: string, list: string): boolean {
+  const parts = partsOf(list).map(({ written }) => (shadeOf(written) === null ? written : 'c'));
   return (
-    others.length >= partsOf(value).length - 1 &&
-    others.every(({ name, list }) =>
-      name === null ? BACKGROUND.test(list) : /^(?:url|(?:repeating-)?(?:linear|radial|conic)-gradient)$/.test(name),
-    )
+    /^(?:repeating-)?(?:linear|radial|conic)-gradient$/.test(name) &&
+    /^(?:[^c,][^,]*,)?c[^c,]*(?:,[^c,]*,?c[^c,]*)+$/.test(
+      parts.map((part) => (isOfGradient(part) ? 'w' : part)).join(''),
+    ) &&
+    parts.every((part) => part === 'c' || part === ',' || isOfGradient(part))
   );
 }
+
+const isOfGradient = (part: string): boolean =>
+  GRADIENT.test(part) || (part.includes('(') && (sizeIn(part) ?? 0) !== 0);
+const GRADIENT =
+  /^(?:0|-?(?:\d+|\d*\.\d+)(?:%|px|r?em|deg|turn|rad|vw|vh)|to|from|at|in|left|right|top|bottom|center|circle|ellipse|(?:closest|farthest)-(?:side|corner)|ok(?:lab|lch)|srgb(?:-linear)?|hsl|lab|lch)$/;
 
 /** By property: true for values that hide nothing. */
 const TESTS: readonly (readonly [RegExp, Test])[] = [
@@ -168,7 +211,8 @@ const TESTS: readonly (readonly [RegExp, Test])[] = [
   ],
   [/^padding/, (value) => isOpen(value) || areWithin(value, -100, 500, -60, 150)],
   [/^(?:letter|word)-spacing$/, (value) => areWithin(value, -2, 60, -60, 99.9)],
-  [/^(?:transform|translate|rotate)$/, isMildTransform],
+  [/^(?:transform|translate)$/, isMildTransform],
+  [/^rotate$/, (value) => /^(?:z )?[+-]?[\d.]+(?:deg|turn|rad|grad)$/.test(computed(value))],
   [/^transform-origin$/, (value) => areWithin(value, -20, 200, 0, 100)],
   [/^perspective$/, (value) => areWithin(value, 200, 9_999, 0, 0)],
   [/^text-stroke(?:-width)?$/, (value) => areWithin(value.replace(COLOUR, ''), 0, 2, 0, 0)],
@@ -184,7 +228,7 @@ const TESTS: readonly (readonly [RegExp, Test])[] = [
   ],
   [/^filter$/, (value) => /^["']|progid:|^alpha\(/.test(value) || isMildFilter(value)],
   [
-    /^grid(?:-template.*)?$/,
+    /^grid(?:-template.*|-auto-(?:rows|columns))?$/,
     (value) =>
       !/(?:^|[ (,])(?:0(?:fr|px)?|0?\.\d+(?!fr|\d)[a-z%]*|[0-7](?:\.\d+)?px)(?=$|[ ),])/.test(
         value.replaceAll(/minmax\(0/g, 'minmax('),
@@ -217,10 +261,42 @@ function isOpen(value: string): boolean {
   return /\b(?:calc|min|max|clamp)\(/.test(computed(value));
 }
 
+/**
+ * Pixels of a size, with percentages as of a box of 600 pixels; 0 for one that cannot be computed, `null` for one of its content or
+ * surroundings.
+ */
+export function sizeIn(value: string): number | null {
+  if (!computed(value).includes('(')) return lengthIn(value);
+  const sum = computed(
+    value
+      .replaceAll(/env\(safe-area-[^()]*\)/g, '0px')
+      .replace(/(?<![\w.-])([\d.]+)(%|[a-z]+)/g, (each, number: string, unit: string) => {
+        const px = unit === '%' ? Number(number) * 6 : pixels(each);
+        return px === null ? each : `${px}px`;
+      }),
+  );
+  return sum.includes('(') ? 0 : pixels(sum);
+}
+
 /** Pixels of a length; 0 for less than three hundredths of another one; `null` for anything else. */
 export function lengthIn(value: string): number | null {
   const length = computed(value);
   return /^0*[0-2]?(?:\.\d+)?%$/.test(length) ? 0 : pixels(length);
+}
+
+const SYNTAXES: ReadonlyMap<string, RegExp> = new Map([
+  ['*', /^/],
+  ['<number>', whole(`[+-]?${NUMBER.replace('%?', '')}`)],
+  ['<integer>', /^[+-]?\d+$/],
+  ['<percentage>', /^[+-]?[\d.]+%$/],
+  ['<length>', whole(SIGNED.replace('%|', ''))],
+  ['<length-percentage>', whole(SIGNED)],
+  ['<angle>', whole(ANGLE)],
+]);
+
+/** True for a value that a custom property of this syntax certainly takes. */
+export function fits(syntax: string, value: string): boolean {
+  return syntax === '<color>' ? shadeOf(value) !== null : SYNTAXES.get(syntax)?.test(value) === true;
 }
 
 /** True when all lengths and percentages of a value are within bounds. */

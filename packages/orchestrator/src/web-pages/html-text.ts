@@ -14,8 +14,8 @@ import { type MarkedDocument, type MarkedElement, markUnseenPassages } from './u
  */
 export async function readHtmlPage(html: string, address: string): Promise<PageReading> {
   const document = openDocument(withoutWrittenMarks(html), address);
-  removeUnseen(document);
-  keepSeenDescriptions(document, markUnseenPassages(document));
+  const seen = markUnseenPassages(document, () => removeUnseen(document));
+  keepSeenDescriptions(document, seen);
   const { title, author, published, content } = await Defuddle(document, address, {
     markdown: true,
     // Their addresses may hold the whole picture, and nobody quotes it.
@@ -46,7 +46,8 @@ const LONGEST_STYLE = 2_000;
 /** Removes elements that their own style plainly hides, and text that is struck out: they are no text of the page. */
 function removeUnseen(document: OpenedDocument): void {
   for (const element of document.querySelectorAll('[style]'))
-    if (!/^(?:html|body)$/i.test(element.localName) && isUnseen(element.getAttribute('style') ?? '')) element.remove();
+    if (!/^(?:html|body|col|colgroup)$/i.test(element.localName) && isUnseen(element.getAttribute('style') ?? ''))
+      element.remove();
   for (const element of document.querySelectorAll('del, s, strike')) element.remove();
 }
 

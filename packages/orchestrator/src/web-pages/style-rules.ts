@@ -1,17 +1,18 @@
 /**
  * The rules of a page's own style sheets that a reader's window applies at rest: a screen of 1280 by 720 pixels, in light colours, with
- * the pointer nowhere. A condition that cannot be decided counts as met, and its rules as ones that perhaps apply: they hide text, but
- * take back nothing that hides.
+ * the pointer nowhere. A selector, condition or declaration is certain only in a small grammar that this program and browsers read alike.
+ * A condition that cannot be decided counts as met. Rules that are not certain hide text, but take back nothing that hides.
  */
 import {
   type ComponentValue,
-  isCommentNode,
+  isFunctionNode,
   isSimpleBlockNode,
   isTokenNode,
+  isWhitespaceNode,
   parseCommaSeparatedListOfComponentValues,
   parseListOfComponentValues,
 } from '@csstools/css-parser-algorithms';
-import { tokenize, TokenType } from '@csstools/css-tokenizer';
+import { type CSSToken, tokenize, TokenType } from '@csstools/css-tokenizer';
 import { AttributeAction, isTraversal, parse as parseSelector, type Selector, SelectorType } from 'css-what';
 
 export interface Declaration {
@@ -20,6 +21,8 @@ export interface Declaration {
   /** Without comments, escapes and repeated spaces; in lower case except for contents and animations, which are as they are written. */
   readonly value: string;
   readonly isImportant: boolean;
+  /** False where browsers perhaps read another one, or none. */
+  readonly isCertain: boolean;
 }
 
 export interface StyleRule {
@@ -42,13 +45,21 @@ export interface PageStyles {
   readonly rules: readonly StyleRule[];
   /** Frames of animations by name. */
   readonly keyframes: ReadonlyMap<string, Keyframes>;
-  /** Initial values of the custom properties that the page registers. */
-  readonly registered: ReadonlyMap<string, string>;
+  /** Custom properties that the page registers, with their initial values. */
+  readonly registered: ReadonlyMap<string, Registration>;
+}
+
+export interface Registration {
+  readonly initial: string;
+  /** Empty where it is not known. */
+  readonly syntax: string;
+  /** False where browsers perhaps do not register it. */
+  readonly isCertain: boolean;
 }
 
 interface Keyframes {
   readonly all: readonly Declaration[];
-  /** Empty where it is not certain that these are the frames. */
+  /** Those that the animation perhaps ends with. */
   readonly last: readonly Declaration[];
 }
 
@@ -79,7 +90,7 @@ const NO_RULES = new Set(
 export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
   const rules: StyleRule[] = [];
   const keyframes = new Map<string, Keyframes>();
-  const registered = new Map<string, string>();
+  const registered = new Map<string, Registration>();
   let isOrderCertain = true;
 
   function layerIn({ layer: outer, isCertain }: Place, name: string): Layer {
@@ -96,52 +107,74 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
   }
 
   function add({ declarations, blocks }: Content, place: Place): void {
-    if (place.parent !== null && declarations.length > 0)
-      for (const selector of selectorsOf(place.parent))
-        rules.push({
-          ...selector,
-          layer: [...place.layer.path, Number.POSITIVE_INFINITY],
-          isCertain: place.isCertain && selector.isCertain,
-          declarations,
-        });
-    for (const { prelude, block } of blocks) {
+    const selectors = place.parent === null || declarations.length === 0 ? [] : selectorsOf(place.parent);
+    const layer = [...place.layer.path, Number.POSITIVE_INFINITY];
+    let added = 0;
+    function addDeclarations(end: number, isCertain: boolean): void {
+      const own = declarations.slice(added, end);
+      if (own.length > 0)
+        for (const selector of selectors)
+          rules.push({ ...selector, layer, isCertain: isCertain && selector.isCertain, declarations: own });
+      added = end;
+    }
+    for (const [index, { prelude, isPlain, values, block, at }] of blocks.entries()) {
+      addDeclarations(at, place.isCertain && index === 0);
       const end = prelude.search(/[\s("']|$/);
-      if (prelude.startsWith('@')) addAtRule(plain(prelude.slice(1, end)), unescaped(prelude.slice(end)), block, place);
+      if (prelude.startsWith('@'))
+        addAtRule(plain(prelude.slice(1, end)), unescaped(prelude.slice(end)).trim(), block, place, isPlain);
       else if (block !== null) {
-        const parent = nested(prelude, place.parent);
-        if (parent !== null) add(contentOf(block), { ...place, parent });
+        const parent = nested(prelude.replaceAll(COMMENT, ''), place.parent);
+        const isCertain = place.isCertain && isPlainSelector(values, place.parent !== null);
+        if (parent !== null) add(contentOf(block), { ...place, parent, isCertain });
       }
     }
+    // Older browsers take those behind a nested rule as if they stood before it.
+    addDeclarations(declarations.length, place.isCertain && blocks.length === 0);
   }
 
-  function addAtRule(prefixed: string, written: string, block: Values | null, place: Place): void {
-    const name = prefixed.replace(/^-[a-z]+-/, '');
-    const condition = plain(written);
-    if (name === 'layer' && block === null) for (const each of written.split(',')) layerIn(place, each.trim());
+  function addAtRule(prefixed: string, written: string, block: Values | null, place: Place, isPlain: boolean): void {
+    const name = prefixed.replace(/^-[a-z]+-(?=keyframes$)/, '');
+    const isCertain = place.isCertain && isPlain && name === prefixed;
+    if (name === 'layer' && block === null) {
+      const names = written.split(',').map((each) => each.trim());
+      isOrderCertain &&= isPlain && names.every(isLayerName);
+      for (const each of names) layerIn(place, each);
+    }
+    // The layer of another sheet takes a place among those of this one.
+    if (name === 'import' && /layer/i.test(written)) isOrderCertain = false;
     if (block === null || NO_RULES.has(name)) return;
     const content = contentOf(block);
     if (name === 'property') {
-      const initial = content.declarations.find(({ property }) => property === 'initial-value');
-      registered.set(written.trim(), initial?.value ?? 'initial');
+      const valueOf = (property: string): string | undefined =>
+        content.declarations.find((each) => each.property === property)?.value;
+      const syntax = registered.has(written) ? '' : (valueOf('syntax') ?? '');
+      registered.set(written, {
+        initial: valueOf('initial-value') ?? 'initial',
+        syntax: syntax.slice(1, -1),
+        isCertain: isCertain && /^(?:true|false)$/.test(valueOf('inherits') ?? ''),
+      });
     } else if (name === 'keyframes') {
-      const known = keyframes.get(written.trim());
-      const isOnlyOne = known === undefined && name === prefixed && place.isCertain;
-      const all = content.blocks.flatMap((frame) => (frame.block === null ? [] : contentOf(frame.block).declarations));
-      keyframes.set(written.trim(), {
-        all: [...(known?.all ?? []), ...all],
-        last: isOnlyOne ? lastFrameOf(content) : [],
+      const title = written.replaceAll(/["']/g, '');
+      const known = keyframes.get(title);
+      const isOnlyOne = known === undefined && isCertain && NAME.test(written);
+      const frames = content.blocks.flatMap((frame) =>
+        frame.block === null ? [] : framesIn(frame.prelude, frame.block),
+      );
+      const last = frames.filter(({ isLast }) => isLast).map(({ declaration }) => declaration);
+      keyframes.set(title, {
+        all: [...(known?.all ?? []), ...frames.map(({ declaration }) => declaration)],
+        last: isOnlyOne ? last : [...(known?.last ?? []), ...last].map((each) => ({ ...each, isCertain: false })),
       });
     } else {
-      const met = conditionApplies(name, condition);
+      const met = isPlain ? conditionApplies(name, written) : null;
       if (met === false) return;
-      const layer = name === 'layer' ? layerIn(place, written.trim()) : place.layer;
-      add(content, { ...place, layer, isCertain: place.isCertain && met === true });
+      const layer = name === 'layer' ? layerIn(place, written) : place.layer;
+      add(content, { ...place, layer, isCertain: isCertain && met === true });
     }
   }
 
   const layer: Layer = { path: [], inner: new Map() };
-  for (const { text, isCertain } of sheets)
-    add(contentOf(valuesOf(text.replace(/<!--|-->/g, ' '))), { parent: null, layer, isCertain });
+  for (const { text, isCertain } of sheets) add(contentOf(valuesOf(text)), { parent: null, layer, isCertain });
   return {
     // Without that order nobody knows which layer is the stronger one.
     rules: isOrderCertain ? rules : rules.map((rule) => (rule.layer.length > 1 ? { ...rule, isCertain: false } : rule)),
@@ -152,16 +185,34 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
 
 /** Features that browsers have had for years. */
 const SUPPORTED =
-  /^\((?:display: ?(?:flex|grid|contents)|position: ?sticky|gap: ?[\w.]+|object-fit: ?(?:cover|contain))\)$/;
+  /\((?:display: ?(?:block|flex|grid|contents|flow-root|inline-(?:block|flex|grid))|position: ?sticky|overflow: ?clip|gap: ?\d+(?:px|r?em)|object-fit: ?(?:cover|contain))\)/g;
 
-function conditionApplies(name: string, condition: string): boolean | null {
-  if (name === 'media') return mediaApplies(condition);
-  if (name === 'layer') return true;
-  // As for the whole window, which is larger than a container.
-  if (name === 'container') return mediaApplies(condition.replace(/^[\w-]+ (?=\()/, '')) === false ? false : null;
-  if (name !== 'supports') return null;
-  if (SUPPORTED.test(condition)) return true;
-  return condition.startsWith('not ') && SUPPORTED.test(condition.slice(4)) ? false : null;
+function isSupported(condition: string): boolean | null {
+  const parts = condition
+    .replaceAll(SUPPORTED, 'yes')
+    .replaceAll(/\(not yes\)|^not yes$/g, 'no')
+    .split(' and ');
+  return parts.includes('no') ? false : parts.every((part) => part === 'yes') || null;
+}
+
+function conditionApplies(name: string, written: string): boolean | null {
+  const condition = plain(written);
+  if (name === 'media') return mediaApplies(written);
+  if (name === 'layer') return written === '' || isLayerName(written) || null;
+  if (name === 'container') {
+    // As for the whole window, which is larger than a container.
+    const query = condition.replace(/^[\w-]+ (?=\()/, '');
+    return query.startsWith('(') && mediaApplies(query) === false ? false : null;
+  }
+  return name === 'supports' ? isSupported(condition) : null;
+}
+
+const NAME = /^-{0,2}[a-z_][\w-]*$/i;
+
+function isLayerName(written: string): boolean {
+  return written
+    .split('.')
+    .every((part) => NAME.test(part) && !/^(?:initial|inherit|unset|default|revert|revert-layer)$/i.test(part));
 }
 
 /** Declarations of a `style` attribute. */
@@ -173,14 +224,47 @@ type Values = readonly ComponentValue[];
 
 interface Content {
   readonly declarations: readonly Declaration[];
-  /** Rules and at-rules; without a block: an at-rule that ends in a semicolon. */
-  readonly blocks: readonly { readonly prelude: string; readonly block: Values | null }[];
+  readonly blocks: readonly Block[];
 }
+
+/** A rule or an at-rule. */
+interface Block {
+  readonly prelude: string;
+  readonly values: Values;
+  /** True for a prelude that this program and browsers read alike, if it is one of an at-rule. */
+  readonly isPlain: boolean;
+  /** `null` for an at-rule that ends in a semicolon. */
+  readonly block: Values | null;
+  /** Number of the declarations before it. */
+  readonly at: number;
+}
+
+/** Stands for a comment that divides two words. */
+const COMMENT = '/**/';
+/** Beside them a comment divides nothing. */
+const DIVIDERS: ReadonlySet<TokenType | undefined> = new Set([
+  TokenType.Whitespace,
+  TokenType.Semicolon,
+  TokenType.Colon,
+  TokenType.Comma,
+  TokenType.OpenCurly,
+  TokenType.CloseCurly,
+  TokenType.EOF,
+  undefined,
+]);
 
 /** Empty for a text whose brackets are nested too deeply. */
 export function valuesOf(text: string): Values {
   try {
-    return parseListOfComponentValues(tokenize({ css: text }));
+    const tokens = tokenize({ css: text });
+    return parseListOfComponentValues(
+      tokens.flatMap((token, index): CSSToken[] => {
+        const isRemark = token[0] === TokenType.CDO || token[0] === TokenType.CDC;
+        if (!isRemark && token[0] !== TokenType.Comment) return [token];
+        const isApart = DIVIDERS.has(tokens[index - 1]?.[0]) || DIVIDERS.has(tokens[index + 1]?.[0]);
+        return isApart && !isRemark ? [] : [[TokenType.Comment, COMMENT, token[2], token[3], undefined]];
+      }),
+    );
   } catch {
     return [];
   }
@@ -188,16 +272,21 @@ export function valuesOf(text: string): Values {
 
 const textOf = (values: Values): string => values.map((each) => each.toString()).join('');
 
+/** True for a text of plain characters without escapes and comments. */
+const isPlainText = (text: string): boolean => /^[\t\n\f\r -[\]-~]*$/.test(text) && !text.includes('/*');
+
 /** Declarations and rules in the order in which they stand (CSS Syntax Module 3, 5.4). */
 function contentOf(values: Values): Content {
   const declarations: Declaration[] = [];
-  const blocks: { prelude: string; block: Values | null }[] = [];
+  const blocks: Block[] = [];
   let begun: ComponentValue[] = [];
   const end = (block: Values | null): void => {
-    const text = textOf(begun.filter((each) => !isCommentNode(each))).trim();
-    const declaration = block === null && !text.startsWith('@') ? declarationOf(text) : null;
+    const written = textOf(begun);
+    const prelude = written.trim();
+    const declaration = block === null && !prelude.startsWith('@') ? declarationOf(written) : null;
     if (declaration !== null) declarations.push(declaration);
-    else if (block !== null || text.startsWith('@')) blocks.push({ prelude: text, block });
+    else if (block !== null || prelude.startsWith('@'))
+      blocks.push({ prelude, values: begun, isPlain: isPlainText(written), block, at: declarations.length });
     begun = [];
   };
   for (const value of values) {
@@ -211,24 +300,32 @@ function contentOf(values: Values): Content {
   return { declarations, blocks };
 }
 
-function declarationOf(text: string): Declaration | null {
+function declarationOf(written: string): Declaration | null {
+  const text = written.replaceAll(COMMENT, ' ');
   const colon = text.indexOf(':');
   const name = unescaped(text.slice(0, colon)).trim();
-  const property = name.startsWith('--') ? name : name.toLowerCase().replace(ALIAS, '');
+  const property = name.startsWith('--') ? name : lower(name).replace(ALIAS, '');
   // Names such as `*zoom` and `-ms-filter` are for browsers that nobody has.
   if (colon < 0 || !/^(?:--|-webkit-|[a-z])/.test(property)) return null;
-  const written = text.slice(colon + 1).trim();
-  const value = /^(?:content|animation.*)$/.test(property) ? written : plain(written);
+  const raw = text.slice(colon + 1).trim();
+  const value = /^(?:content|animation.*)$/.test(property) ? raw : plain(raw);
+  // Contents are read as browsers read them.
+  const read = property === 'content' ? written.slice(0, colon) : written;
   return {
     property,
-    value: value.replace(/\s?!\s?important$/i, ''),
-    isImportant: /!\s?important$/i.test(value),
+    value: value.replace(/!\s*important$/i, '').trimEnd(),
+    isImportant: /!\s*important$/i.test(value),
+    isCertain: isPlainText(read) && !OF_SOME.test(lower(name)),
   };
 }
 
 /** Before properties that browsers also know by this name. */
 const ALIAS =
-  /^-webkit-(?=(?:opacity|clip-path|mask|transform|filter|perspective|animation|background-clip|text-fill-color|text-security|line-clamp)(?:-|$))/;
+  /^-webkit-(?=(?:opacity|clip-path|mask|transform|filter|perspective|animation|background-clip|text-fill-color|text-security|line-clamp|order|flex)(?:-|$))/;
+/** Names that not all browsers know. */
+const OF_SOME = /^(?:text-fill-color|text-security|line-clamp|-webkit-(?:opacity|clip-path))$/;
+
+const lower = (text: string): string => text.replace(/[A-Z]+/g, (word) => word.toLowerCase());
 
 export function plain(value: string): string {
   return unescaped(value)
@@ -244,10 +341,19 @@ function unescaped(text: string): string {
   });
 }
 
-function lastFrameOf({ blocks }: Content): readonly Declaration[] {
-  return blocks.flatMap(({ prelude, block }) =>
-    block !== null && /(?:^|,)\s*(?:to|100%)/i.test(prelude) ? contentOf(block).declarations : [],
-  );
+interface Frame {
+  readonly declaration: Declaration;
+  readonly isLast: boolean;
+}
+
+/** Browsers ignore important declarations in them. */
+function framesIn(prelude: string, block: Values): readonly Frame[] {
+  const places = prelude.split(',').map((each) => each.trim().toLowerCase());
+  const isPlain = places.every((each) => /^(?:from|to|(?:\d{1,2}(?:\.\d+)?|100)%)$/.test(each));
+  const isLast = !isPlain || places.some((each) => each === 'to' || each === '100%');
+  return contentOf(block)
+    .declarations.filter(({ isImportant }) => !isImportant)
+    .map((each) => ({ declaration: { ...each, isCertain: isPlain && each.isCertain }, isLast }));
 }
 
 const LONGEST_NESTED = 2_000;
@@ -256,12 +362,53 @@ const LONGEST_NESTED = 2_000;
 function nested(selector: string, parent: string | null): string | null {
   if (parent === null) return selector;
   if (selector.length > LONGEST_NESTED) return null;
-  const whole = parseCommaSeparatedListOfComponentValues(tokenize({ css: selector }))
+  const around = `:is(${parent})`;
+  const tokens = tokenize({ css: selector });
+  for (const token of tokens) if (token[0] === TokenType.Delim && token[4].value === '&') token[1] = around;
+  const whole = parseCommaSeparatedListOfComponentValues(tokens)
     .map(textOf)
-    .map((each) => (each.includes('&') ? each.replaceAll('&', `:is(${parent})`) : `:is(${parent}) ${each.trim()}`))
+    .map((each) => (each.includes(around) ? each : `${around} ${each.trim()}`))
     .join(', ');
   return whole.length > LONGEST_NESTED ? null : whole;
 }
+
+/** Names with the escapes of usual class names, such as `md\:w-1\/2`. */
+const SELECTOR_NAME = /^-{0,2}(?:[a-z_]|\\[!#%()*+,./:=@[\]])(?:[\w-]|\\[!#%()*+,./:=@[\]])*$/i;
+const ATTRIBUTE =
+  /^\[ ?-{0,2}[a-z_][\w-]*(?: ?[~|^$*]?= ?(?:"[^"\\&\n]*"|'[^'\\&\n]*'|-{0,2}[a-z_][\w-]*)(?: ?[is])?)? ?\]$/i;
+const PLACE = /^(?:odd|even|[+-]?\d*n(?: ?[+-] ?\d+)?|[+-]?\d+)$/i;
+/** A compound selector by the shapes of its parts. */
+const COMPOUND = /^(?:[i*]|(?=[ha&.:]))(?:[ha&]|\.i|::?[if])*$/;
+
+/** True for a list of selectors in a grammar that this program and browsers read alike. */
+function isPlainSelector(values: Values, isNested: boolean, isRelative = isNested, isInHas = false): boolean {
+  const shape = values
+    .map((each) => {
+      if (isWhitespaceNode(each)) return ' ';
+      if (isSimpleBlockNode(each)) return ATTRIBUTE.test(plainSpaces(each.toString())) ? 'a' : '?';
+      if (isFunctionNode(each)) {
+        const name = lower(each.name[1].slice(0, -1));
+        if (name.startsWith('nth-')) return PLACE.test(plainSpaces(textOf(each.value))) ? 'f' : '?';
+        const isHas = name === 'has';
+        if (!/^(?:not|is|where|has)$/.test(name) || (isHas && isInHas)) return '?';
+        return isPlainSelector(each.value, isNested, isHas, isHas || isInHas) ? 'f' : '?';
+      }
+      if (!isTokenNode(each)) return '?';
+      const [type, text] = each.value;
+      if (type === TokenType.Ident) return SELECTOR_NAME.test(text) ? 'i' : '?';
+      if (type === TokenType.Hash) return SELECTOR_NAME.test(text.slice(1)) ? 'h' : '?';
+      return '.:>+~*,'.includes(text) || (isNested && text === '&') ? text : '?';
+    })
+    .join('');
+  return plainSpaces(shape)
+    .split(',')
+    .every((one) => {
+      const complex = isRelative ? one.trim().replace(/^[>+~] ?/, '') : one.trim();
+      return complex.split(/ ?[>+~] ?| /).every((compound) => COMPOUND.test(compound));
+    });
+}
+
+const plainSpaces = (text: string): string => text.replace(/ +/g, ' ').trim();
 
 type ReadSelector = Pick<StyleRule, 'selector' | 'pseudoElement' | 'needed' | 'own' | 'specificity' | 'isCertain'>;
 
@@ -269,13 +416,15 @@ type ReadSelector = Pick<StyleRule, 'selector' | 'pseudoElement' | 'needed' | 'o
 const NEVER_AT_REST =
   /^(?:hover|active|focus|focus-within|focus-visible|target|target-within|visited|fullscreen|modal|popover-open|autofill|host|host-context|open|-.*)$/;
 const DECIDED =
-  /^(?:not|is|where|has|first-child|last-child|only-child|nth-child|nth-last-child|first-of-type|last-of-type|only-of-type|nth-of-type|nth-last-of-type|empty|root|checked|disabled|enabled|link|any-link)$/;
+  /^(?:not|is|where|has|first-child|last-child|only-child|nth-child|nth-last-child|first-of-type|last-of-type|only-of-type|nth-of-type|nth-last-of-type|empty|root|checked|disabled|enabled)$/;
 const KNOWN_PARTS =
   /^(?:before|after|first-line|first-letter|marker|selection|placeholder|backdrop|file-selector-button)$/;
 /** Pseudo-elements that may be written with one colon. */
 const ELEMENTS_OF_OLD = /^(?:before|after|first-line|first-letter)$/;
-/** Selectors that this program and browsers read alike: no names that begin with a digit, no values without quotes that do. */
-const PLAIN = /^(?!.*[.#=]-?\d)(?:[^|!@$^\\]|\|=|[$^]=|\\.)*$/s;
+/** Links as browsers know them. */
+const LINKS = parseSelector('a[href], area[href]');
+/** Parts beyond which browsers do not count the specificity of a selector alike. */
+const MOST_COUNTED = 255;
 const ALWAYS = parseSelector(':not(x-none)')[0]?.[0];
 const NEVER = parseSelector(':is(x-none)')[0]?.[0];
 
@@ -283,7 +432,7 @@ const NEVER = parseSelector(':is(x-none)')[0]?.[0];
 function selectorsOf(list: string): readonly ReadSelector[] {
   try {
     const all = parseSelector(list).map(readSelector);
-    const isCertain = PLAIN.test(list) && all.every((each) => each.isCertain);
+    const isCertain = all.every((each) => each.isCertain);
     return all
       .filter(({ selector }) => NEVER === undefined || !selector.includes(NEVER))
       .map((each) => ({ ...each, isCertain }));
@@ -295,9 +444,11 @@ function selectorsOf(list: string): readonly ReadSelector[] {
 function readSelector(written: Selector[]): ReadSelector {
   let pseudoElement: string | null = null;
   let isCertain = true;
+  let count = 0;
 
   function decided(parts: readonly Selector[], isNegated: boolean): Selector[] {
-    return parts.flatMap((part): Selector[] => {
+    count += parts.length;
+    return parts.flatMap((part, index): Selector[] => {
       if (part.type === SelectorType.Pseudo && Array.isArray(part.data)) {
         const data = part.data.map((each) => decided(each, part.name === 'not' ? !isNegated : isNegated));
         return DECIDED.test(part.name) ? [{ ...part, data }] : undecided(part.name, isNegated);
@@ -307,10 +458,11 @@ function readSelector(written: Selector[]): ReadSelector {
         (part.type === SelectorType.Pseudo && ELEMENTS_OF_OLD.test(part.name))
       ) {
         pseudoElement = part.name;
-        isCertain &&= KNOWN_PARTS.test(part.name);
+        isCertain &&= KNOWN_PARTS.test(part.name) && parts === written && index === parts.length - 1;
         return [];
       }
       if (part.type !== SelectorType.Pseudo) return [part];
+      if (/^(?:any-)?link$/.test(part.name)) return [{ ...part, name: 'is', data: LINKS }];
       const isRight = part.name.startsWith('nth-')
         ? /^(?:[\dn+ -]+|odd|even)$/i.test(String(part.data))
         : part.data === null;
@@ -327,6 +479,7 @@ function readSelector(written: Selector[]): ReadSelector {
   }
 
   const parts = decided(written, false);
+  isCertain &&= count <= MOST_COUNTED;
   const last = parts.findLastIndex(isTraversal);
   // A pseudo-element may be all that stands behind the last space.
   const selector = last === parts.length - 1 && ALWAYS !== undefined ? [...parts, ALWAYS] : parts;
@@ -366,75 +519,80 @@ function weightOfPart(part: Selector): number {
   return Array.isArray(part.data) ? Math.max(0, ...part.data.map(weightOf)) : 1_000;
 }
 
-const WINDOW: Readonly<Record<string, number>> = {
-  width: 1_280,
-  height: 720,
-  'device-width': 1_280,
-  'device-height': 720,
-};
-/** Answers of the window to the features of media queries. */
-const FEATURES: Readonly<Record<string, string>> = {
-  orientation: 'landscape',
-  hover: 'hover',
-  'any-hover': 'hover',
-  pointer: 'fine',
-  'any-pointer': 'fine',
-  'prefers-color-scheme': 'light',
-  'prefers-reduced-motion': 'no-preference',
-  'prefers-contrast': 'no-preference',
-  'forced-colors': 'none',
-  'display-mode': 'browser',
-  scripting: 'enabled',
-  update: 'fast',
-};
+const WINDOW: ReadonlyMap<string, number> = new Map([
+  ['width', 1_280],
+  ['height', 720],
+  ['device-width', 1_280],
+  ['device-height', 720],
+]);
+/** Values of the features of media queries; the first one is that of the window. */
+const FEATURES: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    orientation: ['landscape', 'portrait'],
+    hover: ['hover', 'none'],
+    'any-hover': ['hover', 'none'],
+    pointer: ['fine', 'coarse', 'none'],
+    'any-pointer': ['fine', 'coarse', 'none'],
+    'prefers-color-scheme': ['light', 'dark'],
+    'prefers-reduced-motion': ['no-preference', 'reduce'],
+    'prefers-contrast': ['no-preference', 'more', 'less', 'custom'],
+    'forced-colors': ['none', 'active'],
+    'display-mode': ['browser', 'minimal-ui', 'standalone', 'fullscreen', 'window-controls-overlay'],
+    scripting: ['enabled', 'initial-only', 'none'],
+    update: ['fast', 'slow', 'none'],
+  }),
+);
 
 /** Decides a list of media queries for the window; `null` where that cannot be decided. */
-export function mediaApplies(list: string): boolean | null {
-  const answers = new Set(list.split(',').map((each) => queryApplies(each.trim())));
+export function mediaApplies(written: string): boolean | null {
+  if (!isPlainText(written)) return null;
+  const list = plain(written);
+  const answers = new Set(list === '' ? [true] : list.split(',').map((each) => queryApplies(each.trim())));
   if (answers.has(true)) return true;
   return answers.has(null) ? null : false;
 }
 
 /** A media query of one kind that is certainly valid. */
-const QUERY = /^(?:(?:(?:not|only) )?[a-z-]+|(?:not )?\([^()]*\)|\(\([^()]*\)\))(?: and \([^()]*\))*$/;
+const QUERY =
+  /^(?:(?:(?:not|only) )?[a-z-]+(?: and \([^()]*\)|(?<=\))and \([^()]*\))*|\([^()]*\)(?: ?and \([^()]*\))*|not \([^()]*\))$/;
+/** Kinds of devices that are no screens. */
+const OTHER_TYPES = /^(?:print|speech|aural|braille|embossed|handheld|projection|tty|tv)$/;
 
 function queryApplies(query: string): boolean | null {
-  if (query === '') return true;
   if (!QUERY.test(query)) return null;
-  const isNegated = /^not\b/.test(query);
-  const parts = query
-    .replace(/^(?:not|only)\b ?/, '')
-    .split(/ ?\band\b ?/)
-    .map((part) => part.trim());
-  const answers = new Set(parts.map((part) => (part.startsWith('(') ? featureApplies(part) : typeApplies(part))));
+  const isNegated = query.startsWith('not ');
+  const parts = query.replace(/^(?:not|only) /, '').split(/(?: |(?<=\)))and /);
+  const answers = new Set(
+    parts.map((part) => {
+      if (part.startsWith('(')) return featureApplies(part);
+      if (part === 'all' || part === 'screen') return true;
+      // Words such as `layer` are no types, and the query is none.
+      return isNegated && !OTHER_TYPES.test(part) ? null : false;
+    }),
+  );
   const answer = answers.has(false) ? false : answers.has(null) ? null : true;
   return answer === null ? null : answer !== isNegated;
 }
 
-function typeApplies(type: string): boolean | null {
-  if (type === 'all' || type === 'screen') return true;
-  return /^[a-z-]+$/.test(type) ? false : null;
-}
-
-function featureApplies(spaced: string): boolean | null {
-  const feature = spaced.replaceAll(' ', '');
-  const [, name = '', value = ''] = /^\(([a-z-]+)(?::([^()]*))?\)$/.exec(feature) ?? [];
-  const [, bound = '', of = ''] = /^(min|max)-([a-z-]+)$/.exec(name) ?? [];
-  const size = WINDOW[of];
-  if (size !== undefined) {
-    const limit = withUnit(value);
-    return limit === null ? null : bound === 'min' ? size >= limit : size <= limit;
+function featureApplies(feature: string): boolean | null {
+  const [, bound, name = '', value] = /^\( ?(?:(min|max)-)?([a-z-]+)(?: ?: ?([\w.-]+))? ?\)$/.exec(feature) ?? [];
+  if (bound !== undefined) {
+    const [size, limit] = [WINDOW.get(name), mediaLength(value ?? '')];
+    return size === undefined || limit === null ? null : bound === 'min' ? size >= limit : size <= limit;
   }
-  const answer = FEATURES[name];
-  if (answer !== undefined) return value === '' ? answer !== 'none' && answer !== 'no-preference' : answer === value;
-  const [, left = '', sign = '', right = ''] = /^\(([\w.-]+)([<>]=?)([\w.-]+)\)$/.exec(feature) ?? [];
-  const [a, b] = [WINDOW[left] ?? withUnit(left), WINDOW[right] ?? withUnit(right)];
-  if (a === null || b === null) return null;
+  const [answer, ...others] = FEATURES.get(name) ?? [];
+  if (answer !== undefined)
+    return value === undefined
+      ? answer !== 'none' && answer !== 'no-preference'
+      : answer === value || (others.includes(value) ? false : null);
+  const [, left = '', sign = '', right = ''] = /^\( ?([\w.-]+) ?([<>]=?) ?([\w.-]+) ?\)$/.exec(feature) ?? [];
+  const [a, b] = [WINDOW.get(left) ?? mediaLength(left), WINDOW.get(right) ?? mediaLength(right)];
+  if (a === null || b === null || WINDOW.has(left) === WINDOW.has(right)) return null;
   return sign === '<' ? a < b : sign === '<=' ? a <= b : sign === '>' ? a > b : a >= b;
 }
 
-function withUnit(length: string): number | null {
-  return /^[\d.]*[1-9]$/.test(length) ? null : pixels(length);
+function mediaLength(value: string): number | null {
+  return /^(?:0|(?:\d+|\d*\.\d+)(?:px|r?em))$/.test(value) ? pixels(value) : null;
 }
 
 const PIXELS: Readonly<Record<string, number>> = {

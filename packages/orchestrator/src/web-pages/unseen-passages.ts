@@ -9,6 +9,7 @@ import {
   componentsOf,
   decisive,
   FAINT,
+  fits,
   FONT,
   fontSize,
   fontSizeIn,
@@ -23,6 +24,8 @@ import {
   plainShadeIn,
   type Shade,
   shadeOf,
+  SHARING,
+  sizeIn,
   strength,
   WHITE,
 } from './hiding-values.ts';
@@ -32,9 +35,9 @@ import {
   mediaApplies,
   type PageStyles,
   pixels,
-  plain,
   readStyle,
   readStyles,
+  type Registration,
   type StyleSheet,
 } from './style-rules.ts';
 import { markUnseen } from './unseen-marks.ts';
@@ -69,6 +72,13 @@ const LINKED = 'link[rel~="stylesheet" i], link[as="style" i]';
 /** Attributes without words. What others say may become text. */
 const WORDLESS = new Set('class id style href src start type role colspan rowspan open'.split(' '));
 
+/** Of the whole page. */
+interface Page {
+  /** True with style sheets that are not loaded. */
+  readonly isLinked: boolean;
+  readonly registered: PageStyles['registered'];
+}
+
 interface Candidate {
   readonly value: string;
   readonly rank: readonly number[];
@@ -102,27 +112,35 @@ interface Inherited {
   readonly room: readonly [across: number, down: number];
 }
 
-/** @returns the text that its reader sees, without white space */
-export function markUnseenPassages(document: MarkedDocument): string {
+/**
+ * @param remove removes what is no text of the page, after the style sheets and selectors have been read: they ask for all of it
+ * @returns the text that its reader sees, without white space
+ */
+export function markUnseenPassages(document: MarkedDocument, remove: () => void): string {
   const seen: string[] = [];
   const sheets = sheetsOf(document);
   const isLinked =
     [...document.querySelectorAll(LINKED)].length > 0 || sheets.some(({ text }) => /@import\b/i.test(text));
   const styles = readStyles(sheets);
+  const page: Page = { isLinked, registered: styles.registered };
   const stylesOf = stylesIn(document, styles);
   /** Names of the open `<details>` of which one alone is open. */
   const opened = new Set<string>();
+  remove();
   removeWordsForMachines(document);
-  const notShown = new Set(document.querySelectorAll(NOT_SHOWN));
+  const notShown = new Set<unknown>(document.querySelectorAll(NOT_SHOWN));
 
   function visit(element: MarkedElement, inherited: Inherited): void {
     const name = element.localName.toLowerCase();
     const { styles, parts, hasWords } = stylesOf(element);
-    const own = styles.size === 0 ? inherited : inheritedBy(element, inherited, styles, isLinked);
+    const own = styles.size === 0 ? inherited : inheritedBy(element, inherited, styles, page);
     const isClosed = name === 'details' && (!element.hasAttribute('open') || isSecond(element));
-    const isPartUnseen = parts.some((part) => !isSeen(inheritedBy(element, own, part, isLinked)));
+    const isPartUnseen = parts.some((part) => !isSeen(inheritedBy(element, own, part, page)));
     const state = { ...own, isUnseen: own.isUnseen || notShown.has(element) || hasWords || isPartUnseen };
     const isUnseen = isClosed || !isSeen(state);
+    // A column that is collapsed takes cells of each row with it.
+    if (/^col(?:group)?$/.test(name) && state.isHidden)
+      for (const row of element.closest('table')?.childNodes ?? []) notShown.add(row);
     // Its markup is read as a formula, in which no mark can stand. One without words belongs to a drawing of it.
     if (name === 'math') return isUnseen && saysMore(element.textContent ?? '', '') ? element.remove() : undefined;
     if (isUnseen)
@@ -153,7 +171,7 @@ export function markUnseenPassages(document: MarkedDocument): string {
     isUnseen: false,
     isHidden: false,
     strength: 1,
-    variables: new Map([...styles.registered].map(([name, value]) => [name, valueOf(value)])),
+    variables: new Map([...styles.registered].map(([name, each]) => [name, initialOf(each)])),
     fontPx: 16,
     shade: [BLACK],
     fill: null,
@@ -165,11 +183,19 @@ export function markUnseenPassages(document: MarkedDocument): string {
 
 /** Those that browsers read. One that perhaps does not apply is not certain: of other media, or with a title, by which it is chosen. */
 function sheetsOf(document: MarkedDocument): readonly StyleSheet[] {
+  const groups = [...document.querySelectorAll('input[type="radio" i][checked]')].map((each) =>
+    each.getAttribute('name'),
+  );
+  // Of several radio buttons and options of one group that are checked, browsers take the last one.
+  const isCheckedKnown =
+    new Set(groups).size === groups.length && [...document.querySelectorAll('option')].length === 0;
   return [...document.querySelectorAll('style')].flatMap((style) => {
-    const applies = mediaApplies(plain(style.getAttribute('media') ?? ''));
+    const written = style.textContent ?? '';
+    const text = isCheckedKnown ? written : written.replaceAll(/:checked\b/gi, ':perhaps-checked');
+    const applies = mediaApplies(style.getAttribute('media') ?? '');
     const isRead = /^(?:text\/css)?$/i.test(style.getAttribute('type') ?? '') && style.closest(NO_SHEETS) === null;
     const isCertain = applies === true && !style.hasAttribute('title');
-    return isRead && applies !== false ? [{ text: style.textContent ?? '', isCertain }] : [];
+    return isRead && applies !== false ? [{ text, isCertain }] : [];
   });
 }
 
@@ -357,7 +383,8 @@ function hintsOf(element: MarkedElement): readonly Declaration[] {
   if (!/^(?:font|body|table|tr|td|th)$/i.test(element.localName)) return [];
   return HINTS.flatMap(([attribute, property]) => {
     const value = element.getAttribute(attribute)?.toLowerCase();
-    return value === undefined ? [] : [{ property, value, isImportant: false }];
+    if (value === undefined) return [];
+    return [{ property, value, isImportant: false, isCertain: /^(?:#(?:[\da-f]{3}){1,2}|[a-z]+)$/.test(value) }];
   });
 }
 
@@ -368,10 +395,15 @@ const UNSEEN: readonly Candidate[] = [{ value: 'none', rank: [], isCertain: true
 class Cascade {
   readonly #added = new Map<string, Candidate[]>();
 
-  add({ property, value }: Declaration, rank: readonly number[], isCertain: boolean): void {
+  add({ property, value, isCertain }: Declaration, rank: readonly number[], isRuleCertain: boolean): void {
     for (const [name, part] of longhands(property, value)) {
       const all = this.#added.get(name) ?? [];
-      all.push({ value: part, rank, isCertain: isCertain && (property !== 'font' || FONT.test(value)) });
+      // Its shorthand alone has more than a colour.
+      const isWhole =
+        property === 'background-color'
+          ? !/^\S+ /.test(value) || value.includes('(')
+          : property !== 'font' || FONT.test(value);
+      all.push({ value: part, rank, isCertain: isRuleCertain && isCertain && isWhole });
       this.#added.set(name, all);
     }
   }
@@ -405,16 +437,58 @@ function compareRanks(one: readonly number[], other: readonly number[]): number 
   return at < 0 ? one.length - other.length : (one[at] ?? 0) - (other[at] ?? 0);
 }
 
-/** Words of `animation` beside its name. */
-const ANIMATION =
-  /^(?:[\d.]+m?s|[\d.]+|forwards|both|normal|running|linear|ease(?:-in)?(?:-out)?|cubic-bezier\([^()]*\))$/;
+const TIME = /^(?:\d+|\d*\.\d+)m?s$/;
+/** Words of animations that run to their end, by their longhands. */
+const ANIMATION: ReadonlyMap<string, RegExp> = new Map([
+  ['animation-duration', TIME],
+  ['animation-delay', TIME],
+  ['animation-iteration-count', /^[1-9]\d*$/],
+  ['animation-fill-mode', /^(?:forwards|both)$/],
+  ['animation-direction', /^normal$/],
+  ['animation-play-state', /^running$/],
+  [
+    'animation-timing-function',
+    /^(?:linear|ease(?:-in)?(?:-out)?|cubic-bezier\((?:0|1|0?\.\d+), ?-?(?:\d+|\d*\.\d+), ?(?:0|1|0?\.\d+), ?-?(?:\d+|\d*\.\d+)\))$/,
+  ],
+]);
+
+type Animations = readonly (readonly [property: string, candidates: readonly Candidate[]])[];
+
+/** The words of one animation that is certain; `null` for others. */
+function plainAnimation(all: Animations, keyframes: PageStyles['keyframes']): readonly string[] | null {
+  const names: string[] = [];
+  const words = all.flatMap(([property, [candidate]]) => {
+    const own = candidate?.isCertain === true ? wordsOf(candidate.value) : [null];
+    const open = new Set(property === 'animation' ? ANIMATION.keys() : [property]);
+    return own.map((word) => {
+      if (word === null) return null;
+      const kind = [...open].find((each) => ANIMATION.get(each)?.test(word));
+      if (kind !== undefined) open.delete(kind);
+      else if (/^animation(?:-name)?$/.test(property) && keyframes.has(word)) names.push(word);
+      else return null;
+      return word;
+    });
+  });
+  const short = all.find(([property]) => property === 'animation')?.[1][0];
+  // A shorthand resets what stands before it.
+  const isReset = all.some(
+    ([, [each]]) => each !== undefined && short !== undefined && compareRanks(each.rank, short.rank) < 0,
+  );
+  return names.length !== 1 || isReset || words.includes(null) ? null : words.flatMap((word) => word ?? []);
+}
+
+const wordsOf = (value: string): readonly string[] =>
+  componentsOf(value)
+    .map(String)
+    .filter((word) => /\S/.test(word));
 
 /** With the last frames of animations that stay at them, begin soon, and run to them; unseen by others that hide. */
 function animated(styles: Map<string, readonly Candidate[]>, keyframes: PageStyles['keyframes']): Styles {
-  const all = [...styles].flatMap(([property, candidates]) => (property.startsWith('animation') ? candidates : []));
+  const all = [...styles].filter(([property]) => property.startsWith('animation'));
   if (all.length === 0) return styles;
-  const words = all.flatMap(({ value }) => componentsOf(value).map(String)).filter((word) => /[^\s,]/.test(word));
-  const frames = words.flatMap((word) => keyframes.get(word) ?? []);
+  const certain = plainAnimation(all, keyframes);
+  const words = certain ?? all.flatMap(([, candidates]) => candidates.flatMap(({ value }) => wordsOf(value)));
+  const frames = words.flatMap((word) => keyframes.get(word.replaceAll(/["']/g, '')) ?? []);
   const isLong = words.some(
     (word) => /^[\d.]+(?:s|ms)?$/i.test(word) && Number.parseFloat(word) * (/ms$/i.test(word) ? 0.001 : 1) >= 10,
   );
@@ -422,13 +496,11 @@ function animated(styles: Map<string, readonly Candidate[]>, keyframes: PageStyl
     isLong || words.some((word) => /^(?:infinite|paused|reverse|alternate.*|scroll\(.*|view\(.*|--.*)$/i.test(word));
   if (isEndless && frames.some((each) => each.all.some(hidesAlone))) styles.set('display', UNSEEN);
   const stays = words.some((word) => /^(?:forwards|both)$/i.test(word)) && !isEndless;
-  const isPlain =
-    all.every(({ isCertain }) => isCertain) && words.every((word) => ANIMATION.test(word) || keyframes.has(word));
   for (const { last } of stays ? frames : [])
-    for (const { property, value } of last) {
+    for (const { property, value, isCertain } of last) {
       const others = styles.get(property) ?? [];
       const isStronger = others.some(({ rank }) => rank[0] === 1);
-      if (!isStronger) styles.set(property, [{ value, rank: [], isCertain: isPlain }, ...others]);
+      if (!isStronger) styles.set(property, [{ value, rank: [], isCertain: certain !== null && isCertain }, ...others]);
     }
   return styles;
 }
@@ -440,7 +512,7 @@ function hidesAlone({ property, value }: Declaration): boolean {
     strength(property, value) < FAINT ||
     (property === 'visibility' && value !== 'visible') ||
     (property === 'font-size' && fontSize(value, 16) < SMALLEST_FONT_PX) ||
-    (/^(?:max-)?(?:width|height)$/.test(property) && (lengthIn(value) ?? 99) < 8) ||
+    (/^(?:max-)?(?:width|height)$/.test(property) && (sizeIn(value) ?? 99) < 8) ||
     (shade !== null && !isLegible(shade, WHITE))
   );
 }
@@ -453,7 +525,7 @@ const LONGEST_READING = 5_000;
 function resolved(value: string, variables: Variables, depth = 0): readonly (string | null)[] {
   const open = value.lastIndexOf('var(');
   if (open < 0) return [value];
-  const end = value.indexOf(')', open);
+  const end = closingOf(value, open + 4);
   if (end < 0 || depth > 40 || value.length > LONGEST_READING) return [null];
   const [name = '', ...fallback] = value.slice(open + 4, end).split(',');
   const found = variables.get(name.trim()) ?? [null];
@@ -461,17 +533,34 @@ function resolved(value: string, variables: Variables, depth = 0): readonly (str
     const put = each ?? (fallback.length > 0 ? fallback.join(',').trim() : null);
     return put === null
       ? [null]
-      : resolved(`${value.slice(0, open)}${put}${value.slice(end + 1)}`, variables, depth + 1);
+      : resolved(joined(joined(value.slice(0, open), put), value.slice(end + 1)), variables, depth + 1);
   });
   return distinct(all, String);
+}
+
+/** Place of the bracket that ends what begins here; less than 0 without one. */
+function closingOf(value: string, from: number): number {
+  let depth = 1;
+  for (let at = from; at < Math.min(value.length, LONGEST_READING); at += 1) {
+    if (value[at] === '(') depth += 1;
+    else if (value[at] === ')') depth -= 1;
+    if (depth === 0) return at;
+  }
+  return -1;
+}
+
+/** Words of a variable and beside it are no one word. */
+function joined(before: string, behind: string): string {
+  return /[^\s,(]$/.test(before) && /^[^\s,)]/.test(behind) ? `${before} ${behind}` : `${before}${behind}`;
 }
 
 function distinct<Item>(all: readonly Item[], key: (item: Item) => string): readonly Item[] {
   return all.length < 2 ? all : [...new Map(all.map((each) => [key(each), each])).values()].slice(0, MOST_READINGS);
 }
 
-function inheritedBy(element: MarkedElement, inherited: Inherited, styles: Styles, isLinked: boolean): Inherited {
-  const variables = variablesOf(styles, inherited.variables);
+function inheritedBy(element: MarkedElement, inherited: Inherited, styles: Styles, page: Page): Inherited {
+  const { isLinked } = page;
+  const { own: variables, handed } = variablesOf(styles, inherited.variables, page);
   const known = new Map<string, readonly string[]>();
   const values: Values = (property) => {
     const found = known.get(property) ?? applicable(property, styles.get(property) ?? [], variables);
@@ -483,7 +572,7 @@ function inheritedBy(element: MarkedElement, inherited: Inherited, styles: Style
   const around = isDark ? { ...inherited, shade: [WHITE], beneath: [isLinked ? null : BLACK] } : inherited;
   const sizes = values('font-size').map((value) => fontSize(value, inherited.fontPx));
   const fontPx = sizes.length === 0 ? inherited.fontPx : Math.min(...sizes);
-  const handedDown = { ...around, variables, ...coloursOf(values, around, isLinked), fontPx };
+  const handedDown = { ...around, variables: handed, ...coloursOf(values, around, isLinked), fontPx };
   if (isPage) return isSeen(handedDown) ? handedDown : { ...handedDown, beneath: [null] };
   const visibility = values('visibility').filter((value) => !/^(?:inherit|unset|revert.*)$/.test(value));
   const all = [...styles.keys()].flatMap((property) => values(property).map((value) => [property, value] as const));
@@ -493,9 +582,9 @@ function inheritedBy(element: MarkedElement, inherited: Inherited, styles: Style
   return {
     ...handedDown,
     room,
-    isHidden: visibility.length === 0 ? inherited.isHidden : visibility.some((value) => /hidden|collapse/.test(value)),
-    strength:
-      inherited.strength * ['opacity', 'zoom', 'scale', 'transform'].reduce((left, each) => left * leaves(each), 1),
+    isHidden:
+      visibility.length === 0 ? inherited.isHidden : visibility.some((value) => /hidden|collapse|\(/.test(value)),
+    strength: inherited.strength * SHARING.reduce((left, each) => left * leaves(each), 1),
     isUnseen:
       inherited.isUnseen ||
       Math.min(...room) < LEAST_ROOM_PX ||
@@ -504,15 +593,36 @@ function inheritedBy(element: MarkedElement, inherited: Inherited, styles: Style
   };
 }
 
-/** Those of elements whose styles and surroundings are the same. */
-const knownVariables = new WeakMap<Styles, { readonly inherited: Variables; readonly own: Variables }>();
+interface OwnVariables {
+  readonly inherited: Variables;
+  readonly own: Variables;
+  /** Those of its children. */
+  readonly handed: Variables;
+}
 
-function variablesOf(styles: Styles, inherited: Variables): Variables {
+/** Those of elements whose styles and surroundings are the same. */
+const knownVariables = new WeakMap<Styles, OwnVariables>();
+
+function variablesOf(styles: Styles, inherited: Variables, { registered }: Page): OwnVariables {
   const known = knownVariables.get(styles);
-  if (known?.inherited === inherited) return known.own;
-  const own = computedVariables(styles, inherited);
-  knownVariables.set(styles, { inherited, own });
-  return own;
+  if (known?.inherited === inherited) return known;
+  const remember = (found: OwnVariables): OwnVariables => {
+    knownVariables.set(styles, found);
+    return found;
+  };
+  const computed = computedVariables(styles, inherited);
+  const names = [...styles.keys()].filter((name) => registered.has(name));
+  if (names.length === 0) return remember({ inherited, own: computed, handed: computed });
+  const [own, handed] = [new Map(computed), new Map(computed)];
+  // A registered one perhaps is not handed down, and has its first value in place of one that does not fit.
+  for (const name of names) {
+    const registration = registered.get(name);
+    const values = computed.get(name) ?? [];
+    const all = distinct([...(registration === undefined ? [] : initialOf(registration)), ...values], String);
+    handed.set(name, all);
+    if (!values.every((each) => each !== null && fits(registration?.syntax ?? '', each))) own.set(name, all);
+  }
+  return remember({ inherited, own, handed });
 }
 
 /** Computed where they are declared, as browsers do. */
@@ -538,6 +648,11 @@ function computedVariables(styles: Styles, inherited: Variables): Variables {
     return [property, distinct(all, String)] as const;
   });
   return new Map([...inherited, ...computed]);
+}
+
+/** Values of a registered property that nothing has set. */
+function initialOf({ initial, syntax, isCertain }: Registration): readonly (string | null)[] {
+  return isCertain && fits(syntax, initial) ? valueOf(initial) : [...valueOf(initial), null];
 }
 
 function valueOf(value: string): readonly (string | null)[] {
@@ -582,7 +697,7 @@ const MOVES: readonly (readonly [property: string, across: number | null, down: 
 function roomIn(values: Values, { room, fontPx }: Inherited): Inherited['room'] {
   const isCut = /hidden|clip/.test(OVERFLOW.flatMap(values).join(' '));
   const size = (kinds: readonly string[]): number =>
-    Math.min(Number.POSITIVE_INFINITY, ...kinds.flatMap(values).flatMap((value) => lengthIn(value) ?? []));
+    Math.min(Number.POSITIVE_INFINITY, ...kinds.flatMap(values).flatMap((value) => sizeIn(value) ?? []));
   const across = isCut ? Math.min(room[0], size(['width', 'max-width', 'inline-size', 'max-inline-size'])) : room[0];
   const down = isCut ? Math.min(room[1], size(['height', 'max-height', 'block-size', 'max-block-size'])) : room[1];
   if (!Number.isFinite(across) && !Number.isFinite(down)) return room;
@@ -684,7 +799,7 @@ function mayClip(values: Values, element: MarkedElement): boolean {
   const isCut = /hidden|clip/.test(overflow) || values('contain').some((value) => /paint|content|strict/.test(value));
   if (!isCut && !/auto|scroll/.test(overflow)) return false;
   const sizes = (kinds: readonly string[]): readonly number[] =>
-    kinds.flatMap((kind) => [kind, `max-${kind}`].flatMap(values)).flatMap((value) => lengthIn(value) ?? []);
+    kinds.flatMap((kind) => [kind, `max-${kind}`].flatMap(values)).flatMap((value) => sizeIn(value) ?? []);
   const lines = values('line-clamp').flatMap((value) => (/^\d+$/.test(value) ? [Number(value)] : []));
   const width = Math.min(Number.POSITIVE_INFINITY, ...sizes(['width', 'inline-size']));
   const height = Math.min(
@@ -694,6 +809,8 @@ function mayClip(values: Values, element: MarkedElement): boolean {
   );
   if (width <= 20 || height < 8) return true;
   if (!isCut) return false;
+  const grows = [...values('flex-grow'), ...values('flex')].some((value) => Number.parseFloat(value) > 0);
+  if (!grows && values('flex-basis').some((value) => (sizeIn(value) ?? LEAST_ROOM_PX) < LEAST_ROOM_PX)) return true;
   const isOneLine = values('white-space').includes('nowrap');
   if (isOneLine && values('text-indent').some((value) => /^(?:9\d|\d{3,})(?:\.\d+)?%$/.test(value))) return true;
   const across = Math.min(LINE.characters, width / LINE.characterPx);
