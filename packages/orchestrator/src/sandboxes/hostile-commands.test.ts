@@ -334,13 +334,13 @@ except OSError as error: print('memfd_create', errno.errorcode[error.errno])
         '64 GB of memory',
         `python3 -c 'a = []\nwhile True: a.append(bytearray(b"x") * (64 << 20))'`,
         60_000,
-        / MB of memory; the limit is 2048 MB/,
+        / MB of memory; the limit is 2,?048 MB/,
       ],
       [
         'memory in many processes',
         `for i in 1 2 3 4 5 6; do python3 -c 'import time; a = bytearray(b"x") * (500 << 20); time.sleep(60)' & done; wait`,
         60_000,
-        / MB of memory; the limit is 2048 MB/,
+        / MB of memory; the limit is 2,?048 MB/,
       ],
       [
         'memory in files without a name',
@@ -349,26 +349,26 @@ a = bytearray(b"x") * (600 << 20)
 for n in range(35): os.write(os.open("/tmp", os.O_TMPFILE | os.O_RDWR), b"x" * (50 << 20))
 time.sleep(60)'`,
         60_000,
-        / MB of memory; the limit is 2048 MB/,
+        / MB of memory; the limit is 2,?048 MB/,
       ],
       [
         'memory in /tmp',
         `python3 -c 'import time; a = bytearray(b"x") * (1200 << 20); time.sleep(60)' & head -c 1500000000 /dev/zero > /tmp/x; wait`,
         60_000,
-        / MB of memory; the limit is 2048 MB/,
+        / MB of memory; the limit is 2,?048 MB/,
       ],
       ['output without end', 'yes', 60_000, /more than 64 MB of output/],
       [
         '100 GB of disk in one file',
         'head -c 100000000000 /dev/zero > big; sleep 60',
         60_000,
-        /hold \d+ MB; the limit is 300 MB/,
+        /hold [\d,]+ MB; the limit is 300 MB/,
       ],
       [
         '100 GB of disk in many files',
         'i=0; while head -c 20000000 /dev/zero > "$HOME/$i"; do i=$((i+1)); done; sleep 60',
         60_000,
-        /hold \d+ MB; the limit is 300 MB/,
+        /hold [\d,]+ MB; the limit is 300 MB/,
       ],
       [
         '750 MB of disk in open files that were deleted',
@@ -380,7 +380,7 @@ for n in range(3):
   os.dup2(file, 100 + n)
 time.sleep(60)'`,
         60_000,
-        /hold \d+ MB; the limit is 300 MB/,
+        /hold [\d,]+ MB; the limit is 300 MB/,
       ],
       [
         '750 MB of disk in deleted files that nothing but a page of memory holds',
