@@ -74,7 +74,7 @@ const BY_REASON = {
   },
   'processes that are killed, data that is lost, and records that are read again': {
     'packages/orchestrator/crash/crash-sweep.test.ts': 226,
-    'packages/orchestrator/upgrade/upgrade.test.ts': 320,
+    'packages/orchestrator/upgrade/upgrade.test.ts': 640,
     'packages/orchestrator/src/cli/integrity.test.ts': 49,
     'packages/orchestrator/test/crash/crash.test.ts': 166,
     'packages/orchestrator/test/crash/repeated-requests.test.ts': 79,
