@@ -334,13 +334,13 @@ except OSError as error: print('memfd_create', errno.errorcode[error.errno])
         '64 GB of memory',
         `python3 -c 'a = []\nwhile True: a.append(bytearray(b"x") * (64 << 20))'`,
         60_000,
-        / MB of memory; the limit is 2,?048 MB/,
+        / MB of memory; the limit is 2,048 MB/,
       ],
       [
         'memory in many processes',
         `for i in 1 2 3 4 5 6; do python3 -c 'import time; a = bytearray(b"x") * (500 << 20); time.sleep(60)' & done; wait`,
         60_000,
-        / MB of memory; the limit is 2,?048 MB/,
+        / MB of memory; the limit is 2,048 MB/,
       ],
       [
         'memory in files without a name',
@@ -349,13 +349,13 @@ a = bytearray(b"x") * (600 << 20)
 for n in range(35): os.write(os.open("/tmp", os.O_TMPFILE | os.O_RDWR), b"x" * (50 << 20))
 time.sleep(60)'`,
         60_000,
-        / MB of memory; the limit is 2,?048 MB/,
+        / MB of memory; the limit is 2,048 MB/,
       ],
       [
         'memory in /tmp',
         `python3 -c 'import time; a = bytearray(b"x") * (1200 << 20); time.sleep(60)' & head -c 1500000000 /dev/zero > /tmp/x; wait`,
         60_000,
-        / MB of memory; the limit is 2,?048 MB/,
+        / MB of memory; the limit is 2,048 MB/,
       ],
       ['output without end', 'yes', 60_000, /more than 64 MB of output/],
       [

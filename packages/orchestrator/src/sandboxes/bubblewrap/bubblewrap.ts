@@ -38,7 +38,7 @@ import type {
   SandboxProvider,
   SandboxSpec,
 } from '../sandbox.ts';
-import { RESERVED_DISK_BYTES } from '../disk-reserve.ts';
+import { megabytes, RESERVED_DISK_BYTES } from '../disk-reserve.ts';
 import { createSandboxCgroup, removeAbandonedCgroups } from './sandbox-cgroup.ts';
 import { type Breach, DiskUse, watchSandbox } from './sandbox-watch.ts';
 
@@ -307,7 +307,7 @@ function launch(
     breach: () => breach,
     outOfMemory: () =>
       ranOutOfMemory && breach === null
-        ? `it took more than ${Math.round((cgroup?.memoryBytes ?? 0) / 1024 ** 2)} MB of memory; the limit is ${Math.round(spec.limits.memoryBytes / 1024 ** 2)} MB`
+        ? `it took more than ${megabytes(cgroup?.memoryBytes ?? 0)} of memory; the limit is ${megabytes(spec.limits.memoryBytes)}`
         : null,
   };
 }
