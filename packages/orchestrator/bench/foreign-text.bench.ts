@@ -49,7 +49,7 @@ const line = {
 const test = `yes '${JSON.stringify(line)}'`;
 const oneLine = String.raw`yes '{"' | tr -d '\n'`;
 const CASES: readonly Case[] = [
-  // What the work itself costs, without any text of others.
+  // Controls: the same work on an ordinary project.
   { name: 'control: an ordinary plan', files: {}, drive: faulty('phased-plan', { planPath: 'none.md' }) },
   { name: 'control: an ordinary check', files: {}, drive: checked('echo fine') },
   {

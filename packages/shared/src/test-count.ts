@@ -41,13 +41,13 @@ export interface NamedTests {
 
 /** Lists the tests that a reader of evidence looks for: what is newly red, what else failed, what is gone. */
 export function namedTests({ failed, failedNames = [], failedAnew, notRun = [] }: TestCount): readonly NamedTests[] {
-  const anew = [...new Set(failedAnew)];
-  const others = [...new Set(failedNames)].filter((name) => !anew.includes(name));
-  const more = Math.max(0, failed - anew.length - others.length);
+  const newlyFailed = [...new Set(failedAnew)];
+  const others = [...new Set(failedNames)].filter((name) => !newlyFailed.includes(name));
+  const more = Math.max(0, failed - newlyFailed.length - others.length);
   // Of more than are named, nobody knows what became of the others before.
   const title = failedAnew === undefined || more > 0 ? 'Failed' : 'Failed, on the base commit too';
   const lists = [
-    { title: 'Failed, and not on the base commit', names: anew, more: others.length === 0 ? more : 0 },
+    { title: 'Failed, and not on the base commit', names: newlyFailed, more: others.length === 0 ? more : 0 },
     { title, names: others, more },
     { title: 'Ran on the base commit, and not here', names: [...new Set(notRun)], more: 0 },
   ];

@@ -58,7 +58,7 @@ it('lets the agent fix what it broke in a project whose checks failed before', a
   expect(view.fixAttempts).toBe(1);
   expect(view.gate?.summary).toMatch(/^The project's checks failed: /);
   expect(view.gate?.details['feedback']).toContain('On the base commit the checks failed already (exit code 1)');
-  // What a person reads first is what the run broke.
+  // The tests that the run broke are named apart from the one that failed before.
   const { failedNames, failedAnew } = view.evidence.at(-1)?.tests ?? {};
   expect(failedNames).toContain('test/old.test.js: never worked');
   expect(failedAnew).toEqual(['test/sums.test.js: adds', 'test/sums.test.js: adds zero']);

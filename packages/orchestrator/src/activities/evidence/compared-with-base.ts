@@ -42,11 +42,11 @@ export async function comparedWithBase(
   if (!answer.ok)
     throw new RetryableFailure(`The tests were not compared with those of the base commit: they ${answer.why}.`);
   const { failsAsBefore, notRun, failedAnew } = answer.value;
-  const anew = report?.failed.length ? { failedAnew: failedAnew.slice(0, MAX_NAMED) } : {};
-  const gone = passed && notRun.length > 0 ? { notRun: notRun.slice(0, MAX_NAMED) } : {};
+  const newlyFailed = report?.failed.length ? { failedAnew: failedAnew.slice(0, MAX_NAMED) } : {};
+  const missing = passed && notRun.length > 0 ? { notRun: notRun.slice(0, MAX_NAMED) } : {};
   return {
     ...changed,
-    ...(report === null ? {} : { tests: { ...report.count, ...gone, ...anew } }),
+    ...(report === null ? {} : { tests: { ...report.count, ...missing, ...newlyFailed } }),
     ...(passed && needed === null ? {} : { baseline }),
     ...(!passed && failsAsBefore ? { failsAsBefore: true } : {}),
   };
