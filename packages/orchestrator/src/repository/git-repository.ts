@@ -4,7 +4,6 @@
  * `git-refs`, `git-commits`, `git-files`, `git-outgoing` or `git-trees`.
  */
 import { rm } from 'node:fs/promises';
-import { setImmediate as othersFirst } from 'node:timers/promises';
 import { allowedPaths } from '../path-rules/allowed-files.ts';
 import { ownedPaths } from '../documents/owned-files.ts';
 import { checkoutTree, type LfsFile, linksLeftOut } from './checkout/folder-checkout.ts';
@@ -264,7 +263,7 @@ function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
     },
 
     async listFiles(project, treeish) {
-      return trees.paths(await mirrors.of(project), treeish);
+      return (await trees.listing(await mirrors.of(project), treeish)).sortedFiles();
     },
 
     async readFile(project, treeish, path, beginning) {
@@ -281,7 +280,7 @@ function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
 
     async readFiles(project, treeish, paths, maxBytes, maxTotalBytes) {
       const place = await mirrors.of(project);
-      return readTextFiles(place, await trees.entries(place, treeish), paths, maxBytes, maxTotalBytes);
+      return readTextFiles(place, await trees.listing(place, treeish), paths, maxBytes, maxTotalBytes);
     },
 
     async writeFiles(project, tree, files) {
@@ -293,13 +292,13 @@ function treeMethods(mirrors: GitMirrors, trees: KnownTrees): TreeMethods {
     async restorePaths(project, treeish, from, paths) {
       const place = await mirrors.of(project);
       const tree = await trees.treeOf(place, treeish);
-      const [entries, source] = await Promise.all([trees.entries(place, tree), trees.entries(place, from)]);
-      return restoreFrom(place, { tree, entries }, source, paths);
+      const [listing, source] = await Promise.all([trees.listing(place, tree), trees.listing(place, from)]);
+      return restoreFrom(place, { tree, listing }, source, paths);
     },
 
     async symlinks(project, treeish) {
       const place = await mirrors.of(project);
-      return symlinksOf(place, await trees.treeOf(place, treeish));
+      return symlinksOf(place, await trees.listing(place, treeish));
     },
 
     async readBlobs(project, oids, maxBytes) {
@@ -352,12 +351,12 @@ function folderMethods(mirrors: GitMirrors, trees: KnownTrees): FolderMethods {
     async checkout(project, treeish, folder, excludePaths) {
       const place = await mirrors.of(project);
       const tree = await trees.treeOf(place, treeish);
-      const entries = await trees.entries(place, tree);
+      const listing = await trees.listing(place, tree);
       const outside = await outsideContents(project, place, tree);
       const { leftOut } = await checkoutTree(
         place,
         tree,
-        entries,
+        listing,
         folder,
         excludePaths,
         outside.submodules,
@@ -369,16 +368,16 @@ function folderMethods(mirrors: GitMirrors, trees: KnownTrees): FolderMethods {
     async leftOut(project, treeish) {
       const place = await mirrors.of(project);
       const tree = await trees.treeOf(place, treeish);
-      const entries = await trees.entries(place, tree);
+      const listing = await trees.listing(place, tree);
       const outside = await outsideContents(project, place, tree);
-      return [...(await linksLeftOut(place, tree, entries)), ...outside.leftOut];
+      return [...(await linksLeftOut(place, listing)), ...outside.leftOut];
     },
 
     async importFolder(project, request) {
       const place = await mirrors.of(project);
       const baseTree = await trees.treeOf(place, request.baseTree);
-      const entries = await trees.entries(place, baseTree);
-      return importFolderTree(place, { ...request, baseTree }, entries, {
+      const listing = await trees.listing(place, baseTree);
+      return importFolderTree(place, { ...request, baseTree }, listing, {
         owned: ownedPaths(project.ownedFiles),
         allowed: allowedPaths(project.allowedFiles),
       });
@@ -401,10 +400,9 @@ function createOutsideContents(
   const submodules = new Submodules(mirrors, trees);
   const lfs = new LfsObjects(mirrors);
   return async ({ repository }, place, tree) => {
-    const entries = await trees.entries(place, tree);
-    const subs = await submodules.open(repository, place, tree, entries);
-    await othersFirst();
-    const pointers = await lfsPointersOf(place, entries);
+    const listing = await trees.listing(place, tree);
+    const subs = await submodules.open(repository, place, tree, listing);
+    const pointers = await lfsPointersOf(place, listing);
     const contents = await lfs.fetch(repository, place, pointers);
     const files = pointers.flatMap(({ path, oid }) => {
       const file = contents.files.get(oid);
@@ -415,7 +413,7 @@ function createOutsideContents(
       return fault === undefined ? [] : [{ path, kind: 'lfs', reason: fault }];
     });
     for (const sub of subs.found) {
-      for (const { path } of await lfsPointersOf(sub.place, sub.entries))
+      for (const { path } of await lfsPointersOf(sub.place, sub.listing))
         leftOut.push({ path: `${sub.path}/${path}`, kind: 'lfs', reason: 'Git LFS in submodules is not fetched' });
     }
     return { submodules: subs.found, files, leftOut: [...subs.leftOut, ...leftOut] };

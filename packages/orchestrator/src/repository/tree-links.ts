@@ -2,6 +2,7 @@
  * Decides which symbolic links of a tree may be made in a folder: relative ones that stay within the tree, also through other
  * links. It reads the tree alone and never a file system.
  */
+import { eachInSlices } from '../foreign-text/foreign-text-slices.ts';
 import { isDotGit } from './repository-paths.ts';
 
 /** Longest target of a link, bytes: no system opens a longer path. */
@@ -15,15 +16,15 @@ const MAX_STEPS = 4_000_000;
  * Says why links are not made; those that may be made are not in it. A target need not exist.
  * @param links all links of a tree: stored targets by path
  */
-export function linkFaults(links: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+export async function linkFaults(links: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>> {
   const faults = new Map<string, string>();
   const budget = { steps: MAX_STEPS };
-  for (const [path, target] of links) {
+  await eachInSlices(links, ([path, target]) => {
     const fault = isBehindLink(path, links)
       ? 'it lies behind another symlink'
       : targetFault(path, target, links, budget);
     if (fault !== null) faults.set(path, fault);
-  }
+  });
   return faults;
 }
 

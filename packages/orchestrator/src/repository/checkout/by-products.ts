@@ -3,6 +3,8 @@
  * the project counts first; this table is for what it forgets.
  */
 
+import { eachInSlices } from '../../foreign-text/foreign-text-slices.ts';
+
 interface Tool {
   readonly tool: string;
   /** Folders and files under these names are by-products anywhere. `*` stands for the beginning of a name. */
@@ -93,7 +95,7 @@ export interface Candidate {
 
 export interface ByProducts {
   /** Whether a new path is a by-product; it is remembered for `described`. A folder counts with all that is in it. */
-  isByProduct(candidate: Candidate): boolean;
+  isByProduct(candidate: Candidate): Promise<boolean>;
   /** A line for each tool of which something was found. */
   described(): readonly { readonly path: string; readonly reason: string }[];
 }
@@ -103,15 +105,16 @@ export interface ByProducts {
  * @param asked text that names the paths that a run is to make, such as its plan
  */
 export function createByProducts(known: Iterable<string>, asked: string): ByProducts {
-  const isTracked = trackedKinds(known);
+  let kinds: Promise<ReadonlySet<string>> | null = null;
+  const kindsOfProject = (): Promise<ReadonlySet<string>> => (kinds ??= kindsOf(known));
   const isAsked = askedFor(asked);
   const found = new Map<string, string[]>();
   return {
-    isByProduct(candidate) {
+    async isByProduct(candidate) {
       const { path } = candidate;
       const name = nameOf(path);
       const tool = TOOLS.find((each) => matches(each, name, candidate));
-      if (tool === undefined || isTracked(kindOf(tool, name)) || isAsked(path)) return false;
+      if (tool === undefined || isAsked(path) || (await kindsOfProject()).has(kindOf(tool, name))) return false;
       const paths = found.get(tool.tool) ?? [];
       paths.push(candidate.isFolder ? `${path}/` : path);
       found.set(tool.tool, paths);
@@ -150,24 +153,19 @@ function kindOf({ tool, names }: Tool, name: string): string {
   return `${tool} ${names.find((pattern) => fits(pattern, name)) ?? name}`;
 }
 
-function trackedKinds(known: Iterable<string>): (kind: string) => boolean {
-  let kinds: Set<string> | null = null;
-  return (kind) => {
-    kinds ??= kindsOf(known);
-    return kinds.has(kind);
-  };
-}
-
-function kindsOf(known: Iterable<string>): Set<string> {
+async function kindsOf(known: Iterable<string>): Promise<ReadonlySet<string>> {
   const kinds = new Set<string>();
   const names = new Set<string>();
-  for (const path of known) for (const name of path.split('/')) names.add(name);
-  for (const name of names) {
-    for (const tool of TOOLS) {
-      if (tool.names.some((pattern) => fits(pattern, name)) || (tool.folders?.includes(name) ?? false))
-        kinds.add(kindOf(tool, name));
+  await eachInSlices(known, (path) => {
+    for (const name of path.split('/')) {
+      if (names.has(name)) continue;
+      names.add(name);
+      for (const tool of TOOLS) {
+        if (tool.names.some((pattern) => fits(pattern, name)) || (tool.folders?.includes(name) ?? false))
+          kinds.add(kindOf(tool, name));
+      }
     }
-  }
+  });
   return kinds;
 }
 

@@ -7,7 +7,8 @@ import { chmod, copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'no
 import { join } from 'node:path';
 import { Conflict } from '@autonomous/shared';
 import { type GitPlace, runGit } from '../git/git.ts';
-import { bytesOf, SUBMODULE_MODE, SYMLINK_MODE, type TreeEntry, withScratch } from '../git/git-trees.ts';
+import { editIndex, withScratch } from '../git/git-trees.ts';
+import { SUBMODULE_MODE, SYMLINK_MODE, type TreeEntry, type TreeListing } from '../git/tree-listing.ts';
 import { symlinksOf } from '../git/git-outgoing.ts';
 import { createIgnoreMatcher } from './ignore-matcher.ts';
 import { indexOf, submodulesFileOf } from './known-stats.ts';
@@ -16,7 +17,6 @@ import type { Submodule } from './submodules.ts';
 import { linkFaults, MAX_TARGET_BYTES } from '../tree-links.ts';
 
 /**
- * @param entries all of the tree
  * @param folder absolute; empty or absent
  * @returns paths that were not written, except excluded ones
  * @throws {Conflict} when something lies in the folder
@@ -24,7 +24,7 @@ import { linkFaults, MAX_TARGET_BYTES } from '../tree-links.ts';
 export async function checkoutTree(
   place: GitPlace,
   tree: string,
-  entries: readonly TreeEntry[],
+  listing: TreeListing,
   folder: string,
   excludePaths: readonly string[],
   submodules: readonly Submodule[] = [],
@@ -35,27 +35,20 @@ export async function checkoutTree(
     throw new Conflict(`The folder ${folder} is not empty; a tree is only written into an empty one`);
   const index = indexOf(folder);
   await Promise.all([index, submodulesFileOf(folder)].map((file) => rm(file, { force: true })));
-  const leftOut = [...(await linksLeftOut(place, tree, entries))];
+  const leftOut = [...(await linksLeftOut(place, listing))];
   const placed: PlacedSubmodule[] = [];
   await withScratch(place, async (scratch) => {
     const matcher = await createIgnoreMatcher(place, join(scratch, 'excluded'), excludePaths);
-    const paths = [...entries, ...submodules].map(({ path }) => path);
-    const excluded = await matcher.match(paths);
+    // Submodules are among the paths as well.
+    const excluded = await matcher.match([...listing.paths, ...submodules.map(({ path }) => path)]);
     const isLeftOut = new Set(leftOut.map(({ path }) => path));
-    const unwanted = entries.filter(
-      ({ path, mode }) => excluded.has(path) || isLeftOut.has(path) || mode === SUBMODULE_MODE,
-    );
+    const outside = await listing.withMode(SUBMODULE_MODE);
+    const unwanted = [...outside, ...(await listing.filter((path) => excluded.has(path) || isLeftOut.has(path)))];
     // It is renamed on one disk when all is written: a folder beside an index is whole.
     const indexFile = `${index}.new`;
     await runGit(place, { indexFile, args: ['read-tree', '--end-of-options', tree] });
-    if (unwanted.length > 0) {
-      const input = unwanted.flatMap(({ rawPath }) => [
-        Buffer.from(`0 ${'0'.repeat(40)}\t`),
-        bytesOf(rawPath),
-        Buffer.of(0),
-      ]);
-      await runGit(place, { indexFile, args: ['update-index', '-z', '--index-info'], input: Buffer.concat(input) });
-    }
+    const removals = unwanted.map(({ rawPath, mode }) => ({ path: rawPath, mode, oid: null }));
+    await editIndex(place, indexFile, removals);
     await runGit(place, {
       indexFile,
       workTree: folder,
@@ -74,12 +67,14 @@ export async function checkoutTree(
     }
     for (const each of submodules.filter(({ path }) => !excluded.has(path))) {
       const inside = join(folder, each.path);
-      const inner = await checkoutTree(each.place, each.tree, each.entries, inside, []);
+      const inner = await checkoutTree(each.place, each.tree, each.listing, inside, []);
       // The sandbox must not write it, and two files beside a folder of the project would be the project's.
       await Promise.all([indexOf(inside), submodulesFileOf(inside)].map((file) => rm(file, { force: true })));
       leftOut.push(...inner.leftOut.map((one) => ({ ...one, path: `${each.path}/${one.path}` })));
       const isMissing = new Set(inner.leftOut.map(({ path }) => path));
-      const written = each.entries.filter(({ path, mode }) => mode !== SUBMODULE_MODE && !isMissing.has(path));
+      const written = (await each.listing.filter((path) => !isMissing.has(path))).filter(
+        ({ mode }) => mode !== SUBMODULE_MODE,
+      );
       placed.push({ path: each.path, entries: written.map(({ path, mode, oid }) => ({ path, mode, oid })) });
     }
     if (placed.length > 0) await writeFile(submodulesFileOf(folder), JSON.stringify(placed));
@@ -103,23 +98,15 @@ export interface LfsFile {
 }
 
 /** Links of a tree that are not made, with the reason for each. */
-export async function linksLeftOut(
-  place: GitPlace,
-  tree: string,
-  entries: readonly TreeEntry[],
-): Promise<readonly LeftOut[]> {
-  const faults = linkFaults(await linksOf(place, tree, entries));
+export async function linksLeftOut(place: GitPlace, listing: TreeListing): Promise<readonly LeftOut[]> {
+  const faults = await linkFaults(await linksOf(place, listing));
   return [...faults].map(([path, reason]) => ({ path, kind: 'symlink', reason }));
 }
 
 /** Targets of all links of a tree by path; that of one with an overlong target is as long as no path may be. */
-export async function linksOf(
-  place: GitPlace,
-  tree: string,
-  entries: readonly TreeEntry[],
-): Promise<ReadonlyMap<string, string>> {
-  const links = entries.filter(({ mode }) => mode === SYMLINK_MODE);
+export async function linksOf(place: GitPlace, listing: TreeListing): Promise<ReadonlyMap<string, string>> {
+  const links = await listing.withMode(SYMLINK_MODE);
   if (links.length === 0) return new Map();
-  const targets = await symlinksOf(place, tree);
+  const targets = await symlinksOf(place, listing);
   return new Map(links.map(({ path }) => [path, targets.get(path) ?? 'x'.repeat(MAX_TARGET_BYTES + 1)]));
 }

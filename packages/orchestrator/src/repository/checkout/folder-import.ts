@@ -7,24 +7,27 @@ import { createHash } from 'node:crypto';
 import { constants, type Dirent, lstatSync, opendirSync, type Stats } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readFile, readlink, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
 import { NeedsHuman, NotFound, showHidden } from '@autonomous/shared';
+import { eachInSlices, filterInSlices, inSlices, Slices } from '../../foreign-text/foreign-text-slices.ts';
 import type { AllowedPaths } from '../../path-rules/allowed-files.ts';
 import type { OwnedPaths } from '../../documents/owned-files.ts';
 import { type GitPlace, objectFacts } from '../git/git.ts';
 import {
   diffFiles,
-  EXECUTABLE_MODE,
   editTree,
+  type TreeEdit,
+  withScratch,
+  writeBlobsFrom,
+} from '../git/git-trees.ts';
+import {
+  EXECUTABLE_MODE,
   FILE_MODE,
   isFileMode,
   SUBMODULE_MODE,
   SYMLINK_MODE,
-  type TreeEdit,
   type TreeEntry,
-  withScratch,
-  writeBlobsFrom,
-} from '../git/git-trees.ts';
+  type TreeListing,
+} from '../git/tree-listing.ts';
 import { type ByProducts, createByProducts } from './by-products.ts';
 import { linksOf, type PlacedSubmodule } from './folder-checkout.ts';
 import { createIgnoreMatcher, type IgnoreMatcher, withoutTooWild } from './ignore-matcher.ts';
@@ -47,10 +50,8 @@ const MAX_SEEN_ENTRIES = 400_000;
 const MAX_REFUSED_NAMED = 500;
 /** Files compared at the same time: enough to keep the disk busy, and 16 of the largest fit into memory. */
 const PARALLEL_FILES = 16;
-/** Files looked at after which the rest of the server has its turn: some ten milliseconds' worth. */
-const FILES_A_TURN = 1_000;
-const FOLDERS_A_TURN = 100;
-const ENTRIES_A_PART = 1_000;
+/** Entries of a folder that are read at once. */
+const ENTRIES_A_PART = 250;
 /** A larger `.gitignore` is taken as a file and not obeyed. */
 const MAX_RULES_BYTES = 1024 * 1024;
 
@@ -72,35 +73,35 @@ export interface ImportRules {
 }
 
 /**
- * @param entries all of the base tree
+ * @param listing of the base tree
  * @throws {NeedsHuman} `agent_failed` when the folder holds more than is ever taken; `storage_full`
  */
 export async function importFolderTree(
   place: GitPlace,
   request: ImportRequest,
-  entries: readonly TreeEntry[],
+  listing: TreeListing,
   rules: ImportRules,
 ): Promise<ImportResult> {
-  const base = await readBase(place, request, entries);
+  const base = await readBase(place, request, listing);
   return withScratch(place, async (scratch) => {
     const matchers = {
       excluded: await createIgnoreMatcher(place, join(scratch, 'excluded'), request.excludePaths),
       ignored: await createIgnoreMatcher(place, join(scratch, 'ignored'), []),
     };
     const root = await resolveRoot(request.folder);
-    const byProducts = createByProducts(base.byPath.keys(), request.asked ?? '');
+    const byProducts = createByProducts(base.listing.paths, request.asked ?? '');
     const walk = await walkFolder(root, base, { ...matchers, byProducts }, rules.owned);
     await refuseSubmoduleChanges(root, base, walk);
     await refuseMisnamedChanges(root, base, walk);
     const deleted = await findDeletedFiles(base, walk, matchers, rules);
-    refuseCollisions(base, walk, deleted, rules);
+    await refuseCollisions(base, walk, deleted, rules);
     const staged = join(scratch, 'changed');
     await mkdir(staged);
     const known = await readKnownStats(request.folder);
-    const placeFault = faultOfPlace(base, deleted, rules);
+    const placeFault = await faultOfPlace(base, deleted, rules);
     const files = await stageChangedFiles({ place, root, base, walk, staged, placeFault, known });
     const replaced = [...deleted, ...files].map(({ path }) => path);
-    const links = takeChangedLinks(base, walk, replaced, placeFault);
+    const links = await takeChangedLinks(base, walk, replaced, placeFault);
     const changed = [...files, ...(await stageLinks(links, staged))];
     const oids = await writeBlobsFrom(
       place,
@@ -122,9 +123,7 @@ async function resolveRoot(folder: string): Promise<string> {
 
 interface Base {
   readonly tree: string;
-  readonly entries: readonly TreeEntry[];
-  readonly byPath: ReadonlyMap<string, TreeEntry>;
-  readonly folders: ReadonlySet<string>;
+  readonly listing: TreeListing;
   /** Targets of all links by path. */
   readonly links: ReadonlyMap<string, string>;
   /** Paths that no checkout has as they are in the tree: links that are not made, and all submodules. */
@@ -138,47 +137,34 @@ interface Base {
 async function readBase(
   place: GitPlace,
   { baseTree, folder }: ImportRequest,
-  entries: readonly TreeEntry[],
+  listing: TreeListing,
 ): Promise<Base> {
-  const links = await linksOf(place, baseTree, entries);
+  const links = await linksOf(place, listing);
   const placed = await readFile(submodulesFileOf(folder), 'utf8').catch(() => '[]');
   const submodules = JSON.parse(placed) as readonly PlacedSubmodule[];
+  const linksLeftOut = await linkFaults(links);
+  const submodulesLeftOut = await listing.withMode(SUBMODULE_MODE);
   return {
     tree: baseTree,
-    entries,
+    listing,
     links,
-    leftOut: new Set([
-      ...linkFaults(links).keys(),
-      ...entries.filter(({ mode }) => mode === SUBMODULE_MODE).map(({ path }) => path),
-    ]),
-    lfs: new Map((await lfsPointersOf(place, entries)).map((each) => [each.path, each])),
+    leftOut: new Set([...linksLeftOut.keys(), ...submodulesLeftOut.map(({ path }) => path)]),
+    lfs: new Map((await lfsPointersOf(place, listing)).map((each) => [each.path, each])),
     submodules: new Map(submodules.map((each) => [each.path, each])),
-    byPath: new Map(entries.map((entry) => [entry.path, entry])),
-    folders: foldersOf(entries),
   };
 }
 
-/** Paths of all folders in which entries lie. */
-function foldersOf(entries: readonly TreeEntry[]): ReadonlySet<string> {
-  const folders = new Set<string>();
-  for (const { path } of entries) {
-    for (
-      let end = path.lastIndexOf('/');
-      end > 0 && !folders.has(path.slice(0, end));
-      end = path.lastIndexOf('/', end - 1)
-    ) {
-      folders.add(path.slice(0, end));
-    }
-  }
-  return folders;
+/** Whether the base has a file, a link, a submodule or a folder at a path. */
+function isKnownTo({ listing }: Base, path: string): boolean {
+  return listing.has(path) || listing.hasFolder(path);
 }
 
 interface Walk {
   /** Paths that look like regular files and are neither ignored nor excluded. */
-  readonly candidates: string[];
+  candidates: readonly string[];
   /** Where links lead that are neither ignored nor excluded, by their paths. */
   readonly links: Map<string, Buffer>;
-  /** Files that were found as they are in the base, or taken, or refused: none of them was deleted. */
+  /** Everything that was found and is not ignored or excluded, folders left out: none of it was deleted. */
   readonly present: Set<string>;
   /** Files and links that the base has under names that no tree may take. */
   readonly misnamed: Set<string>;
@@ -204,7 +190,8 @@ async function walkFolder(
   owned: OwnedPaths,
 ): Promise<Walk> {
   const walk: Walk = { candidates: [], links: new Map(), present: new Set(), misnamed: new Set(), refused: [] };
-  const counts = { seen: 0, added: 0, folders: 0 };
+  const counts = { seen: 0, added: 0 };
+  const slices = new Slices();
   for (let level = ['']; level.length > 0;) {
     const found: Found[] = [];
     const misnamedFolders: string[] = [];
@@ -213,17 +200,17 @@ async function walkFolder(
       try {
         for await (const part of readFolder(root, folder, bytesOf(base, folder))) {
           counts.seen += part.length;
-          if (counts.seen > MAX_SEEN_ENTRIES + base.entries.length)
+          if (counts.seen > MAX_SEEN_ENTRIES + base.listing.length)
             throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
           hasRules ||= part.some(({ path, kind }) => kind === 'file' && basename(path) === '.gitignore');
           for (const entry of part) {
             const isMisnamed =
-              base.folders.has(entry.path) && entry.kind === 'folder' && pathFault(entry.path) !== null;
+              entry.kind === 'folder' && pathFault(entry.path) !== null && base.listing.hasFolder(entry.path);
             if (isMisnamed && !isDotGit(basename(entry.path))) misnamedFolders.push(entry.path);
             else if (!refuseName(entry, base, walk)) found.push(entry);
           }
+          if (slices.isOver()) await slices.next();
         }
-        if (++counts.folders % FOLDERS_A_TURN === 0) await setImmediate();
       } catch (error) {
         if (folder === '' || !isUnreadable(error)) throw error;
         refuse(walk, folder, 'the folder cannot be read');
@@ -237,16 +224,19 @@ async function walkFolder(
       }
     }
     const unignored = await withoutIgnored(found, base, matchers, owned);
-    const taken = withoutByProducts(unignored, found, base, matchers.byProducts);
-    counts.added += taken.filter(({ path }) => !base.byPath.has(path) && !base.folders.has(path)).length;
-    if (counts.added > MAX_NEW_ENTRIES) throw tooMuch(`more than ${MAX_NEW_ENTRIES} new files and folders`);
+    const taken = await withoutByProducts(unignored, found, base, matchers.byProducts);
     level = misnamedFolders;
-    for (const { path, kind, what } of taken) {
+    const files: string[] = [];
+    await eachInSlices(taken, ({ path, kind, what }) => {
+      if (!isKnownTo(base, path)) counts.added += 1;
       if (kind === 'folder') level.push(path);
-      else if (kind === 'file') walk.candidates.push(path);
+      else if (kind === 'file') files.push(path);
       else if (kind !== 'link') refuse(walk, path, `${what} are not imported, only files and symlinks`);
-    }
-    const links = taken.filter(({ kind }) => kind === 'link').map(({ path }) => path);
+      if (kind !== 'folder') walk.present.add(path);
+    });
+    if (counts.added > MAX_NEW_ENTRIES) throw tooMuch(`more than ${MAX_NEW_ENTRIES} new files and folders`);
+    walk.candidates = walk.candidates.concat(files);
+    const links = (await filterInSlices(taken, ({ kind }) => kind === 'link')).map(({ path }) => path);
     for (const [folder, inside] of Map.groupBy(links, (path) => dirname(path))) {
       const targets = await readTargets(root, folder, inside);
       for (const path of inside) {
@@ -261,23 +251,24 @@ async function walkFolder(
 }
 
 /** @param found all of the folders in which they lie */
-function withoutByProducts(
+async function withoutByProducts(
   paths: readonly Found[],
   found: readonly Found[],
   base: Base,
   byProducts: ByProducts,
-): Found[] {
-  const names = Map.groupBy(
-    found.map(({ path }) => path),
-    (path) => dirname(path),
-  );
-  return paths.filter(({ path, kind }) => {
-    if (base.byPath.has(path) || base.folders.has(path) || isOwnPath(path)) return true;
+): Promise<readonly Found[]> {
+  const added = await filterInSlices(paths, ({ path }) => !isOwnPath(path) && !isKnownTo(base, path));
+  if (added.length === 0) return paths;
+  const names = new Map(added.map(({ path }): [string, string[]] => [dirname(path), []]));
+  await eachInSlices(found, ({ path }) => names.get(dirname(path))?.push(basename(path)));
+  const left = new Set<string>();
+  for await (const { path, kind } of inSlices(added)) {
     const beside = names.get(dirname(path)) ?? [];
     const hasBeside = (name: string): boolean =>
-      beside.some((each) => (name.startsWith('*') ? each.endsWith(name.slice(1)) : basename(each) === name));
-    return !byProducts.isByProduct({ path, isFolder: kind === 'folder', hasBeside });
-  });
+      beside.some((each) => (name.startsWith('*') ? each.endsWith(name.slice(1)) : each === name));
+    if (await byProducts.isByProduct({ path, isFolder: kind === 'folder', hasBeside })) left.add(path);
+  }
+  return left.size === 0 ? paths : filterInSlices(paths, ({ path }) => !left.has(path));
 }
 
 /** Names the submodules that an agent has changed: the project's commits of them stay as they are. */
@@ -312,8 +303,7 @@ async function refuseSubmoduleChanges(root: string, base: Base, walk: Walk): Pro
 async function refuseMisnamedChanges(root: string, base: Base, walk: Walk): Promise<void> {
   if (walk.misnamed.size === 0) return;
   // Names that differ in bytes alone can read the same, so each entry is looked at by its own.
-  for (const { path, rawPath, mode, oid } of base.entries) {
-    if (!walk.misnamed.has(path)) continue;
+  for (const { path, rawPath, mode, oid } of await base.listing.filter((each) => walk.misnamed.has(each))) {
     const kind = mode === SYMLINK_MODE ? 'link' : 'file';
     if (await isSame(root, typeof rawPath === 'string' ? path : rawPath, kind, { mode, oid })) continue;
     refuse(walk, path, `the project has it, and its change is not taken: ${pathFault(path)}`);
@@ -323,7 +313,7 @@ async function refuseMisnamedChanges(root: string, base: Base, walk: Walk): Prom
 /** The bytes of a folder's path where its name is no UTF-8, as the first of the base's entries in it has them. */
 function bytesOf(base: Base, folder: string): string | Buffer {
   if (!folder.includes('\uFFFD')) return folder;
-  const entry = base.entries.find(({ path }) => path.startsWith(`${folder}/`));
+  const entry = base.listing.firstIn(folder);
   if (entry === undefined || typeof entry.rawPath === 'string') return folder;
   let end = -1;
   for (let parts = folder.split('/').length; parts > 0; parts -= 1) end = entry.rawPath.indexOf('/', end + 1);
@@ -386,7 +376,6 @@ async function* readFolder(
         part.push(foundAt(folder === '' ? entry.name : `${folder}/${entry.name}`, entry));
       }
       yield part;
-      if (!isRead) await setImmediate();
     }
   } finally {
     entries.closeSync();
@@ -403,9 +392,9 @@ function foundAt(path: string, entry: Dirent): Found {
 /** Refuses what no tree may hold under this name. What the base has already under such a name is looked at later. */
 function refuseName({ path, kind }: Found, base: Base, walk: Walk): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  const before = base.byPath.get(path);
+  const before = base.listing.get(path);
   if (isDotGit(name)) refuse(walk, path, 'a git repository inside the folder is not imported');
-  else if (kind === 'folder' && base.submodules.has(path)) keep(walk, path);
+  else if (kind === 'folder' && base.submodules.has(path)) walk.present.add(path);
   else if (before !== undefined && base.leftOut.has(path)) {
     // The checkout left it out, so whatever stands here now is new.
     refuse(
@@ -414,10 +403,10 @@ function refuseName({ path, kind }: Found, base: Base, walk: Walk): boolean {
       `the project has a ${before.mode === SUBMODULE_MODE ? 'submodule' : 'symlink'} here, which stays as it is`,
     );
   } else {
-    const isKnown = before !== undefined || base.folders.has(path);
+    const isKnown = before !== undefined || base.listing.hasFolder(path);
     const fault = pathFault(path);
     if (fault !== null && isKnown) {
-      keep(walk, path);
+      walk.present.add(path);
       walk.misnamed.add(path);
     } else {
       const reason = fault ?? (isKnown ? null : nameFault(name));
@@ -434,22 +423,21 @@ async function withoutIgnored(
   base: Base,
   matchers: Matchers,
   owned: OwnedPaths,
-): Promise<Found[]> {
-  const isNew = ({ path }: Found): boolean => !base.byPath.has(path) && !base.folders.has(path);
-  for (const each of found) {
-    if (each.kind !== 'folder') continue;
-    matchers.excluded.addFolder(each.path);
-    if (isNew(each)) matchers.ignored.addFolder(each.path);
-  }
-  const paths = found.map(({ path }) => path);
-  const [excluded, ignored] = await Promise.all([
-    matchers.excluded.match(paths),
-    matchers.ignored.match(found.filter(isNew).map(({ path }) => path)),
-  ]);
+): Promise<readonly Found[]> {
+  const added = await filterInSlices(found, ({ path }) => !isKnownTo(base, path));
+  const isFolder = ({ kind }: Found): boolean => kind === 'folder';
+  await eachInSlices(await filterInSlices(found, isFolder), ({ path }) => matchers.excluded.addFolder(path));
+  await eachInSlices(await filterInSlices(added, isFolder), ({ path }) => matchers.ignored.addFolder(path));
+  const excluded = await matchers.excluded.match(found.map(({ path }) => path));
+  const ignored = await matchers.ignored.match(added.map(({ path }) => path));
+  if (excluded.size === 0 && ignored.size === 0) return found;
   // Neither the orchestrator's own folder nor an owned file can be hidden by a rule that an agent wrote: what lies there is reported.
   const isShown = ({ path, kind }: Found): boolean =>
     isOwnPath(path) || owned.has(path) || (kind === 'folder' && owned.isAbove(path));
-  return found.filter((each) => !excluded.has(each.path) && (!ignored.has(each.path) || isShown(each)));
+  return filterInSlices(
+    found,
+    (each) => !excluded.has(each.path) && (!ignored.has(each.path) || isShown(each)),
+  );
 }
 
 async function readRules(root: string, folder: string): Promise<Buffer | null> {
@@ -485,26 +473,23 @@ async function stageChangedFiles(staging: Staging): Promise<ChangedFile[]> {
   const { place, root, base, walk, staged, placeFault, known } = staging;
   const changed: ChangedFile[] = [];
   const queue: string[] = [];
-  for (const [index, path] of walk.candidates.toSorted().entries()) {
-    if (index % FILES_A_TURN === 0) await setImmediate();
-    if (isUnchanged(join(root, path), base.byPath.get(path), (found) => known(path, found))) keep(walk, path);
-    else queue.push(path);
-  }
+  await eachInSlices(walk.candidates, (path) => {
+    if (!isUnchanged(join(root, path), base.listing.get(path), (found) => known(path, found))) queue.push(path);
+  });
   let bytes = 0;
   const compare = async (path: string): Promise<void> => {
-    const before = base.byPath.get(path);
+    const before = base.listing.get(path);
     const file = await openRegularFile(join(root, path));
     if (file === null) return refuse(walk, path, 'it is not a regular file that can be read');
     try {
       const pointer = base.lfs.get(path);
-      if (pointer !== undefined && before?.mode === file.mode && (await hasContentOf(pointer, file)))
-        return keep(walk, path);
+      if (pointer !== undefined && before?.mode === file.mode && (await hasContentOf(pointer, file))) return;
       const content = file.size > MAX_FILE_BYTES ? null : await file.handle.readFile();
       if (content === null) {
-        if (await isSameLargeFile(place, file.handle, file.size, before)) return keep(walk, path);
+        if (await isSameLargeFile(place, file.handle, file.size, before)) return;
         return refuse(walk, path, `it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB`);
       }
-      if (before?.mode === file.mode && before.oid === blobId(content)) return keep(walk, path);
+      if (before?.mode === file.mode && before.oid === blobId(content)) return;
       const fault = pointer === undefined ? placeFault(path) : CHANGED_IN_LFS;
       if (fault !== null) return refuse(walk, path, fault);
       bytes += content.length;
@@ -512,7 +497,6 @@ async function stageChangedFiles(staging: Staging): Promise<ChangedFile[]> {
         throw tooMuch(`more than ${MAX_CHANGED_BYTES / 1024 / 1024} MB of new and changed files`);
       const stagedPath = join(staged, String(changed.length));
       changed.push({ path, mode: file.mode, stagedPath });
-      keep(walk, path);
       await writeFile(stagedPath, content);
     } finally {
       await file.handle.close();
@@ -552,19 +536,39 @@ function statOf(file: string): Stats | null {
   }
 }
 
+/** Paths of all folders in which such entries lie. */
+async function foldersOf(listing: TreeListing, isSuch: (path: string) => boolean): Promise<ReadonlySet<string>> {
+  const folders = new Set<string>();
+  await eachInSlices(listing.paths, (path) => {
+    if (!isSuch(path)) return;
+    for (
+      let end = path.lastIndexOf('/');
+      end > 0 && !folders.has(path.slice(0, end));
+      end = path.lastIndexOf('/', end - 1)
+    ) {
+      folders.add(path.slice(0, end));
+    }
+  });
+  return folders;
+}
+
 /** Why no file or link of an agent is taken at a path; `null` where it may be. */
 type PlaceFault = (path: string) => string | null;
 
 /** @param deleted entries of the base that are gone */
-function faultOfPlace(base: Base, deleted: readonly TreeEntry[], { owned, allowed }: ImportRules): PlaceFault {
+async function faultOfPlace(
+  { listing }: Base,
+  deleted: readonly TreeEntry[],
+  { owned, allowed }: ImportRules,
+): Promise<PlaceFault> {
   const gone = new Set(deleted.map(({ path }) => path));
   /** Whether a file or link of the base that stays is on the way to this path. */
   const isBelowEntry = onEachFolder<boolean>(
-    (above, path) => above === true || (base.byPath.has(path) && !gone.has(path)),
+    (above, path) => above === true || (listing.has(path) && !gone.has(path)),
   );
-  const foldersOfOwned = foldersOf(base.entries.filter(({ path }) => owned.has(path)));
-  const foldersOfOthers = foldersOf(base.entries.filter(({ path }) => !allowed.has(path)));
-  const hasSubmodules = base.entries.some(({ mode }) => mode === SUBMODULE_MODE);
+  const foldersOfOwned = await foldersOf(listing, (path) => owned.has(path));
+  const foldersOfOthers = await foldersOf(listing, (path) => !allowed.has(path));
+  const hasSubmodules = listing.hasSubmodules();
   return (path) => {
     if (isOwnPath(path)) return `agents do not write under ${OWN_FOLDER}/`;
     if (owned.has(path)) return ENGINE_OWNED;
@@ -583,17 +587,17 @@ function faultOfPlace(base: Base, deleted: readonly TreeEntry[], { owned, allowe
  * place, through which others may lead elsewhere, so all are looked at again.
  * @param replaced paths of entries that are gone, and of files that are taken
  */
-function takeChangedLinks(
+async function takeChangedLinks(
   base: Base,
   walk: Walk,
   replaced: readonly string[],
   placeFault: PlaceFault,
-): ReadonlyMap<string, Buffer> {
+): Promise<ReadonlyMap<string, Buffer>> {
   const links = new Map(base.links);
   for (const path of replaced) links.delete(path);
   const taken = new Map<string, Buffer>();
   for (const [path, target] of walk.links) {
-    const before = base.byPath.get(path);
+    const before = base.listing.get(path);
     if (before?.mode === SYMLINK_MODE && before.oid === blobId(target)) continue;
     const fault = placeFault(path);
     if (fault !== null) {
@@ -605,7 +609,7 @@ function takeChangedLinks(
   }
   for (let isSettled = taken.size === 0; !isSettled;) {
     isSettled = true;
-    const faults = linkFaults(links);
+    const faults = await linkFaults(links);
     for (const path of taken.keys()) {
       const fault = faults.get(path);
       if (fault === undefined) continue;
@@ -746,11 +750,12 @@ async function findDeletedFiles(
   matchers: Matchers,
   { owned, allowed }: ImportRules,
 ): Promise<TreeEntry[]> {
-  const present = new Set([...walk.present, ...walk.candidates, ...walk.links.keys()]);
-  /** Whether this path, or something on the way to it, was found in the folder. */
-  const isPresent = onEachFolder<boolean>((above, path) => above === true || present.has(path));
-  const missing = base.entries.filter(
-    ({ path, mode }) => (isFileMode(mode) || mode === SYMLINK_MODE) && !base.leftOut.has(path) && !isPresent(path),
+  /** Whether something on the way to this path was found in the folder, and no folder. */
+  const isBelow = onEachFolder<boolean>((above, path) => above === true || walk.present.has(path));
+  const isPresent = (path: string): boolean =>
+    walk.present.has(path) || (path.includes('/') && isBelow(path.slice(0, path.lastIndexOf('/'))));
+  const missing = (await base.listing.filter((path) => !isPresent(path) && !base.leftOut.has(path))).filter(
+    ({ mode }) => isFileMode(mode) || mode === SYMLINK_MODE,
   );
   const excluded = await matchers.excluded.match(missing.map(({ path }) => path));
   return missing.filter(({ path }) => {
@@ -769,20 +774,23 @@ async function findDeletedFiles(
 }
 
 /** Refuses new names that some file system takes for another of the result. A name in another case instead of the old one is taken. */
-function refuseCollisions(
+async function refuseCollisions(
   base: Base,
   walk: Walk,
   deleted: readonly TreeEntry[],
   { owned, allowed }: ImportRules,
-): void {
-  const gone = new Set(deleted.map(({ path }) => path));
-  const left = base.entries.map(({ path }) => path).filter((path) => !gone.has(path));
-  const isKnown = (path: string): boolean => base.byPath.has(path) || base.folders.has(path);
+): Promise<void> {
+  const isKnown = (path: string): boolean => isKnownTo(base, path);
   // The orchestrator's own folder, owned files and files that the run may not make are refused in words of their own.
-  const found = [...walk.candidates, ...walk.links.keys()].filter((path) => isKnown(path) || allowed.has(path));
-  const added = found.filter((path) => !isKnown(path) && !isOwnPath(path) && !owned.has(path));
+  const found = await filterInSlices(
+    [...walk.candidates, ...walk.links.keys()],
+    (path) => !isKnown(path) && allowed.has(path),
+  );
+  const added = found.filter((path) => !isOwnPath(path) && !owned.has(path));
   if (added.length === 0) return;
-  const colliding = collidingPaths(new Set([...left, ...found]), added, isKnown);
+  const gone = new Set(deleted.map(({ path }) => path));
+  const left = await filterInSlices(base.listing.paths, (path) => !gone.has(path));
+  const colliding = await collidingPaths([...left, ...found], added, isKnown);
   for (const [path, other] of colliding) {
     refuse(
       walk,
@@ -791,12 +799,7 @@ function refuseCollisions(
     );
   }
   for (const path of colliding.keys()) walk.links.delete(path);
-  const kept = walk.candidates.filter((path) => !colliding.has(path));
-  walk.candidates.splice(0, walk.candidates.length, ...kept);
-}
-
-function keep(walk: Walk, path: string): void {
-  walk.present.add(path);
+  if (colliding.size > 0) walk.candidates = walk.candidates.filter((path) => !colliding.has(path));
 }
 
 function refuse(walk: Walk, path: string, reason: string): void {

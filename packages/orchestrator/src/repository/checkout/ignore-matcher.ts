@@ -21,6 +21,8 @@ export interface IgnoreMatcher {
 /** git's matching takes time that grows with the power of how often `**` stands in a pattern. */
 const MOST_WILD = 4;
 const MATCH_LIMIT_MS = 60_000;
+/** Some ten milliseconds' worth of reading and writing. */
+const PATHS_A_CALL = 10_000;
 
 /** Whether a gitignore pattern holds `**` so often that matching it may take for ever. */
 export function isTooWild(pattern: string): boolean {
@@ -55,6 +57,25 @@ export async function createIgnoreMatcher(
     );
   await writeFile(excludes, excludesFile(patterns));
   let hasRules = patterns.length > 0;
+  const checkIgnore = async (paths: readonly string[], timeoutMs: number): Promise<Buffer> => {
+    const { stdout } = await runGit(place, {
+      timeoutMs,
+      workTree,
+      config: [['core.excludesFile', excludes]],
+      args: ['check-ignore', '--no-index', '-z', '--stdin'],
+      // `./` keeps a path that begins with a colon from being read as a pathspec's magic.
+      input: Buffer.from(paths.map((path) => `./${path}\0`).join('')),
+      accept: [0, 1],
+    }).catch((error: unknown) => {
+      if (!(error instanceof GitFailure)) throw error;
+      throw new NeedsHuman(
+        'agent_failed',
+        `The ignore patterns of the project cannot be matched (${error.stderr.trim().slice(0, 200) || 'git was ended'}). Simplify .gitignore and excludePaths, then retry.`,
+        { cause: error },
+      );
+    });
+    return stdout;
+  };
   return {
     addFolder(path) {
       // A call on another thread takes several times as long as the folder.
@@ -66,24 +87,14 @@ export async function createIgnoreMatcher(
       await writeFile(join(workTree, folder, '.gitignore'), rules);
     },
     async match(paths) {
-      if (!hasRules || paths.length === 0) return new Set();
-      const { stdout } = await runGit(place, {
-        timeoutMs: MATCH_LIMIT_MS,
-        workTree,
-        config: [['core.excludesFile', excludes]],
-        args: ['check-ignore', '--no-index', '-z', '--stdin'],
-        // `./` keeps a path that begins with a colon from being read as a pathspec's magic.
-        input: Buffer.from(paths.map((path) => `./${path}\0`).join('')),
-        accept: [0, 1],
-      }).catch((error: unknown) => {
-        if (!(error instanceof GitFailure)) throw error;
-        throw new NeedsHuman(
-          'agent_failed',
-          `The ignore patterns of the project cannot be matched (${error.stderr.trim().slice(0, 200) || 'git was ended'}). Simplify .gitignore and excludePaths, then retry.`,
-          { cause: error },
-        );
-      });
-      return new Set(splitNul(stdout).map((path) => path.toString('utf8', 2)));
+      const matched = new Set<string>();
+      if (!hasRules) return matched;
+      const until = performance.now() + MATCH_LIMIT_MS;
+      for (let at = 0; at < paths.length; at += PATHS_A_CALL) {
+        const stdout = await checkIgnore(paths.slice(at, at + PATHS_A_CALL), Math.max(until - performance.now(), 1));
+        for (const path of splitNul(stdout)) matched.add(path.toString('utf8', 2));
+      }
+      return matched;
     },
   };
 }

@@ -1,7 +1,8 @@
 /** Files that a project keeps in Git LFS: git has a small text, the pointer, in the place of each. */
 import type { GitPlace } from '../git/git.ts';
 import { readBlobs } from '../git/git-outgoing.ts';
-import { isFileMode, type TreeEntry } from '../git/git-trees.ts';
+import { isFileMode, type TreeListing } from '../git/tree-listing.ts';
+import { eachInSlices } from '../../foreign-text/foreign-text-slices.ts';
 
 export interface LfsPointer {
   readonly path: string;
@@ -16,18 +17,22 @@ const MAX_POINTER_BYTES = 1_024;
 const MAX_ATTRIBUTES_BYTES = 1024 * 1024;
 
 /** Pointers among the files of a tree; none where no `.gitattributes` of it names the filter `lfs`. */
-export async function lfsPointersOf(place: GitPlace, entries: readonly TreeEntry[]): Promise<readonly LfsPointer[]> {
-  const files = entries.filter(({ mode }) => isFileMode(mode));
-  const attributes = files
-    .filter(({ path }) => path === '.gitattributes' || path.endsWith('/.gitattributes'))
-    .map(({ oid }) => oid);
-  const texts = await readBlobs(place, [...new Set(attributes)], MAX_ATTRIBUTES_BYTES);
+export async function lfsPointersOf(place: GitPlace, listing: TreeListing): Promise<readonly LfsPointer[]> {
+  const attributes = (await listing.filter(isAttributes)).filter(({ mode }) => isFileMode(mode));
+  const texts = await readBlobs(place, [...new Set(attributes.map(({ oid }) => oid))], MAX_ATTRIBUTES_BYTES);
   if (![...texts.values()].some((text) => /\sfilter=lfs(?:\s|$)/m.test(text.toString('latin1')))) return [];
+  const files = (await listing.entries()).filter(({ mode }) => isFileMode(mode));
   const small = await readBlobs(place, [...new Set(files.map(({ oid }) => oid))], MAX_POINTER_BYTES);
-  return files.flatMap(({ path, oid }) => {
+  const pointers: LfsPointer[] = [];
+  await eachInSlices(files, ({ path, oid }) => {
     const pointer = parsePointer(small.get(oid)?.toString('latin1') ?? '');
-    return pointer === null ? [] : [{ path, ...pointer }];
+    if (pointer !== null) pointers.push({ path, ...pointer });
   });
+  return pointers;
+}
+
+function isAttributes(path: string): boolean {
+  return path.endsWith('.gitattributes') && (path === '.gitattributes' || path.endsWith('/.gitattributes'));
 }
 
 /** `null` for a text that is no pointer. */

@@ -4,6 +4,7 @@
  */
 import { showHidden } from '@autonomous/shared';
 import { lookAlikeFault, plainLetters } from '@autonomous/shared/presentation';
+import { eachInSlices } from '../../foreign-text/foreign-text-slices.ts';
 import { onEachFolder, OWN_FOLDER, plainName } from '../repository-paths.ts';
 
 /** Windows opens a device under these names, whatever their ending. */
@@ -43,11 +44,11 @@ interface Folded {
  * @param all every path of the result, those of `added` included
  * @param isKnown whether a path or folder is the project's own already
  */
-export function collidingPaths(
+export async function collidingPaths(
   all: Iterable<string>,
   added: readonly string[],
   isKnown: (path: string) => boolean,
-): ReadonlyMap<string, string> {
+): Promise<ReadonlyMap<string, string>> {
   const root: Folded = { below: new Map(), spellings: [] };
   const foldedOf = onEachFolder<Folded>((above, path, name) => {
     const folder = above ?? root;
@@ -57,16 +58,16 @@ export function collidingPaths(
     if (known.spellings.length < 2 && known.spellings[0] !== path) known.spellings.push(path);
     return known;
   });
-  for (const path of all) foldedOf(path);
+  await eachInSlices(all, (path) => void foldedOf(path));
   const otherOf = onEachFolder<string | null>((above, path) => {
     if (above !== null) return above;
     const other = foldedOf(path).spellings.find((each) => each !== path);
     return other === undefined || isKnown(path) ? null : other;
   });
   const colliding = new Map<string, string>();
-  for (const path of added) {
+  await eachInSlices(added, (path) => {
     const other = otherOf(path);
     if (other !== null) colliding.set(path, other);
-  }
+  });
   return colliding;
 }

@@ -8,7 +8,8 @@ import { type GitPlace, runGit, splitNul } from '../git/git.ts';
 import type { GitMirrors } from '../git/git-mirrors.ts';
 import { missingCommits } from '../git/git-refs.ts';
 import { fetchBranches, fetchCommit } from '../git/git-remote.ts';
-import { SUBMODULE_MODE, type TreeEntry } from '../git/git-trees.ts';
+import { inSlices } from '../../foreign-text/foreign-text-slices.ts';
+import { SUBMODULE_MODE, type TreeListing } from '../git/tree-listing.ts';
 import type { KnownTrees } from '../git/known-trees.ts';
 import { parseRemoteAddress, type RemoteAddress } from '../remote-url.ts';
 import type { LeftOut } from '../repository.ts';
@@ -20,7 +21,7 @@ export interface Submodule {
   readonly path: string;
   readonly place: GitPlace;
   readonly tree: string;
-  readonly entries: readonly TreeEntry[];
+  readonly listing: TreeListing;
 }
 
 const MAX_DEPTH = 3;
@@ -32,7 +33,7 @@ const FAILURE_KEPT_MS = 5 * 60_000;
 interface Outer {
   readonly place: GitPlace;
   readonly tree: string;
-  readonly entries: readonly TreeEntry[];
+  readonly listing: TreeListing;
   readonly address: RemoteAddress;
   /** Host and owner whose repositories are fetched with the token; `null` where none are. */
   readonly owner: string | null;
@@ -56,16 +57,16 @@ export class Submodules {
     repository: string,
     place: GitPlace,
     tree: string,
-    entries: readonly TreeEntry[],
+    listing: TreeListing,
   ): Promise<{ readonly found: readonly Submodule[]; readonly leftOut: readonly LeftOut[] }> {
     const found: Submodule[] = [];
     const leftOut: LeftOut[] = [];
     const root = parseRemoteAddress(repository);
-    const outer: Outer[] = [{ place, tree, entries, address: root, owner: ownerOf(root), prefix: '', depth: 1 }];
+    const outer: Outer[] = [{ place, tree, listing, address: root, owner: ownerOf(root), prefix: '', depth: 1 }];
     for (let next: Outer | undefined = outer.shift(); next !== undefined; next = outer.shift()) {
-      const links = next.entries.filter(({ mode }) => mode === SUBMODULE_MODE);
+      const links = await next.listing.withMode(SUBMODULE_MODE);
       const configured = links.length === 0 ? new Map<string, Configured>() : await readGitmodules(next);
-      for (const { path: inner, oid } of links) {
+      for await (const { path: inner, oid } of inSlices(links)) {
         const path = `${next.prefix}${inner}`;
         try {
           const { depth } = next;
@@ -94,7 +95,7 @@ export class Submodules {
     const place = await this.#mirrors.of({ id, repository: url, baseBranch: 'main' });
     await this.#mirrors.turns.take(`fetch ${id}`, () => this.#fetch(place, source, commit));
     const tree = await this.#trees.treeOf(place, commit);
-    return { place, tree, entries: await this.#trees.entries(place, tree) };
+    return { place, tree, listing: await this.#trees.listing(place, tree) };
   }
 
   async #fetch(place: GitPlace, { address, takesToken }: Source, commit: string): Promise<void> {

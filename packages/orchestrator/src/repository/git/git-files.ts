@@ -1,39 +1,12 @@
 /** Files of the trees of a mirror, read and written without a working tree. */
 import { Unprocessable } from '@autonomous/shared';
-import { setImmediate as othersFirst } from 'node:timers/promises';
 import { type GitPlace, gitText, runGit } from './git.ts';
-import {
-  ENTRIES_A_TURN,
-  editTree,
-  FILE_MODE,
-  isFileMode,
-  readContent,
-  readTexts,
-  SUBMODULE_MODE,
-  type TreeEdit,
-  type TreeEntry,
-  withoutLarge,
-  writeBlobs,
-} from './git-trees.ts';
-import { assertFilePath, atOrUnderAny } from '../repository-paths.ts';
+import { editTree, readContent, readTexts, type TreeEdit, withoutLarge, writeBlobs } from './git-trees.ts';
+import { FILE_MODE, isFileMode, type TreeListing } from './tree-listing.ts';
+import { assertFilePath } from '../repository-paths.ts';
 
 /** Largest file that is read as text. */
 const MAX_TEXT_BYTES = 10 * 1024 * 1024;
-
-/** Paths of all files among the entries of a tree, sorted; read in turns. */
-export async function pathsOfFiles(entries: readonly TreeEntry[]): Promise<readonly string[]> {
-  const paths: string[] = [];
-  // git sorts by bytes, which is the same for nearly all names.
-  let isSorted = true;
-  for (const [index, { mode, path }] of entries.entries()) {
-    if (mode !== SUBMODULE_MODE) {
-      isSorted &&= path >= (paths.at(-1) ?? '');
-      paths.push(path);
-    }
-    if (index % ENTRIES_A_TURN === 0) await othersFirst();
-  }
-  return isSorted ? paths : paths.sort();
-}
 
 /**
  * One file as UTF-8 text; `null` when there is no such file.
@@ -91,18 +64,19 @@ async function fileEntry(
 
 /**
  * Many files as UTF-8 text, by path, in few processes.
- * @param entries of the tree
  * @param maxBytes files with more are left out, and so are those that would make it more than `maxTotalBytes` together
  */
 export async function readTextFiles(
   place: GitPlace,
-  entries: readonly TreeEntry[],
+  listing: TreeListing,
   paths: readonly string[],
   maxBytes?: number,
   maxTotalBytes?: number,
 ): Promise<ReadonlyMap<string, string>> {
-  const wanted = new Set(paths);
-  const files = entries.filter(({ path, mode }) => wanted.has(path) && isFileMode(mode));
+  const files = [...new Set(paths)].sort().flatMap((path) => {
+    const entry = listing.get(path);
+    return entry !== undefined && isFileMode(entry.mode) ? [entry] : [];
+  });
   return readTexts(place, maxBytes === undefined ? files : await withoutLarge(place, files, maxBytes, maxTotalBytes));
 }
 
@@ -126,16 +100,15 @@ export async function writeTextFiles(
 /** A new tree where `paths` are as in `source`: present with their content there, or absent when they are absent there. */
 export async function restoreFrom(
   place: GitPlace,
-  target: { readonly tree: string; readonly entries: readonly TreeEntry[] },
-  source: readonly TreeEntry[],
+  target: { readonly tree: string; readonly listing: TreeListing },
+  source: TreeListing,
   paths: readonly string[],
 ): Promise<string> {
-  const isNamed = atOrUnderAny(paths);
-  const removed = target.entries
-    .filter(({ path }) => isNamed(path))
-    .map(({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }));
-  const restored = source
-    .filter(({ path }) => isNamed(path))
-    .map(({ rawPath, mode, oid }): TreeEdit => ({ path: rawPath, mode, oid }));
+  const removed = (await target.listing.atOrUnder(paths)).map(
+    ({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }),
+  );
+  const restored = (await source.atOrUnder(paths)).map(
+    ({ rawPath, mode, oid }): TreeEdit => ({ path: rawPath, mode, oid }),
+  );
   return editTree(place, target.tree, [...removed, ...restored]);
 }

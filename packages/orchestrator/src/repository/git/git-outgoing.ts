@@ -3,7 +3,8 @@
  * the new part of a commit's history.
  */
 import { type GitPlace, objectFacts, runGit, splitNul } from './git.ts';
-import { listTree, readContents, runChanges, SYMLINK_MODE } from './git-trees.ts';
+import { readContents, runChanges } from './git-trees.ts';
+import { SYMLINK_MODE, type TreeListing } from './tree-listing.ts';
 import { type NewHistory, RECORD_BRANCH, type TreeChange } from '../repository.ts';
 import { MAX_TARGET_BYTES } from '../tree-links.ts';
 
@@ -57,8 +58,8 @@ function readChanges(parts: readonly string[]): TreeChange[] {
 }
 
 /** Targets of a tree's symbolic links by path. */
-export async function symlinksOf(place: GitPlace, tree: string): Promise<Map<string, string>> {
-  const links = (await listTree(place, tree)).filter(({ mode }) => mode === SYMLINK_MODE);
+export async function symlinksOf(place: GitPlace, listing: TreeListing): Promise<Map<string, string>> {
+  const links = await listing.withMode(SYMLINK_MODE);
   const targets = await readBlobs(place, [...new Set(links.map(({ oid }) => oid))], MAX_TARGET_BYTES);
   return new Map(
     links.flatMap(({ oid, path }) => {

@@ -1,7 +1,6 @@
 /** Trees by plumbing: reading, editing, comparing and merging them without a work tree, in few processes. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { setImmediate as othersFirst } from 'node:timers/promises';
 import { type FileChange, NeedsHuman } from '@autonomous/shared';
 import type { OwnedPaths } from '../../documents/owned-files.ts';
 import {
@@ -17,30 +16,14 @@ import {
 } from './git.ts';
 import type { MergeResult } from '../repository.ts';
 import { EMPTY_TREE, isAtOrUnder, OWN_FOLDER } from '../repository-paths.ts';
-
-export interface TreeEntry {
-  /** `100644` and `100755` are files, `120000` symlinks, `160000` submodules. */
-  readonly mode: string;
-  readonly oid: string;
-  readonly path: string;
-  /** The path as it is stored: bytes where it is not ASCII, since it need not be UTF-8. */
-  readonly rawPath: string | Buffer;
-}
+import { eachInSlices } from '../../foreign-text/foreign-text-slices.ts';
+import { FILE_MODE, TreeListing, type TreeEntry } from './tree-listing.ts';
 
 /** One change to a tree; `oid: null` removes the path. */
 export interface TreeEdit {
   readonly path: string | Buffer;
   readonly mode: string;
   readonly oid: string | null;
-}
-
-export const FILE_MODE = '100644';
-export const EXECUTABLE_MODE = '100755';
-export const SYMLINK_MODE = '120000';
-export const SUBMODULE_MODE = '160000';
-
-export function isFileMode(mode: string): boolean {
-  return mode === FILE_MODE || mode === EXECUTABLE_MODE;
 }
 
 /** Half a million files of usual paths. A tree of a few objects can name any number of files: folders may share their contents. */
@@ -62,45 +45,22 @@ export async function runChanges(place: GitPlace, call: Omit<GitCall, 'maxOutput
 }
 
 /**
- * Everything in a tree that is not itself a tree, in git's order.
+ * Lists all that is in a tree.
  * @throws {NeedsHuman} `setup_failed` where the list of its paths has more than 64 MB
  */
-export async function listTree(place: GitPlace, treeish: string): Promise<TreeEntry[]> {
+export async function listTree(place: GitPlace, treeish: string): Promise<TreeListing> {
   const { stdout, truncated } = await runGit(place, {
     args: ['ls-tree', '-r', '-z', '--full-tree', '--end-of-options', treeish],
     dependsOn: [treeish],
     maxOutputBytes: MAX_LISTING_BYTES,
   });
-  if (!truncated) return parseEntries(stdout);
+  if (!truncated) return TreeListing.of(stdout);
   // Without the id: the record brings along each tree that the log names.
   throw new NeedsHuman(
     'setup_failed',
     "The project's branch contains more files than the server reads: the list of their paths has more than 64 MB. Remove generated files from the branch, then start a new run",
   );
 }
-
-/** Some ten milliseconds' worth. */
-export const ENTRIES_A_TURN = 5_000;
-
-/** Entries of `ls-tree -z`, read in turns, since there may be half a million: lines of `<mode> <type> <oid>\t<path>`. */
-export async function parseEntries(stdout: Buffer): Promise<TreeEntry[]> {
-  const entries: TreeEntry[] = [];
-  let start = 0;
-  for (let end = stdout.indexOf(0); end >= 0; end = stdout.indexOf(0, start)) {
-    // One character a byte: nearly all paths are ASCII and need no bytes of their own.
-    const line = stdout.toString('latin1', start, end);
-    const tab = line.indexOf('\t');
-    const [mode = '', , oid = ''] = line.slice(0, tab).split(' ');
-    const told = line.slice(tab + 1);
-    const rawPath = NOT_ASCII.test(told) ? Buffer.from(told, 'latin1') : told;
-    entries.push({ mode, oid, path: rawPath.toString(), rawPath });
-    start = end + 1;
-    if (entries.length % ENTRIES_A_TURN === 0) await othersFirst();
-  }
-  return entries;
-}
-
-const NOT_ASCII = /[\x80-\xff]/;
 
 export function bytesOf(path: string | Buffer): Buffer {
   return typeof path === 'string' ? Buffer.from(path) : path;
@@ -124,16 +84,20 @@ export async function editTree(place: GitPlace, tree: string, edits: readonly Tr
     if (tree !== EMPTY_TREE) await runGit(place, { indexFile, args: ['read-tree', '--end-of-options', tree] });
     // Removals first: they make room for a folder where a file was.
     const ordered = [...edits.filter(({ oid }) => oid === null), ...edits.filter(({ oid }) => oid !== null)];
-    const input = Buffer.concat(
-      ordered.flatMap(({ path, mode, oid }) => [
-        Buffer.from(oid === null ? `0 ${'0'.repeat(40)}\t` : `${mode} ${oid}\t`),
-        bytesOf(path),
-        Buffer.of(0),
-      ]),
-    );
-    await runGit(place, { indexFile, args: ['update-index', '-z', '--index-info'], input });
+    await editIndex(place, indexFile, ordered);
     return gitText(place, { indexFile, args: ['write-tree'] });
   });
+}
+
+/** Edits a file of git's index. Those that remove have to come first where a folder takes the place of a file. */
+export async function editIndex(place: GitPlace, indexFile: string, edits: readonly TreeEdit[]): Promise<void> {
+  if (edits.length === 0) return;
+  const lines: string[] = [];
+  await eachInSlices(edits, ({ path, mode, oid }) =>
+    lines.push(oid === null ? `0 ${'0'.repeat(40)}\t` : `${mode} ${oid}\t`, bytesOf(path).toString('latin1'), '\0'),
+  );
+  const input = Buffer.from(lines.join(''), 'latin1');
+  await runGit(place, { indexFile, args: ['update-index', '-z', '--index-info'], input });
 }
 
 /** Contents of files as UTF-8, by path. */
@@ -213,7 +177,7 @@ export async function writeBlobsFrom(place: GitPlace, paths: readonly string[]):
  * out as well.
  */
 export async function makeCodeTree(place: GitPlace, tree: string, owned: OwnedPaths | null = null): Promise<string> {
-  const own = owned === null ? [] : (await listTree(place, tree)).filter(({ path }) => owned.has(path));
+  const own = owned === null ? [] : await (await listTree(place, tree)).filter((path) => owned.has(path));
   const removed = own.map(({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }));
   return withoutRecord(place, await editTree(place, tree, removed));
 }
@@ -231,7 +195,7 @@ async function withoutRecord(place: GitPlace, tree: string): Promise<string> {
 
 async function listLevel(place: GitPlace, tree: string): Promise<TreeEntry[]> {
   const { stdout } = await runGit(place, { args: ['ls-tree', '-z', '--end-of-options', tree], dependsOn: [tree] });
-  return parseEntries(stdout);
+  return (await TreeListing.of(stdout)).entries();
 }
 
 async function makeTree(place: GitPlace, entries: readonly TreeEntry[]): Promise<string> {
@@ -395,9 +359,9 @@ function nullForFailure(error: unknown): null {
 /** The tree with these files as another one has them, absent ones included. */
 async function withFilesOf(place: GitPlace, tree: string, from: string, paths: readonly string[]): Promise<string> {
   if (paths.length === 0) return tree;
-  const entries = new Map((await listTree(place, from)).map((entry) => [entry.path, entry]));
+  const listing = await listTree(place, from);
   const edits = paths.map((path): TreeEdit => {
-    const entry = entries.get(path);
+    const entry = listing.get(path);
     return { path, mode: entry?.mode ?? FILE_MODE, oid: entry?.oid ?? null };
   });
   return editTree(place, tree, edits);
@@ -422,7 +386,7 @@ async function listOwnFolder(place: GitPlace, treeish: string): Promise<Readonly
     dependsOn: [treeish],
     env: { GIT_LITERAL_PATHSPECS: '1' },
   });
-  const entries = await parseEntries(stdout);
+  const entries = await (await TreeListing.of(stdout)).entries();
   return new Map(entries.map((entry) => [bytesOf(entry.rawPath).toString('latin1'), entry]));
 }
 

@@ -153,8 +153,19 @@ export async function gitText(place: GitPlace, call: GitCall): Promise<string> {
   return (await runGit(place, call)).stdout.toString('utf8').trimEnd();
 }
 
+/** Objects that are asked for in one message: some milliseconds' worth. */
+const OBJECTS_A_QUESTION = 4_000;
+
 /** Objects by their names, read by a git process that is kept for a while. @throws as `runGit` does */
 export async function readObjects(place: GitPlace, requests: readonly ObjectRequest[]): Promise<GitObjects> {
+  if (requests.length <= OBJECTS_A_QUESTION) return askObjects(place, requests);
+  const objects: GitObjects[number][] = [];
+  for (let at = 0; at < requests.length; at += OBJECTS_A_QUESTION)
+    objects.push(...(await askObjects(place, requests.slice(at, at + OBJECTS_A_QUESTION))));
+  return objects;
+}
+
+async function askObjects(place: GitPlace, requests: readonly ObjectRequest[]): Promise<GitObjects> {
   if (requests.length === 0) return [];
   const signal = gitBounds();
   signal?.throwIfAborted();

@@ -2,22 +2,21 @@
 import { NotFound } from '@autonomous/shared';
 import { ownedPaths } from '../../documents/owned-files.ts';
 import { type GitPlace, objectFacts } from './git.ts';
-import { pathsOfFiles } from './git-files.ts';
-import { listTree, makeCodeTree, type TreeEntry } from './git-trees.ts';
+import { listTree, makeCodeTree } from './git-trees.ts';
+import type { TreeListing } from './tree-listing.ts';
 import { RecentAnswers } from '../recent-answers.ts';
 import { isObjectId } from '../repository-paths.ts';
 import { localRef, readRef } from './git-refs.ts';
 
 /** Trees of commits that are known without asking git. */
 const TREES_KEPT = 2_000;
-/** Files of the tree lists that are cached: a step of a run reads from the same tree again and again. */
-const LISTED_FILES_KEPT = 400_000;
+/** Files of the listings that are cached: a step of a run reads from the same trees again and again. */
+const LISTED_FILES_KEPT = 700_000;
 
 export class KnownTrees {
   readonly #trees = new RecentAnswers<string>(TREES_KEPT, () => 1);
   readonly #codeTrees = new RecentAnswers<string>(TREES_KEPT, () => 1);
-  readonly #lists = new RecentAnswers<readonly TreeEntry[]>(LISTED_FILES_KEPT, (entries) => 1 + entries.length);
-  readonly #paths = new RecentAnswers<readonly string[]>(LISTED_FILES_KEPT, (paths) => 1 + paths.length);
+  readonly #listings = new RecentAnswers<TreeListing>(LISTED_FILES_KEPT, ({ length }) => 1 + length);
 
   /**
    * @param treeish id of a commit or tree, or the short name of a branch; a branch is resolved anew each time
@@ -38,16 +37,9 @@ export class KnownTrees {
     return remembered(this.#codeTrees, place, key, () => makeCodeTree(place, tree, ownedPaths(owned)));
   }
 
-  /** Everything in a tree, in all of its folders. */
-  async entries(place: GitPlace, treeish: string): Promise<readonly TreeEntry[]> {
+  async listing(place: GitPlace, treeish: string): Promise<TreeListing> {
     const tree = await this.treeOf(place, treeish);
-    return remembered(this.#lists, place, tree, () => listTree(place, tree));
-  }
-
-  /** Paths of all files of a tree, sorted. */
-  async paths(place: GitPlace, treeish: string): Promise<readonly string[]> {
-    const tree = await this.treeOf(place, treeish);
-    return remembered(this.#paths, place, tree, async () => pathsOfFiles(await this.entries(place, tree)));
+    return remembered(this.#listings, place, tree, () => listTree(place, tree));
   }
 }
 

@@ -4,7 +4,8 @@
  */
 import { NeedsHuman, showHiddenInLine } from '@autonomous/shared';
 import { GitFailure, type GitPlace } from './git.ts';
-import { checkTree, diffTrees, editTree, FILE_MODE, type TreeEdit, writeBlobs } from './git-trees.ts';
+import { checkTree, diffTrees, editTree, type TreeEdit, writeBlobs } from './git-trees.ts';
+import { FILE_MODE } from './tree-listing.ts';
 import { listRecordTree } from './record-listing.ts';
 import {
   type PushResult,

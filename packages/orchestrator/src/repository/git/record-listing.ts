@@ -4,7 +4,7 @@
  */
 import { NeedsHuman } from '@autonomous/shared';
 import { type GitPlace, objectFacts, runGit } from './git.ts';
-import { isFileMode, parseEntries, type TreeEntry } from './git-trees.ts';
+import { isFileMode, TreeListing, type TreeEntry } from './tree-listing.ts';
 import { type RecordedFile, RECORD_BRANCH } from '../repository.ts';
 
 /** A hundred thousand runs, or the files of twenty thousand. */
@@ -76,7 +76,7 @@ async function listBounded(place: GitPlace, args: readonly string[]): Promise<Tr
     args: ['ls-tree', '-z', ...args],
     maxOutputBytes: MAX_RECORD_BYTES,
   });
-  if (!truncated) return parseEntries(stdout);
+  if (!truncated) return (await TreeListing.of(stdout)).entries();
   throw new NeedsHuman(
     'setup_failed',
     `The branch '${RECORD_BRANCH}' of the remote names more files than the server reads: the list has more than ${MAX_RECORD_BYTES / 1024 / 1024} MB. Push a commit to it that removes what no server of yours wrote`,

@@ -1,6 +1,7 @@
 /** Moves what ended long ago from the record to branches of its own, one a year, so that the record's tree stays small. */
 import { type GitPlace, gitText } from './git.ts';
-import { editTree, type TreeEdit, type TreeEntry } from './git-trees.ts';
+import { editTree, type TreeEdit } from './git-trees.ts';
+import type { TreeEntry } from './tree-listing.ts';
 import { listFilesAt, listRecordTree } from './record-listing.ts';
 import { isRecordBranch, type PushResult, RECORD_BRANCH, type RecordMove } from '../repository.ts';
 import { atOrUnderAny, EMPTY_TREE } from '../repository-paths.ts';
