@@ -1,4 +1,5 @@
 /** Agent Skills of a project: where their files lie, and the name and description that agents are shown. Pure. */
+import { pathsIn } from '../path-rules/sorted-paths.ts';
 import { parseFrontMatter } from './front-matter.ts';
 
 /** Of two skills with one name the first counts. */
@@ -11,13 +12,11 @@ export type SkillFile =
   | { readonly ok: true; readonly name: string; readonly description: string }
   | { readonly ok: false; readonly notice: string };
 
-/** Of all paths of a project those of its skills, in the order in which they count. */
-export function skillPaths(paths: readonly string[]): string[] {
+/** Of all paths of a project those of its skills, in the order in which they count. @param sorted all of them */
+export function skillPaths(sorted: readonly string[]): string[] {
   return FOLDERS.flatMap((folder) => {
     const depth = folder.split('/').length + 2;
-    return paths.filter(
-      (path) => path.startsWith(`${folder}/`) && path.endsWith('/SKILL.md') && path.split('/').length === depth,
-    );
+    return pathsIn(sorted, folder).filter((path) => path.endsWith('/SKILL.md') && path.split('/').length === depth);
   });
 }
 

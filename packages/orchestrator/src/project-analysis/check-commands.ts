@@ -3,6 +3,7 @@
  * `project-commands.ts` reads, the texts for contributors count, where they name a command as code. Pure.
  */
 import { linesOf } from './named-paths.ts';
+import { isAmong } from '../path-rules/sorted-paths.ts';
 import { findProjectCommands, type ProjectCommand, type ReadFile } from './project-commands.ts';
 
 export interface CheckCommands {
@@ -24,20 +25,21 @@ const RUNNERS =
 
 /** @param paths all files of the tree, sorted */
 export async function findCheckCommands(paths: readonly string[], read: ReadFile): Promise<CheckCommands> {
-  const known = new Set(paths);
+  const has = (path: string): boolean => isAmong(paths, path);
   const text = async (path: string): Promise<string> =>
-    known.has(path) ? ((await read(path)) ?? '').slice(0, MAX_READ) : '';
+    has(path) ? ((await read(path)) ?? '').slice(0, MAX_READ) : '';
   const { test } = await findProjectCommands(paths, read);
-  const lint = (await lintOfNode(text, known)) ?? (await lintOfMake(text, known));
+  const lint = (await lintOfNode(text, has)) ?? (await lintOfMake(text, has));
   return {
-    test: test ?? (await documented(text, known, isTestCommand)),
-    lint: lint ?? (await documented(text, known, isLintCommand)),
+    test: test ?? (await documented(text, has, isTestCommand)),
+    lint: lint ?? (await documented(text, has, isLintCommand)),
   };
 }
 
 type Read = (path: string) => Promise<string>;
+type Has = (path: string) => boolean;
 
-async function lintOfNode(read: Read, known: ReadonlySet<string>): Promise<ProjectCommand | null> {
+async function lintOfNode(read: Read, has: Has): Promise<ProjectCommand | null> {
   const source = 'package.json';
   let parsed: unknown;
   try {
@@ -51,18 +53,18 @@ async function lintOfNode(read: Read, known: ReadonlySet<string>): Promise<Proje
       ? (scripts as Readonly<Record<string, unknown>>)['lint']
       : undefined;
   if (typeof lint !== 'string' || lint.trim() === '') return null;
-  const tool = known.has('pnpm-lock.yaml')
+  const tool = has('pnpm-lock.yaml')
     ? 'pnpm'
-    : known.has('yarn.lock')
+    : has('yarn.lock')
       ? 'yarn'
-      : known.has('bun.lock') || known.has('bun.lockb')
+      : has('bun.lock') || has('bun.lockb')
         ? 'bun'
         : 'npm';
   return { command: `${tool} run lint`, source };
 }
 
-async function lintOfMake(read: Read, known: ReadonlySet<string>): Promise<ProjectCommand | null> {
-  const source = MAKEFILES.find((file) => known.has(file));
+async function lintOfMake(read: Read, has: Has): Promise<ProjectCommand | null> {
+  const source = MAKEFILES.find((file) => has(file));
   if (source === undefined) return null;
   return linesOf(await read(source)).some(isLintRule) ? { command: 'make lint', source } : null;
 }
@@ -77,10 +79,10 @@ function isLintRule(line: string): boolean {
 
 async function documented(
   read: Read,
-  known: ReadonlySet<string>,
+  has: Has,
   isWanted: (command: string) => boolean,
 ): Promise<ProjectCommand | null> {
-  for (const source of TEXTS.filter((file) => known.has(file))) {
+  for (const source of TEXTS.filter((file) => has(file))) {
     const command = commandsIn(await read(source)).find(isWanted);
     if (command !== undefined) return { command, source };
   }

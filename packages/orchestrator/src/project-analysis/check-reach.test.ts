@@ -7,11 +7,11 @@ type Files = Readonly<Record<string, string>>;
 
 /** Restored and doubtful files when a run changed these files of a base. */
 async function reached(command: string, base: Files, changed: readonly string[]) {
-  const basePaths = Object.keys(base);
+  const basePaths = Object.keys(base).sort();
   const read = async (paths: readonly string[]) =>
     new Map(paths.flatMap((path): [string, string][] => (base[path] === undefined ? [] : [[path, base[path]]])));
   const reach = await reachOfCheck({ command, basePaths, changed, read });
-  const result = [...new Set([...basePaths, ...changed])];
+  const result = [...new Set([...basePaths, ...changed])].sort();
   return { restored: pathsToRestore(basePaths, result, changed, reach.restored), doubtful: reach.doubtful };
 }
 const manifest = (test: string) => JSON.stringify({ scripts: { test } });
@@ -256,14 +256,19 @@ describe('what a check command reaches', () => {
       asked.push(...paths);
       return new Map(paths.map((path) => [path, base[path] ?? '']));
     };
-    await reachOfCheck({ command: 'npm test', basePaths: Object.keys(base), changed: [], read });
+    await reachOfCheck({ command: 'npm test', basePaths: Object.keys(base).sort(), changed: [], read });
     expect(asked.length).toBe(300);
   });
 
   it('gives patterns of the command and of its scripts', async () => {
     const base = { 'package.json': manifest('mocha "checks/**/*.js" --require x.js') };
     const read = async () => new Map(Object.entries(base));
-    const { globs } = await reachOfCheck({ command: 'npm test', basePaths: Object.keys(base), changed: [], read });
+    const { globs } = await reachOfCheck({
+      command: 'npm test',
+      basePaths: Object.keys(base).sort(),
+      changed: [],
+      read,
+    });
     expect(globs).toEqual(['checks/**/*.js']);
     expect(matchesGlob('packages/a/checks/b/c.js', 'checks/**/*.js')).toBe(true);
     expect(matchesGlob('src/checks.js', './checks/**/*.js')).toBe(false);

@@ -8,6 +8,8 @@
  * it.
  */
 import nodePath from 'node:path';
+import { filterInSlices } from '../foreign-text/foreign-text-slices.ts';
+import { isAmong } from '../path-rules/sorted-paths.ts';
 import { isTestConfiguration, isTestPath } from './project-commands.ts';
 import { folderOf, linesOf, normalPath } from './named-paths.ts';
 import { hasRunnerSections } from './runner-sections.ts';
@@ -24,6 +26,7 @@ export interface Reach {
 export interface ReachRequest {
   /** The test command. */
   readonly command: string;
+  /** Sorted. */
   readonly basePaths: readonly string[];
   /** Paths that differ between base and result, deleted and added ones included. */
   readonly changed: readonly string[];
@@ -53,9 +56,9 @@ const MAX_DEPTH = 5;
 const MAX_LINE = 2_000;
 
 export async function reachOfCheck({ command, basePaths, changed, read }: ReachRequest): Promise<Reach> {
-  const known = new Set([...basePaths, ...changed]);
-  const inBase = new Set(basePaths);
+  const inBase = (path: string): boolean => isAmong(basePaths, path);
   const isChanged = new Set(changed);
+  const isKnown = (path: string): boolean => isChanged.has(path) || inBase(path);
   const restored = new Set<string>();
   const doubtful = new Set<string>(changed.filter((path) => BUILD_FILES.test(path)));
   const seen = new Set<string>();
@@ -76,21 +79,23 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
       else if (by.isLoaded || TOOL_FOLDERS.test(path)) {
         restored.add(path);
         further.push(path);
-      } else if (by.isIncluded === true && !inBase.has(path)) restored.add(path);
-      else if (by.isCommand && isChanged.has(path) && (inBase.has(path) || by.isManifest !== true)) doubtful.add(path);
+      } else if (by.isIncluded === true && !inBase(path)) restored.add(path);
+      else if (by.isCommand && isChanged.has(path) && (inBase(path) || by.isManifest !== true)) doubtful.add(path);
     }
     return further;
   };
 
-  const roots = basePaths.filter(
+  const roots = await filterInSlices(
+    basePaths,
     (path) => MANIFESTS.test(path) || isTestConfiguration(path) || hasRunnerSections(path),
   );
   let wanted: ReadonlySet<string> = new Set();
-  let next = [...take(namedIn(command, '', known), { isLoaded: false, isCommand: true }), ...roots].slice(0, MAX_FILES);
+  let next = [...take(namedIn(command, '', isKnown), { isLoaded: false, isCommand: true }), ...roots].slice(
+    0,
+    MAX_FILES,
+  );
   for (let depth = 0; depth < MAX_DEPTH && next.length > 0 && seen.size < MAX_FILES; depth += 1) {
-    const fresh = [...new Set(next)]
-      .filter((path) => !seen.has(path) && inBase.has(path))
-      .slice(0, MAX_FILES - seen.size);
+    const fresh = [...new Set(next)].filter((path) => !seen.has(path) && inBase(path)).slice(0, MAX_FILES - seen.size);
     for (const path of fresh) seen.add(path);
     next = [];
     const texts = await read(fresh);
@@ -101,7 +106,7 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
         const isCommand = isCommands(path) && (line.script === null || wanted.has(line.script));
         if (isCommand && line.script !== null) for (const glob of globsIn(line.text)) globs.add(glob);
         const isIncluded = (isCommands(path) || TOOL_FOLDERS.test(path)) && INCLUDES.test(line.text);
-        const named = [...namedIn(line.text, folderOf(path), known), ...(isIncluded ? addedLike(line.text) : [])];
+        const named = [...namedIn(line.text, folderOf(path), isKnown), ...(isIncluded ? addedLike(line.text) : [])];
         next.push(...take(named, { isLoaded: isLoadedBy(path), isCommand, isIncluded, isManifest }));
       }
       takeByHabit(path, text);
@@ -113,7 +118,7 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
   function takeByHabit(path: string, text: string): void {
     const isOfRunner = isTestConfiguration(path) || hasRunnerSections(path);
     if ((isCommands(path) || isOfRunner) && LOADS_ENV.test(text))
-      for (const each of changed) if (!inBase.has(each) && /(^|\/)[.]env([.]\w+)*$/.test(each)) restored.add(each);
+      for (const each of changed) if (!inBase(each) && /(^|\/)[.]env([.]\w+)*$/.test(each)) restored.add(each);
     if (!isLoadedBy(path)) return;
     for (const each of changed) {
       const framework = FRAMEWORKS.exec(each)?.[1];
@@ -124,7 +129,7 @@ export async function reachOfCheck({ command, basePaths, changed, read }: ReachR
   /** New files that the patterns of an including line stand for. */
   function addedLike(line: string): string[] {
     const patterns = globsIn(line);
-    return changed.filter((each) => !inBase.has(each) && patterns.some((pattern) => matchesGlob(each, pattern)));
+    return changed.filter((each) => !inBase(each) && patterns.some((pattern) => matchesGlob(each, pattern)));
   }
 
   function readLines(path: string, text: string): Line[] {
@@ -216,9 +221,9 @@ function scriptsOf(text: string): Line[] {
 }
 
 /** Files that words of a line name: as they stand, beside the file that holds the line, or as modules of Python. */
-function namedIn(line: string, folder: string, known: ReadonlySet<string>): string[] {
+function namedIn(line: string, folder: string, isKnown: (path: string) => boolean): string[] {
   const words = line.split(WORDS).filter((word) => word.length > 1 && word.length < 300);
-  return words.flatMap((word) => candidates(word, folder).filter((path) => known.has(path)));
+  return words.flatMap((word) => candidates(word, folder).filter(isKnown));
 }
 
 const WORDS = /[\s"'`=;|&(){}<>,[\]$]+/;

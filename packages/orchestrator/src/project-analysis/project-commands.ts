@@ -5,7 +5,8 @@
  */
 
 import { folded } from '../path-rules/folded-path.ts';
-import { isAmong } from '../path-rules/sorted-paths.ts';
+import { filterInSlices, findInSlices, inSlices } from '../foreign-text/foreign-text-slices.ts';
+import { isAmong, pathsIn } from '../path-rules/sorted-paths.ts';
 import { findInstallSteps } from './installation/install-steps.ts';
 import type { FoundCommand, ProjectTree } from './project-tree.ts';
 import { shadowsRunner } from './runner-modules.ts';
@@ -43,7 +44,7 @@ export type ReadFile = (path: string) => string | null | Promise<string | null>;
  */
 export async function findProjectCommands(sorted: readonly string[], read: ReadFile): Promise<ProjectCommands> {
   const root = await commandsIn(sorted, '', read);
-  const below = root.tests.length > 0 ? [] : foldersWithManifests(sorted);
+  const below = root.tests.length > 0 ? [] : await foldersWithManifests(sorted);
   const others = await Promise.all(below.map((folder) => commandsIn(sorted, folder, read)));
   // A folder without tests, such as one of documentation, needs nothing installed.
   const folders = [root, ...others.filter(({ tests }) => tests.length > 0)];
@@ -72,11 +73,12 @@ interface FolderCommands {
 
 async function commandsIn(sorted: readonly string[], folder: string, read: ReadFile): Promise<FolderCommands> {
   const prefix = folder === '' ? '' : `${folder}/`;
-  const inside = folder === '' ? sorted : sorted.filter((path) => path.startsWith(prefix));
+  const inside = pathsIn(sorted, folder);
   const has = (path: string): boolean => isAmong(inside, `${prefix}${path}`);
   const tree: ProjectTree = {
     has,
-    find: (passes) => inside.find((path) => passes(path.slice(prefix.length)))?.slice(prefix.length),
+    find: async (passes) =>
+      (await findInSlices(inside, (path) => passes(path.slice(prefix.length))))?.slice(prefix.length),
     read: async (path) => (has(path) ? ((await read(`${prefix}${path}`)) ?? '').slice(0, READ_BYTES) : ''),
   };
   const placed = (found: FoundCommand): FoundCommand =>
@@ -88,10 +90,10 @@ async function commandsIn(sorted: readonly string[], folder: string, read: ReadF
 }
 
 /** The topmost ones, in the order of their paths. Their names go into a shell. */
-function foldersWithManifests(paths: readonly string[]): readonly string[] {
+async function foldersWithManifests(paths: readonly string[]): Promise<readonly string[]> {
+  const manifests = await filterInSlices(paths, (path) => MANIFEST.test(path.slice(path.lastIndexOf('/') + 1)));
   const folders = new Set<string>();
-  for (const path of paths) {
-    if (!MANIFEST.test(path.slice(path.lastIndexOf('/') + 1))) continue;
+  for await (const path of inSlices(manifests)) {
     const parts = path.split('/').slice(0, -1);
     if (parts.length === 0 || parts.length > 2) continue;
     if (parts.every((part) => /^\w[\w.-]*$/.test(part) && !NOT_OWN.test(part))) folders.add(parts.join('/'));
@@ -281,7 +283,8 @@ export function isTestConfiguration(path: string): boolean {
  * Paths that are to be as in the base: test and test configuration files that were changed or deleted, and those that
  * were added, sorted. Where the base has no tests at all, what was added stays: the result's own tests are then the only
  * ones, and a run without them would show nothing.
- * @param changedPaths paths that differ between the two trees
+ * @param basePaths sorted, as are those of the result
+ * @param changedPaths paths that differ between the two trees, deleted ones included
  * @param reached paths that the check command reaches otherwise: see `check-reach.ts`
  * @param hasTests whether the base has tests
  */
@@ -292,17 +295,16 @@ export function pathsToRestore(
   reached: ReadonlySet<string> = new Set(),
   hasTests = basePaths.some(isTestPath),
 ): string[] {
-  const base = new Set(basePaths);
-  const result = new Set(resultPaths);
-  const deleted = basePaths.filter((path) => !result.has(path));
+  const inBase = (path: string): boolean => isAmong(basePaths, path);
+  const inResult = (path: string): boolean => isAmong(resultPaths, path);
   return (
-    [...new Set([...changedPaths, ...deleted])]
+    changedPaths
       .filter(
         (path) =>
-          isTestPath(path) || isTestConfiguration(path) || reached.has(path) || shadowsRunner(path, base, result),
+          isTestPath(path) || isTestConfiguration(path) || reached.has(path) || shadowsRunner(path, inBase, inResult),
       )
       // A new file beside the data of tests may belong to the product.
-      .filter((path) => base.has(path) || (hasTests && result.has(path) && !isOnlyData(path)))
+      .filter((path) => inBase(path) || (hasTests && inResult(path) && !isOnlyData(path)))
       .sort()
   );
 }

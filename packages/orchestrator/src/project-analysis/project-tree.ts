@@ -5,7 +5,7 @@ import { linesOf } from './named-paths.ts';
 export interface ProjectTree {
   readonly has: (path: string) => boolean;
   /** First path that passes, in the order of the alphabet. */
-  readonly find: (passes: (path: string) => boolean) => string | undefined;
+  readonly find: (passes: (path: string) => boolean) => Promise<string | undefined>;
   /** Empty where there is no such file. */
   readonly read: (path: string) => Promise<string>;
 }

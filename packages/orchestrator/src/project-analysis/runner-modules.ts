@@ -38,19 +38,23 @@ const MODULE = /[.](pyc?|so|pyd)$/;
  * Is it a new module by one of these names, or a part of one, where the project's folder or its source folder is looked into
  * first? One that the base has is the product. A folder without `__init__.py` stands behind the standard library.
  */
-export function shadowsRunner(path: string, base: ReadonlySet<string>, result: ReadonlySet<string>): boolean {
-  if (base.has(path) || !MODULE.test(path)) return false;
+export function shadowsRunner(
+  path: string,
+  inBase: (path: string) => boolean,
+  inResult: (path: string) => boolean,
+): boolean {
+  if (inBase(path) || !MODULE.test(path)) return false;
   const root = /^(?:src|lib|python)\//.exec(path)?.[0] ?? '';
   const [first = '', ...rest] = path.slice(root.length).split('/');
   const name = rest.length === 0 ? (/^(\w+)(?:[.][\w-]+)?[.]\w+$/.exec(first)?.[1] ?? '') : first;
   const isStandard = STANDARD_NAMES.has(name);
   if (!isStandard && !RUNNER_NAMES.has(name)) return false;
   const module = `${root}${name}`;
-  if (base.has(`${module}.py`) || base.has(`${module}/__init__.py`)) return false;
+  if (inBase(`${module}.py`) || inBase(`${module}/__init__.py`)) return false;
   return (
     rest.length === 0 ||
     !isStandard ||
-    ['py', 'pyc'].some((ending) => result.has(`${module}/__init__.${ending}`)) ||
+    ['py', 'pyc'].some((ending) => inResult(`${module}/__init__.${ending}`)) ||
     /^__init__[.]/.test(rest[0] ?? '')
   );
 }

@@ -36,7 +36,7 @@ async function testOfMake(tree: ProjectTree): Promise<FoundCommand | null> {
 }
 
 async function testOfPython(tree: ProjectTree): Promise<FoundCommand | null> {
-  const first = tree.find(
+  const first = await tree.find(
     (path) => path.endsWith('.py') && /^(test_.*|.*_test)\.py$/.test(path.slice(path.lastIndexOf('/') + 1)),
   );
   if (first === undefined) return null;

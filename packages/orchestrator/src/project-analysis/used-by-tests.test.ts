@@ -31,8 +31,8 @@ async function used({
   const texts = (of: ReadonlyMap<string, string>) => async (paths: readonly string[]) =>
     new Map(paths.flatMap((path): [string, string][] => (of.has(path) ? [[path, of.get(path) ?? '']] : [])));
   const { restored, doubtful } = await usedByTests({
-    basePaths: Object.keys(base),
-    resultPaths: [...after.keys()],
+    basePaths: Object.keys(base).sort(),
+    resultPaths: [...after.keys()].sort(),
     changed: Object.keys(result),
     reported,
     installed,
@@ -40,7 +40,6 @@ async function used({
     basePassed,
     globs,
     matchesGlob,
-    rest: async () => {},
     readBase: texts(new Map(Object.entries(base))),
     readResult: texts(after),
   });

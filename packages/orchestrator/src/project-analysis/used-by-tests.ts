@@ -5,6 +5,8 @@
  *
  * A file that cannot hold product code is restored. Any other stays as in the result, and a person is told.
  */
+import { eachInSlices, filterInSlices, findInSlices } from '../foreign-text/foreign-text-slices.ts';
+import { isAmong } from '../path-rules/sorted-paths.ts';
 import { examplesOf } from './in-source-tests.ts';
 import { folderOf, MODULE_FOLDERS, NamedPaths, pythonModulesOf, stringsOf } from './named-paths.ts';
 import { isCode, isNamedForTests, isTestConfiguration, isTestPath } from './project-commands.ts';
@@ -21,6 +23,7 @@ export interface TestUse {
 export type ReadTexts = (paths: readonly string[]) => Promise<ReadonlyMap<string, string>>;
 
 export interface TestUseRequest {
+  /** Sorted, as are those of the result. */
   readonly basePaths: readonly string[];
   readonly resultPaths: readonly string[];
   /** Paths that differ between base and result, deleted and added ones included. */
@@ -36,8 +39,6 @@ export interface TestUseRequest {
   /** Patterns of the check command that may name tests. */
   readonly globs: readonly string[];
   readonly matchesGlob: (path: string, glob: string) => boolean;
-  /** Resolves when others had their turn. */
-  readonly rest: () => Promise<unknown>;
   readonly readBase: ReadTexts;
   readonly readResult: ReadTexts;
 }
@@ -58,8 +59,6 @@ const IMPORTS =
 const PYTHON_MODULE = /(?:[.][\w-]+)?[.](?:pyc?|so|pyd)$/;
 const PYTHON_PACKAGES = /(^|\/)([\w.-]*requirements[\w.-]*[.]txt|(poetry|uv|Pipfile)[.]lock)$/;
 const NODE_MODULE = /[.][cm]?[jt]sx?$/;
-/** Characters after which the search yields to other work of the server. */
-const TURN = 200_000;
 const DECLARES_PYTHON = /^[ \t]{0,12}(async )?def test|^class (Test|\w{0,80}Test)/m;
 /** Files of the project's tools, which name the data of tests as well. */
 const TOOLS = /(^|\/)(scripts?|tools?|ci|[.]ci|hack)\//;
@@ -82,16 +81,15 @@ const COMPILED_JUDGES: Readonly<Record<string, RegExp>> = {
 
 export async function usedByTests(request: TestUseRequest): Promise<TestUse> {
   const { basePaths, changed, readBase } = request;
-  const inBase = new Set(basePaths);
   const restored = new Set<string>();
   const doubtful = new Set<string>();
   const mine = changed.filter((path) => !isKnown(path));
-  const kept = mine.filter((path) => inBase.has(path));
+  const kept = mine.filter((path) => isAmong(basePaths, path));
   const readCode = onceEach(readBase);
 
   const byReport = await testsByReport(request, readCode);
   for (const path of kept) if (byReport.pure.has(path)) restored.add(path);
-  for (const path of newTests(request, byReport.pure)) restored.add(path);
+  for (const path of await newTests(request, byReport.pure)) restored.add(path);
   const isTest = (path: string): boolean => isTestPath(path) || byReport.pure.has(path);
   const left = kept.filter((path) => !restored.has(path) && (isCode(path) || DATA.test(path)));
   const changedTexts = await readCode(left);
@@ -107,7 +105,7 @@ export async function usedByTests(request: TestUseRequest): Promise<TestUse> {
     } else if (judgesCompiled(path, text)) doubtful.add(path);
   }
 
-  const base: Base = { basePaths, isTest, read: readCode, rest: request.rest, texts: changedTexts };
+  const base: Base = { basePaths, isTest, read: readCode, texts: changedTexts };
   const unsure = left.filter((path) => !doubtful.has(path) && !byReport.mixed.has(path));
   // Nothing of the product is lost with data that tests alone name.
   for (const path of await usedByTestsAlone(unsure, base)) (isCode(path) ? doubtful : restoredOr(path)).add(path);
@@ -133,13 +131,13 @@ interface Base {
   readonly basePaths: readonly string[];
   readonly isTest: (path: string) => boolean;
   readonly read: ReadTexts;
-  readonly rest: TestUseRequest['rest'];
   /** Texts of changed files. */
   readonly texts: ReadonlyMap<string, string>;
 }
 
-function textsOfTests({ basePaths, isTest, read }: Base): Promise<ReadonlyMap<string, string>> {
-  return read(basePaths.filter((path) => isTest(path) && isText(path)).slice(0, MAX_FILES));
+async function textsOfTests({ basePaths, isTest, read }: Base): Promise<ReadonlyMap<string, string>> {
+  const tests = await filterInSlices(basePaths, (path) => isText(path) && isTest(path));
+  return read(tests.slice(0, MAX_FILES));
 }
 
 /** Import specifiers of the tests, as written. */
@@ -163,14 +161,16 @@ interface ByReport {
 }
 
 /** Files that held tests although their names do not mark them as tests. */
-async function testsByReport({ basePaths, reported, rest }: TestUseRequest, read: ReadTexts): Promise<ByReport> {
-  const inBase = new Set(basePaths);
-  const held = reported.filter((path) => inBase.has(path) && !isKnown(path)).slice(0, MAX_FILES);
+async function testsByReport({ basePaths, reported }: TestUseRequest, read: ReadTexts): Promise<ByReport> {
+  const held = reported.filter((path) => isAmong(basePaths, path) && !isKnown(path)).slice(0, MAX_FILES);
   if (held.length === 0) return { pure: new Set(), mixed: new Set() };
   const texts = await read(held);
-  const code = basePaths.filter((path) => isCode(path) && !TOOLS.test(path) && !isTestConfiguration(path));
+  const code = await filterInSlices(
+    basePaths,
+    (path) => isCode(path) && !TOOLS.test(path) && !isTestConfiguration(path),
+  );
   const others = await read(code.slice(0, MAX_FILES));
-  const named = await namedIn(new NamedPaths(held), others, rest);
+  const named = await namedIn(new NamedPaths(held), others);
   const mixed = held.filter((path) => {
     const text = texts.get(path);
     if (text === undefined || isInSource(text) || named.has(path)) return true;
@@ -181,19 +181,25 @@ async function testsByReport({ basePaths, reported, rest }: TestUseRequest, read
 }
 
 /** New files that the runner would take for tests: by a pattern that names tests alone, or in a folder that holds nothing else. */
-function newTests({ basePaths, changed, globs, matchesGlob }: TestUseRequest, pure: ReadonlySet<string>): string[] {
-  const inBase = new Set(basePaths);
-  const code = basePaths.filter(isCode);
+async function newTests(
+  { basePaths, changed, globs, matchesGlob }: TestUseRequest,
+  pure: ReadonlySet<string>,
+): Promise<string[]> {
+  const code = await filterInSlices(basePaths, isCode);
   const isTest = (path: string): boolean => isTestPath(path) || pure.has(path);
-  const ofTests = globs.filter((glob) => {
-    const matched = code.filter((path) => matchesGlob(path, glob));
-    return matched.length > 0 && matched.every(isTest);
-  });
+  const ofTests: string[] = [];
+  for (const glob of globs) {
+    const matched = await filterInSlices(code, (path) => matchesGlob(path, glob));
+    if (matched.length > 0 && (await findInSlices(matched, (path) => !isTest(path))) === undefined) ofTests.push(glob);
+  }
   const folders = new Set([...pure].map(folderOf).filter((folder) => folder !== ''));
-  for (const path of code) if (!isTest(path)) folders.delete(folderOf(path));
+  if (folders.size > 0)
+    await eachInSlices(code, (path) => {
+      if (!isTest(path)) folders.delete(folderOf(path));
+    });
   return changed.filter(
     (path) =>
-      !inBase.has(path) &&
+      !isAmong(basePaths, path) &&
       !isKnown(path) &&
       isCode(path) &&
       (folders.has(folderOf(path)) || ofTests.some((glob) => matchesGlob(path, glob))),
@@ -232,19 +238,20 @@ async function usedByTestsAlone(paths: readonly string[], base: Base): Promise<r
     return isCode(path) ? judges(text) || ASSERT.test(text) : !ABOUT_PROJECT.some((each) => each.test(path));
   });
   if (worth.length === 0) return [];
-  const folders = foldersOfData(base.basePaths);
+  const folders = await foldersOfData(base.basePaths);
   const index = (of: readonly string[]): NamedPaths =>
     new NamedPaths(of, (path) => (isCode(path) ? [] : foldersAbove(path).filter((folder) => folders.has(folder))));
-  const named = await namedIn(index(worth), await textsOfTests(base), base.rest);
+  const named = await namedIn(index(worth), await textsOfTests(base));
   if (named.size === 0) return [];
-  const manifests = base.basePaths.filter((path) => /(^|\/)package[.]json$/.test(path));
-  const product = base.basePaths.filter(
+  const manifests = await filterInSlices(base.basePaths, (path) => /(^|\/)package[.]json$/.test(path));
+  const product = await filterInSlices(
+    base.basePaths,
     (path) => isCode(path) && !base.isTest(path) && !isTestConfiguration(path) && !TOOLS.test(path),
   );
   const texts = await base.read([...product.slice(0, MAX_FILES), ...manifests]);
-  const byProduct = await namedIn(index([...named]), texts, base.rest);
+  const byProduct = await namedIn(index([...named]), texts);
   // Node takes it for the package's own without being told.
-  const isEntry = (path: string): boolean => /(^|\/)index[.]\w+$/.test(path) && manifests.includes(entryOf(path));
+  const isEntry = (path: string): boolean => /(^|\/)index[.]\w+$/.test(path) && isAmong(manifests, entryOf(path));
   return [...named].filter((path) => !byProduct.has(path) && !isEntry(path));
 }
 
@@ -254,9 +261,14 @@ function entryOf(path: string): string {
 }
 
 /** Folders that hold nothing but data. */
-function foldersOfData(basePaths: readonly string[]): ReadonlySet<string> {
-  const all = new Set(basePaths.flatMap(foldersAbove));
-  for (const path of basePaths) if (isCode(path)) for (const folder of foldersAbove(path)) all.delete(folder);
+async function foldersOfData(basePaths: readonly string[]): Promise<ReadonlySet<string>> {
+  const all = new Set<string>();
+  const ofCode = new Set<string>();
+  await eachInSlices(basePaths, (path) => {
+    for (const folder of foldersAbove(path)) all.add(folder);
+    if (isCode(path)) for (const folder of foldersAbove(path)) ofCode.add(folder);
+  });
+  for (const folder of ofCode) all.delete(folder);
   return all;
 }
 
@@ -265,20 +277,11 @@ function foldersAbove(path: string): readonly string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
 }
 
-async function namedIn(
-  paths: NamedPaths,
-  texts: ReadonlyMap<string, string>,
-  rest: TestUseRequest['rest'],
-): Promise<ReadonlySet<string>> {
+async function namedIn(paths: NamedPaths, texts: ReadonlyMap<string, string>): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
-  let looked = 0;
-  for (const [file, text] of texts) {
+  await eachInSlices(texts, ([file, text]) => {
     for (const path of paths.namedBy(file, text)) found.add(path);
-    looked += text.length;
-    if (looked < TURN) continue;
-    await rest();
-    looked = 0;
-  }
+  });
   return found;
 }
 
@@ -287,29 +290,30 @@ async function shadowsOfPython(
   { basePaths, resultPaths, changed, reported, installed }: TestUseRequest,
   read: ReadTexts,
 ): Promise<readonly string[]> {
-  const inBase = new Set(basePaths);
-  const added = changed.filter((path) => !inBase.has(path) && !isKnown(path) && PYTHON_MODULE.test(path));
+  const inBase = (path: string): boolean => isAmong(basePaths, path);
+  const added = changed.filter((path) => !inBase(path) && !isKnown(path) && PYTHON_MODULE.test(path));
   if (added.length === 0) return [];
   // A test that ran had found what it imports.
-  const ran = reported.filter((path) => path.endsWith('.py') && inBase.has(path)).slice(0, MAX_FILES);
-  const named = basePaths.filter((path) => PYTHON_PACKAGES.test(path)).slice(0, 100);
+  const ran = reported.filter((path) => path.endsWith('.py') && inBase(path)).slice(0, MAX_FILES);
+  const named = (await filterInSlices(basePaths, (path) => PYTHON_PACKAGES.test(path))).slice(0, 100);
   const texts = await read([...ran, ...named]);
   const modules = new Set([
     ...ran.flatMap((path) => pythonModulesOf(texts.get(path) ?? '').map(firstOf)),
     ...named.flatMap((path) => packagesIn(texts.get(path) ?? '')),
     ...installed,
   ]);
-  const there = new Set(resultPaths);
   const roots = new Set<string>([...MODULE_FOLDERS, ...ran.flatMap(foldersAbove)]);
-  const known = new Set(
-    basePaths
-      .filter((path) => PYTHON_MODULE.test(path))
-      .flatMap(modulesAt)
-      .map(String),
-  );
+  const known = new Set<string>();
+  await eachInSlices(basePaths, (path) => {
+    if (PYTHON_MODULE.test(path)) for (const at of modulesAt(path)) known.add(String(at));
+  });
   return added.filter((path) =>
     modulesAt(path).some(
-      (at) => modules.has(at[1]) && roots.has(at[0]) && !there.has(`${at[0]}/__init__.py`) && !known.has(String(at)),
+      (at) =>
+        modules.has(at[1]) &&
+        roots.has(at[0]) &&
+        !isAmong(resultPaths, `${at[0]}/__init__.py`) &&
+        !known.has(String(at)),
     ),
   );
 }
@@ -323,8 +327,7 @@ function packagesIn(text: string): readonly string[] {
 
 /** New files that a runner would find in the place of a package, where it looks for packages in folders of the project. */
 async function shadowsOfNode({ changed }: TestUseRequest, base: Base): Promise<readonly string[]> {
-  const inBase = new Set(base.basePaths);
-  const added = changed.filter((path) => !inBase.has(path) && !isKnown(path) && NODE_MODULE.test(path));
+  const added = changed.filter((path) => !isAmong(base.basePaths, path) && !isKnown(path) && NODE_MODULE.test(path));
   if (added.length === 0) return [];
   const folders = await moduleFolders(base);
   if (folders.length === 0) return [];
@@ -350,7 +353,8 @@ function modulesAt(path: string): readonly (readonly [folder: string, name: stri
 
 /** Folders that Node or a compiler finds modules in without a path: of `NODE_PATH`, and by configuration. */
 async function moduleFolders({ basePaths, read }: Base): Promise<readonly string[]> {
-  const places = basePaths.filter(
+  const places = await filterInSlices(
+    basePaths,
     (path) =>
       /(^|\/)(package[.]json|[jt]sconfig[\w.-]*[.]json)$/.test(path) ||
       (isTestConfiguration(path) && !path.includes('node_modules/')),

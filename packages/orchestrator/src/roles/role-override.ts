@@ -4,6 +4,7 @@
  * role's tools, and its model is one that the server allows. Pure.
  */
 import { parseFrontMatter } from '../documents/front-matter.ts';
+import { pathsIn } from '../path-rules/sorted-paths.ts';
 import { COMMON_RULES } from './prompt-parts.ts';
 import type { ToolName } from './role.ts';
 
@@ -36,12 +37,13 @@ export function overridePath(role: string): string {
 
 /**
  * Notices about files in `.autonomous/agents/` that are for no role.
+ * @param paths all of the project, sorted
  * @param roles names of the roles of all workflows
  */
 export function strayOverrides(paths: readonly string[], roles: readonly string[]): string[] {
   const known = new Set<string>(roles.map(overridePath));
-  return paths
-    .filter((path) => path.startsWith('.autonomous/agents/') && path.endsWith('.md') && !known.has(path))
+  return pathsIn(paths, '.autonomous/agents')
+    .filter((path) => path.endsWith('.md') && !known.has(path))
     .map((path) => `${path} is for no role and is ignored; there are ${roles.join(', ')}.`);
 }
 

@@ -13,6 +13,7 @@ import {
   Unprocessable,
   wordsOf,
 } from '@autonomous/shared';
+import { isAmong, pathsIn } from '../path-rules/sorted-paths.ts';
 import type { LatexFile, LatexOutcome } from '../activities/compile-latex.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -107,10 +108,12 @@ export class CompiledDocuments {
     const { repository, projects, compile } = this.#options;
     const project = await projects.of(view.projectId);
     const folder = tex.slice(0, tex.lastIndexOf('/') + 1);
-    const paths = (await repository.listFiles(project, commit)).filter(
-      (path) => path === tex || (path.startsWith(folder) && /^[^/]+\.bib$/.test(path.slice(folder.length))),
+    const all = await repository.listFiles(project, commit);
+    const bibliographies = pathsIn(all, folder.slice(0, -1)).filter((path) =>
+      /^[^/]+\.bib$/.test(path.slice(folder.length)),
     );
-    if (!paths.includes(tex)) throw new NotFound(`The repository has no ${tex} at ${commit}.`);
+    const paths = [tex, ...bibliographies];
+    if (!isAmong(all, tex)) throw new NotFound(`The repository has no ${tex} at ${commit}.`);
     const texts = await repository.readFiles(project, commit, paths, MAX_FILE_BYTES);
     if (!texts.has(tex))
       throw new Unprocessable(`${tex} at ${commit} is no text of at most ${MAX_FILE_BYTES / 1024 / 1024} MB.`);

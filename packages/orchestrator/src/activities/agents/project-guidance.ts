@@ -4,6 +4,7 @@
  * Symbolic links and large files are ignored.
  */
 import { type ProjectConfig, showHiddenInLine } from '@autonomous/shared';
+import { filterInSlices } from '../../foreign-text/foreign-text-slices.ts';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import { skillPaths } from '../../documents/skill-file.ts';
 import { isAmong } from '../../path-rules/sorted-paths.ts';
@@ -51,7 +52,7 @@ export async function readGuidance(
   const all = await tools.repository.listFiles(project, commit);
   const skillFiles = skillPaths(all);
   const wanted: string[] = [];
-  for (const path of [...GUIDE_NAMES.filter((name) => all.includes(name)), ...skillFiles.slice(0, MOST_SKILLS)])
+  for (const path of [...GUIDE_NAMES.filter((name) => isAmong(all, name)), ...skillFiles.slice(0, MOST_SKILLS)])
     if (await isShown(path)) wanted.push(path);
   const texts =
     wanted.length === 0
@@ -71,7 +72,7 @@ export async function readGuidance(
     else if (skills.every(({ name }) => name !== skill.name))
       skills.push({ name: skill.name, description: skill.description, path });
   }
-  return { guides: guidesOf(texts, nestedGuides(all)), skills, notices: notices.map(showHiddenInLine) };
+  return { guides: guidesOf(texts, await nestedGuides(all)), skills, notices: notices.map(showHiddenInLine) };
 }
 
 /** The root's files; of others only the paths, since they are for the folders that they lie in. */
@@ -89,8 +90,11 @@ function guidesOf(texts: ReadonlyMap<string, string>, nested: readonly string[])
   return [...guides, { path: 'further guides', text: list }];
 }
 
-function nestedGuides(paths: readonly string[]): string[] {
-  return paths.filter((path) => path.includes('/') && GUIDE_NAMES.includes(path.slice(path.lastIndexOf('/') + 1)));
+function nestedGuides(paths: readonly string[]): Promise<string[]> {
+  return filterInSlices(
+    paths,
+    (path) => path.includes('/') && GUIDE_NAMES.includes(path.slice(path.lastIndexOf('/') + 1)),
+  );
 }
 
 /** Reads the changes that the project makes to one role. */

@@ -1,5 +1,5 @@
 /** Builds the tree of the second check: the result, with everything that decides about tests as in the base commit. */
-import { setImmediate } from 'node:timers/promises';
+import { findInSlices } from '../../foreign-text/foreign-text-slices.ts';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import { matchesGlob, reachOfCheck } from '../../project-analysis/check-reach.ts';
 import { isCode, isTestPath, pathsToRestore } from '../../project-analysis/project-commands.ts';
@@ -40,9 +40,7 @@ export async function withBaseTests(
     repository.listFiles(project, input.commit),
     repository.changes(project, input.baseCommit, input.commit),
   ]);
-  const inResult = new Set(resultPaths);
-  const deleted = basePaths.filter((file) => !inResult.has(file));
-  const changed = [...new Set([...changes.map((change) => change.path), ...deleted])];
+  const changed = changes.map((change) => change.path);
   const readAt = (treeish: string) => (paths: readonly string[]) =>
     repository.readFiles(project, treeish, paths, MAX_FILE_BYTES, MAX_BYTES);
   const [readBase, readResult] = [readAt(input.baseCommit), readAt(input.commit)];
@@ -58,12 +56,14 @@ export async function withBaseTests(
     basePassed: baseline.passed,
     globs: reach.globs,
     matchesGlob,
-    rest: setImmediate,
     readBase,
     readResult,
   });
   // Runners of compiled languages count their tests, and do not name the files.
-  const hasTests = basePaths.some(isTestPath) || reported.length > 0 || (baseline.tests?.executed ?? 0) > 0;
+  const hasTests =
+    reported.length > 0 ||
+    (baseline.tests?.executed ?? 0) > 0 ||
+    (await findInSlices(basePaths, isTestPath)) !== undefined;
   const paths = pathsToRestore(
     basePaths,
     resultPaths,

@@ -1,5 +1,6 @@
 /** The activity that gathers evidence: the project's test command on a fresh checkout of a commit. */
 import type { NewDependency } from '@autonomous/shared';
+import { isAmong } from '../../path-rules/sorted-paths.ts';
 import { namesDependencies, newDependencies } from '../../project-analysis/installation/dependencies.ts';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import { hashOf } from '../../documents/content-hash.ts';
@@ -100,8 +101,7 @@ async function dependenciesAdded(
     repository.readFiles(project, commit, paths, fileBytes, totalBytes),
     repository.listFiles(project, commit),
   ]);
-  const all = new Set(there);
-  const present = paths.filter((file) => all.has(file));
+  const present = paths.filter((file) => isAmong(there, file));
   const unread = present.filter((file) => !result.has(file));
   const read = await readForeignText('newDependencies', [base, result, unread], { signal });
   return read.ok ? read.value : newDependencies(new Map(), new Map(), present);

@@ -1,4 +1,5 @@
 /** Runs the project's own checks on one code tree, in a fresh sandbox without network. */
+import { filterInSlices } from '../../foreign-text/foreign-text-slices.ts';
 import { isTestConfiguration, isTestPath } from '../../project-analysis/project-commands.ts';
 import { hasRunnerSections } from '../../project-analysis/runner-sections.ts';
 import { scrubbedEnd } from '../../secrets/secrets.ts';
@@ -69,7 +70,7 @@ export async function runChecks(
     signal: context.signal,
   });
   try {
-    const tests = (await tools.repository.listFiles(project, treeish)).filter(decidesAboutTests);
+    const tests = await filterInSlices(await tools.repository.listFiles(project, treeish), decidesAboutTests);
     const before = await stampsOf(work.folder, tests);
     const { command } = request.test;
     const preparedMs = Math.round(performance.now() - startedAt);

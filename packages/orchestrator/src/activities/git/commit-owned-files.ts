@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, type OwnedFiles, type RunView, TerminalFailure } from '@autonomous/shared';
+import { findInSlices } from '../../foreign-text/foreign-text-slices.ts';
 import { hashOf } from '../../documents/content-hash.ts';
 import { folded } from '../../path-rules/folded-path.ts';
 import { ownedPaths, writingFault } from '../../documents/owned-files.ts';
@@ -271,7 +272,8 @@ async function assertOnly(
   }
   const removed = changes.find(({ path }) => !paths.includes(path))?.path;
   const added = changes.filter(({ before }) => before === null).map(({ path }) => path);
-  const inTheWay = removed ?? otherSpelling(added, added.length === 0 ? [] : await repository.listFiles(project, tree));
+  const inTheWay =
+    removed ?? (added.length === 0 ? undefined : await otherSpelling(added, await repository.listFiles(project, tree)));
   if (inTheWay === undefined) return;
   throw new NeedsHuman(
     'merge_conflict',
@@ -280,9 +282,9 @@ async function assertOnly(
 }
 
 /** A file that some file system takes for one that is added. */
-function otherSpelling(added: readonly string[], files: readonly string[]): string | undefined {
+function otherSpelling(added: readonly string[], files: readonly string[]): Promise<string | undefined> {
   const names = new Set(added.map(folded));
-  return files.find((file) => names.has(folded(file)) && !added.includes(file));
+  return findInSlices(files, (file) => names.has(folded(file)) && !added.includes(file));
 }
 
 /** Removes secrets from an update, which comes from agents in part. An update of a text that contained secrets before is not changed. */

@@ -4,7 +4,7 @@
  */
 import { NeedsHuman } from '@autonomous/shared';
 import { MEMORY_PATH } from '../../documents/memory/memory.ts';
-import { renumberedSpecPath, SPECS } from '../../documents/plans/spec-path.ts';
+import { renumberedSpecPath, specsAmong } from '../../documents/plans/spec-path.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../../core/activity.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { commitOnBranch } from './commits.ts';
@@ -170,9 +170,9 @@ async function movedSpecs(
   base: string,
 ): Promise<ReadonlyMap<string, string>> {
   const [before, ours, theirs] = await Promise.all(
-    [baseCommit, head, base].map((commit) => repository.listFiles(project, commit)),
+    [baseCommit, head, base].map(async (commit) => specsAmong(await repository.listFiles(project, commit))),
   );
-  const added = (ours ?? []).filter((path) => path.startsWith(SPECS) && before?.includes(path) !== true);
+  const added = (ours ?? []).filter((path) => before?.includes(path) !== true);
   const taken = [...(theirs ?? []), ...added];
   const moved = new Map<string, string>();
   for (const path of added) {

@@ -7,7 +7,7 @@ import { NeedsHuman, TerminalFailure } from '@autonomous/shared';
 import { firstLineOf } from '@autonomous/shared/presentation';
 import { MEMORY_PATH } from '../../documents/memory/memory.ts';
 import { ownedPaths } from '../../documents/owned-files.ts';
-import { renumberedSpecPath, SPECS } from '../../documents/plans/spec-path.ts';
+import { renumberedSpecPath, specsAmong } from '../../documents/plans/spec-path.ts';
 import { type Activity, type ActivityContext, THREE_TRIES } from '../../core/activity.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { childHead, effectKeyOfChild, type MergedChild, NUMBERING } from '../child-heads.ts';
@@ -144,10 +144,10 @@ async function withFreeNumbers(
   child: MergedChild,
 ): Promise<string> {
   const [before, ours, theirs] = await Promise.all(
-    [child.baseCommit, head, child.head].map((commit) => repository.listFiles(project, commit)),
+    [child.baseCommit, head, child.head].map(async (commit) => specsAmong(await repository.listFiles(project, commit))),
   );
   const added = (paths: readonly string[] | undefined): readonly string[] =>
-    (paths ?? []).filter((path) => path.startsWith(SPECS) && before?.includes(path) === false);
+    (paths ?? []).filter((path) => before?.includes(path) === false);
   const siblings = added(ours);
   const taken = [...siblings, ...(theirs ?? [])];
   const moved: Record<string, string | null> = {};

@@ -8,6 +8,7 @@
 import { lstat, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { NeedsHuman, type RunConfig } from '@autonomous/shared';
+import { filterInSlices } from '../../foreign-text/foreign-text-slices.ts';
 import { BUN_SETUP_FILE, BUN_SETUP_PROGRAM, COMPLETE_BUN } from '../../project-analysis/installation/bun-setup.ts';
 import { missingToolOf } from '../../project-analysis/installation/missing-tool.ts';
 import { hashOf } from '../../documents/content-hash.ts';
@@ -214,7 +215,7 @@ async function inputsOf(
   treeish: string,
   setup: ProjectCommand,
 ): Promise<string> {
-  const paths = (await tools.repository.listFiles(project, treeish)).filter(inputFilter(setup));
+  const paths = await filterInSlices(await tools.repository.listFiles(project, treeish), inputFilter(setup));
   const contents = await tools.repository.readFiles(project, treeish, paths);
   return hashOf(JSON.stringify(paths.map((file) => [file, hashOf(contents.get(file) ?? '')])));
 }

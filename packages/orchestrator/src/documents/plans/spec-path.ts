@@ -1,4 +1,5 @@
 /** Paths of plans in the repository, `.autonomous/specs/NNN-slug.md`, and their numbers. Pure. */
+import { pathsIn } from '../../path-rules/sorted-paths.ts';
 import { slugOf } from '../slug.ts';
 
 /** Folder of plans in the repository. */
@@ -7,6 +8,11 @@ export const SPECS = '.autonomous/specs/';
 /** Path of a plan: `.autonomous/specs/001-login-flow.md`. */
 export function specPath(number: number, title: string): string {
   return `${SPECS}${String(number).padStart(3, '0')}-${slugOf(title)}.md`;
+}
+
+/** Of all paths of a repository, sorted, those in the folder of plans. */
+export function specsAmong(sorted: readonly string[]): readonly string[] {
+  return pathsIn(sorted, SPECS.slice(0, -1));
 }
 
 /**

@@ -40,7 +40,8 @@ export async function chooseNodeTool(tree: ProjectTree): Promise<NodeToolChoice>
  */
 export async function nodeToolCall(tree: ProjectTree, { tool, isBerry }: NodeToolChoice): Promise<string> {
   if (tool === 'npm' || tool === 'bun') return tool;
-  const release = tool === 'yarn' ? tree.find((path) => /^\.yarn\/releases\/[\w.-]+\.cjs$/.test(path)) : undefined;
+  const release =
+    tool === 'yarn' ? await tree.find((path) => /^\.yarn\/releases\/[\w.-]+\.cjs$/.test(path)) : undefined;
   if (release !== undefined) return `node ${release}`;
   const version = await askedVersion(tree);
   const name = isBerry ? '@yarnpkg/cli-dist' : tool;

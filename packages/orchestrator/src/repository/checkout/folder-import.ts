@@ -12,13 +12,7 @@ import { eachInSlices, filterInSlices, inSlices, Slices } from '../../foreign-te
 import type { AllowedPaths } from '../../path-rules/allowed-files.ts';
 import type { OwnedPaths } from '../../documents/owned-files.ts';
 import { type GitPlace, objectFacts } from '../git/git.ts';
-import {
-  diffFiles,
-  editTree,
-  type TreeEdit,
-  withScratch,
-  writeBlobsFrom,
-} from '../git/git-trees.ts';
+import { diffFiles, editTree, type TreeEdit, withScratch, writeBlobsFrom } from '../git/git-trees.ts';
 import {
   EXECUTABLE_MODE,
   FILE_MODE,
@@ -134,11 +128,7 @@ interface Base {
   readonly submodules: ReadonlyMap<string, PlacedSubmodule>;
 }
 
-async function readBase(
-  place: GitPlace,
-  { baseTree, folder }: ImportRequest,
-  listing: TreeListing,
-): Promise<Base> {
+async function readBase(place: GitPlace, { baseTree, folder }: ImportRequest, listing: TreeListing): Promise<Base> {
   const links = await linksOf(place, listing);
   const placed = await readFile(submodulesFileOf(folder), 'utf8').catch(() => '[]');
   const submodules = JSON.parse(placed) as readonly PlacedSubmodule[];
@@ -434,10 +424,7 @@ async function withoutIgnored(
   // Neither the orchestrator's own folder nor an owned file can be hidden by a rule that an agent wrote: what lies there is reported.
   const isShown = ({ path, kind }: Found): boolean =>
     isOwnPath(path) || owned.has(path) || (kind === 'folder' && owned.isAbove(path));
-  return filterInSlices(
-    found,
-    (each) => !excluded.has(each.path) && (!ignored.has(each.path) || isShown(each)),
-  );
+  return filterInSlices(found, (each) => !excluded.has(each.path) && (!ignored.has(each.path) || isShown(each)));
 }
 
 async function readRules(root: string, folder: string): Promise<Buffer | null> {
@@ -563,9 +550,7 @@ async function faultOfPlace(
 ): Promise<PlaceFault> {
   const gone = new Set(deleted.map(({ path }) => path));
   /** Whether a file or link of the base that stays is on the way to this path. */
-  const isBelowEntry = onEachFolder<boolean>(
-    (above, path) => above === true || (listing.has(path) && !gone.has(path)),
-  );
+  const isBelowEntry = onEachFolder<boolean>((above, path) => above === true || (listing.has(path) && !gone.has(path)));
   const foldersOfOwned = await foldersOf(listing, (path) => owned.has(path));
   const foldersOfOthers = await foldersOf(listing, (path) => !allowed.has(path));
   const hasSubmodules = listing.hasSubmodules();

@@ -43,8 +43,7 @@ describe('B11: a new name', () => {
 
 describe('B11: names that some file system takes for one', () => {
   const colliding = async (before: readonly string[], added: readonly string[]): Promise<readonly string[]> => {
-    const isKnown = (path: string): boolean =>
-      before.some((known) => known === path || known.startsWith(`${path}/`));
+    const isKnown = (path: string): boolean => before.some((known) => known === path || known.startsWith(`${path}/`));
     return [...(await collidingPaths([...before, ...added], added, isKnown)).keys()];
   };
 

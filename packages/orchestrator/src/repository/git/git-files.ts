@@ -104,11 +104,15 @@ export async function restoreFrom(
   source: TreeListing,
   paths: readonly string[],
 ): Promise<string> {
-  const removed = (await target.listing.atOrUnder(paths)).map(
-    ({ rawPath, mode }): TreeEdit => ({ path: rawPath, mode, oid: null }),
-  );
-  const restored = (await source.atOrUnder(paths)).map(
-    ({ rawPath, mode, oid }): TreeEdit => ({ path: rawPath, mode, oid }),
-  );
+  const removed = (await target.listing.atOrUnder(paths)).map(({ rawPath, mode }): TreeEdit => ({
+    path: rawPath,
+    mode,
+    oid: null,
+  }));
+  const restored = (await source.atOrUnder(paths)).map(({ rawPath, mode, oid }): TreeEdit => ({
+    path: rawPath,
+    mode,
+    oid,
+  }));
   return editTree(place, target.tree, [...removed, ...restored]);
 }

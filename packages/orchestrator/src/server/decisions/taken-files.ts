@@ -15,6 +15,8 @@ import {
   Stale,
 } from '@autonomous/shared';
 import { ownedPaths } from '../../documents/owned-files.ts';
+import { filterInSlices } from '../../foreign-text/foreign-text-slices.ts';
+import { isAmong, pathsIn } from '../../path-rules/sorted-paths.ts';
 import type { Repository } from '../../repository/repository.ts';
 import { CONFIG_PATH } from '../../run-config/project-config.ts';
 
@@ -71,7 +73,7 @@ export async function takenFiles(
     }
   }
   const tree = gate.codeTree;
-  const clashes = clashesOf(
+  const clashes = await clashesOf(
     paths.filter((path) => changed.get(path)?.after !== null),
     paths,
     // The code tree lacks engine-owned files, whose folders no file may replace.
@@ -123,12 +125,16 @@ function refuse(paths: readonly string[], message: (list: string) => string): vo
 }
 
 /** Paths that would be a file where the tree has a folder, or lie under what is a file there and stays. */
-function clashesOf(added: readonly string[], replaced: readonly string[], files: readonly string[]): readonly string[] {
+async function clashesOf(
+  added: readonly string[],
+  replaced: readonly string[],
+  files: readonly string[],
+): Promise<readonly string[]> {
   const gone = new Set(replaced);
-  const staying = files.filter((file) => !gone.has(file));
-  const folders = new Set(staying.flatMap(foldersOf));
-  const kept = new Set(staying);
-  return added.filter((path) => folders.has(path) || foldersOf(path).some((folder) => kept.has(folder)));
+  const staying = await filterInSlices(files, (file) => !gone.has(file));
+  return added.filter(
+    (path) => pathsIn(staying, path).length > 0 || foldersOf(path).some((folder) => isAmong(staying, folder)),
+  );
 }
 
 /** `a/b/c.ts` lies in `a` and `a/b`. */

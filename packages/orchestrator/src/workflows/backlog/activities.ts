@@ -1,4 +1,5 @@
 /** The activities of a backlog's run, by the names that its machine gives them. */
+import { pathsIn } from '../../path-rules/sorted-paths.ts';
 import { check } from '../../activities/evidence/check.ts';
 import { commitOwnedFiles } from '../../activities/git/commit-owned-files.ts';
 import { findConcerns } from '../../activities/evidence/find-concerns.ts';
@@ -58,8 +59,8 @@ function chooseItem(tools: ActivityTools): Of<'chooseItem'> {
       const { project, keptIn, commit } = await latestTable(tools, context, input);
       const codeTree = await repository.codeTree(project, input.head);
       const text = await repository.readFile(project, commit, input.file);
-      const specs = (await repository.listFiles(project, commit)).filter(
-        (path) => path.startsWith(`${input.specs}/`) && path.endsWith('.md'),
+      const specs = pathsIn(await repository.listFiles(project, commit), input.specs).filter((path) =>
+        path.endsWith('.md'),
       );
       const { config } = await readProjectConfig(tools.repository, project, commit);
       const columns = columnsOf(config);

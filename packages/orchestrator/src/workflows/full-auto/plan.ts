@@ -1,5 +1,6 @@
 /** The plan that a run carries out, as a file of the project. Pure. */
 import { z } from 'zod';
+import { isAmong, pathsIn } from '../../path-rules/sorted-paths.ts';
 import { inWorker } from '../../foreign-text/in-worker.ts';
 
 /** The parts of a plan from which features are made; further ones are told to the agent as they are. */
@@ -72,12 +73,12 @@ export const { readPlan: readPlanInWorker } = inWorker(import.meta.url, 'The pla
 /**
  * The file that a person means by a path.
  * @param named path of a plan, or of the folder in which it lies
- * @param files of the project
+ * @param files all of the project, sorted
  * @returns `null`: there is none
  */
 export function planPathIn(named: string, files: readonly string[]): string | null {
   const path = named.replace(/^\.\//, '').replace(/\/{1,100}$/, '');
-  if (files.includes(path)) return path;
-  const inFolder = files.filter((file) => file.startsWith(`${path}/`) && file.endsWith('-plan.json'));
+  if (isAmong(files, path)) return path;
+  const inFolder = pathsIn(files, path).filter((file) => file.endsWith('-plan.json'));
   return inFolder.length === 1 ? (inFolder[0] ?? null) : null;
 }

@@ -1,5 +1,6 @@
 /** The activities of a research run, by the names that its machine gives them. */
 import { TerminalFailure, type WorkflowEvent } from '@autonomous/shared';
+import { isAmong } from '../../path-rules/sorted-paths.ts';
 import { commitOwnedFiles, type OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
 import { compileLatex } from '../../activities/compile-latex.ts';
 import { findConcerns } from '../../activities/evidence/find-concerns.ts';
@@ -135,8 +136,8 @@ async function quotedFiles(
   if (addresses.length === 0) return [];
   const project = await tools.project(projectId, runId);
   const pathOf = (address: string): string => address.slice('file:'.length).trim();
-  const known = new Set(await tools.repository.listFiles(project, baseCommit));
-  const paths = addresses.map(pathOf).filter((path) => known.has(path));
+  const all = await tools.repository.listFiles(project, baseCommit);
+  const paths = addresses.map(pathOf).filter((path) => isAmong(all, path));
   const texts = await tools.repository.readFiles(project, baseCommit, paths);
   return addresses.flatMap((address) => {
     const text = texts.get(pathOf(address));

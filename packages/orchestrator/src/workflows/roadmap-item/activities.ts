@@ -1,4 +1,5 @@
 /** The activities of the run of a roadmap's item, by the names that its machine gives them. */
+import { pathsIn } from '../../path-rules/sorted-paths.ts';
 import { check } from '../../activities/evidence/check.ts';
 import { assertAccepted } from '../../activities/evidence/concerns.ts';
 import { commitOwnedFiles } from '../../activities/git/commit-owned-files.ts';
@@ -68,7 +69,7 @@ function readItem(tools: ActivityTools): Of<'readItem'> {
       const project = await tools.project(input.projectId, input.runId);
       await fetchRemote(tools, context, project);
       const commit = await remoteBranchHead(tools, project, input.baseBranch);
-      const paths = (await repository.listFiles(project, commit)).filter((path) => path.startsWith('specs/'));
+      const paths = pathsIn(await repository.listFiles(project, commit), 'specs');
       const documents = paths.filter((path) => /^specs\/[^/]+\/0[12]-[a-z]+\.md$/.test(path));
       const { fileBytes, files, totalBytes } = LIMITS.documents;
       return readInWorker.itemIn(input, {

@@ -2,7 +2,7 @@
 import { type Concern, NeedsHuman } from '@autonomous/shared';
 import { memoryConcern } from '../../../documents/memory/memory-concern.ts';
 import { renderPlanDocument } from '../documents/plan-document.ts';
-import { nextSpecNumber, specPath } from '../../../documents/plans/spec-path.ts';
+import { nextSpecNumber, specPath, specsAmong } from '../../../documents/plans/spec-path.ts';
 import { hashOf } from '../../../documents/content-hash.ts';
 import { planReply } from '../roles/plan-reply.ts';
 import { planner } from '../roles/planner.ts';
@@ -123,7 +123,8 @@ async function writePlan(
   const { repository } = tools;
   const project = await tools.project(input.projectId, input.runId);
   const { title, models, constraints, scripted } = draft;
-  const path = existing?.path ?? specPath(nextSpecNumber(await repository.listFiles(project, input.head)), title);
+  const specs = existing === null ? specsAmong(await repository.listFiles(project, input.head)) : [];
+  const path = existing?.path ?? specPath(nextSpecNumber(specs), title);
   const text = renderPlanDocument({
     title,
     runId: input.runId,
