@@ -30,6 +30,8 @@ import { Engine } from './engine/engine.ts';
 import type { IssueWatcher } from './upkeep/issue-watcher.ts';
 import { bringBackCommits, findLostCommits } from './record/lost-commits.ts';
 import { findDivergedRuns } from './record/record-check.ts';
+import { readImportedAgain } from './record/import-run.ts';
+import { rebuiltPause } from './record/rebuilt-pause.ts';
 import { importNewerRuns } from './record/record-import.ts';
 import type { RecordComparison } from './record/record-comparison.ts';
 import { writeExport } from './engine/run-export.ts';
@@ -261,6 +263,12 @@ async function startParts(parts: Parts): Promise<RunningServer> {
     workflows: parts.workflows.registry,
     clock: systemClock,
     log,
+  });
+  await readImportedAgain({
+    store,
+    workflows: parts.workflows.registry,
+    pauseOf: async (view) => rebuiltPause(view, await store.getProject(view.projectId)),
+    now: () => systemClock.now(),
   });
   // The port is taken before any work is: a second server must not begin and then fail.
   const issues = createIssueWatcher({

@@ -174,7 +174,7 @@ export class Quarantine {
     for (const key of ended.activities) runner.cancel(view.id, key);
     slots.release(view.userId, view.id);
     void admit(view.userId);
-    if (ended.activities.length > 0) void cancelAbandoned(view.id);
+    void cancelAbandoned(view.id);
     return cancelled;
   }
 

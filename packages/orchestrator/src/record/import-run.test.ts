@@ -8,10 +8,11 @@ import { newRun } from '../core/advance.ts';
 import { renderEventLog, withChain } from '../documents/event-log.ts';
 import { EngineUnderTest, small } from '../engine/engine.fixture.ts';
 import { planFork } from '../engine/fork-plan.ts';
+import { readLiveRun } from '../engine/live/live-run.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
 import { sha256 } from '../event-store/hash-chain.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
-import { importRun } from './import-run.ts';
+import { importRun, readImportedAgain } from './import-run.ts';
 import { readRecordedRun, type RecordedRun } from './recorded-run.ts';
 
 let test: EngineUnderTest;
@@ -116,6 +117,28 @@ it.each([
   const first = await fork('f', view);
   expect(first).toMatchObject({ status: 'awaiting_approval', rebuiltUpTo: first.lastSequence });
   expect(await fork('f', { ...view, rebuiltUpTo: at })).not.toHaveProperty('rebuiltUpTo');
+});
+
+it('a run whose workflow the server lacked has its open work once the workflow is there', async () => {
+  await test.launch('r');
+  await test.call('draft');
+  const now = () => test.clock.now();
+  const workflows = createRegistry([]);
+  const poisoned = { ...foreign, reason: 'poisoned' as const };
+  await importRun({ store, workflows, pauseOf: () => poisoned, now }, await recorded('r'));
+  expect(await store.openKeys('r')).toEqual({ activities: [], timers: [] });
+
+  const pauseOf = async () => foreign;
+  await readImportedAgain({ store, workflows, pauseOf, now });
+  expect(await store.loadView('r')).toMatchObject({ gate: { reason: 'poisoned' } });
+  const there = { store, workflows: createRegistry([small]), pauseOf, now };
+  await readImportedAgain(there);
+  const view = await store.loadView('r');
+  expect(view).toMatchObject({ gate: { reason: 'rebuilt' }, rebuiltUpTo: view?.lastSequence });
+  expect(await store.openKeys('r')).toEqual(await test.store.openKeys('r'));
+  await readImportedAgain(there);
+  expect(await store.loadView('r')).toEqual(view);
+  expect(await readLiveRun(store, there.workflows, 'r')).toMatchObject({ ok: true });
 });
 
 it('what a record has of checks and acceptances does not count', async () => {

@@ -2,7 +2,7 @@
  * Makes a run in the store from its record: the same steps with the same hashes, and what follows from them, which replay gives.
  * A run of which the store has the beginning is continued.
  */
-import { foldRun, type RunView, Unprocessable } from '@autonomous/shared';
+import { foldRun, type RunView, Unprocessable, type WorkflowEvent } from '@autonomous/shared';
 import { dehydrate, isFinal, newRun } from '../core/advance.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay, versionBefore } from '../core/replay.ts';
@@ -49,6 +49,34 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
   const marks = pause === null ? [] : [markCommit(view, pause, options.now())];
   await store.appendAll([...commits, ...marks]);
   return { ...imported, view: marks[0]?.view ?? view };
+}
+
+/**
+ * Pauses imported runs anew whose workflow did not give their history at the import and does now, such as those of a custom workflow
+ * that the server lacked: what they have open is known only then. Must be called before the engine starts.
+ * @param pauseOf as at an import
+ */
+export async function readImportedAgain({
+  store,
+  workflows,
+  pauseOf,
+  now,
+}: {
+  readonly store: Pick<EventStore, 'appendAll' | 'openKeys' | 'listOpenRuns' | 'loadView' | 'readRun'>;
+  readonly workflows: Pick<WorkflowRegistry, 'find'>;
+  readonly pauseOf: (view: RunView) => Promise<PauseText>;
+  readonly now: () => Date;
+}): Promise<void> {
+  for (const { id } of await store.listOpenRuns('paused')) {
+    const view = await store.loadView(id);
+    if (view?.rebuiltUpTo === undefined || view.gate?.reason !== 'poisoned') continue;
+    const stored = await store.openKeys(id);
+    if (stored.activities.length + stored.timers.length > 0) continue;
+    const replayed = replayUnder(workflows, view, await store.readRun(id, 0));
+    if (!replayed.ok) continue;
+    const { snapshot: _beforeThePause, ...work } = openWork(id, replayed, view, stored);
+    await store.appendAll([{ ...markCommit(view, await pauseOf(view), now()), ...work }]);
+  }
 }
 
 /** The steps after those that the store has, and the view after all of them. */
@@ -111,8 +139,21 @@ type Replayed = Replay | { readonly ok: false; readonly message: string };
 
 /** The state after the last event, under the versions that made the history. Contexts are compared as far as all payloads are whole. */
 function replayRecorded(workflows: Pick<WorkflowRegistry, 'find'>, run: RecordedRun): Replayed {
-  const events = eventsOf(run);
-  const view = viewOfRecord(run);
+  const contexts = new Map<number, NonNullable<RecordedRun['steps'][number]['context']>>();
+  for (const { events, context } of run.steps) {
+    if (events.some(({ withheld }) => withheld !== undefined)) break;
+    const last = events.at(-1)?.sequence;
+    if (context !== null && last !== undefined) contexts.set(last, context);
+  }
+  return replayUnder(workflows, viewOfRecord(run), eventsOf(run), contexts);
+}
+
+function replayUnder(
+  workflows: Pick<WorkflowRegistry, 'find'>,
+  view: RunView,
+  events: readonly WorkflowEvent[],
+  contexts?: Parameters<typeof replay>[4],
+): Replayed {
   const { name } = view.workflow;
   const version = versionBefore(events) ?? view.workflow.version;
   const definition = workflows.find(name, version);
@@ -121,13 +162,7 @@ function replayRecorded(workflows: Pick<WorkflowRegistry, 'find'>, run: Recorded
       ok: false,
       message: `workflow '${name}' version ${version} is not on this server; name it in AUTONOMOUS_WORKFLOWS`,
     };
-  const contexts = new Map<number, NonNullable<RecordedRun['steps'][number]['context']>>();
-  for (const { events: ofStep, context } of run.steps) {
-    if (ofStep.some(({ withheld }) => withheld !== undefined)) break;
-    const last = ofStep.at(-1)?.sequence;
-    if (context !== null && last !== undefined) contexts.set(last, context);
-  }
-  const replayed = replay(definition, newRun(run.runId), events, (other) => workflows.find(name, other), contexts);
+  const replayed = replay(definition, newRun(view.id), events, (other) => workflows.find(name, other), contexts);
   return replayed.ok ? replayed : { ok: false, message: `event ${replayed.sequence}: ${replayed.message}` };
 }
 

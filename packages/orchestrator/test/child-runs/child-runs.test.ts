@@ -371,13 +371,26 @@ describe('a run that a rebuild brought back', () => {
     expect((await family.engine.view(a ?? '')).gate?.reason).toBe('rebuilt');
     expect((await family.engine.view(a ?? '')).status).toBe('paused');
   });
+
+  it('is not cancelled while its parent cannot be read: whether that waits for it is not known', async () => {
+    await open();
+    await family.launch('p');
+    const children = await family.childrenOf('p');
+    await family.call('work', 'Do a');
+    await family.call('work', 'Do b');
+    await family.engine.stop();
+    await pauseAsRebuilt(family, 'p', 'poisoned');
+    await family.restart();
+    for (const { id } of children) expect((await family.status(id, 'running')).status).toBe('running');
+  });
 });
 
-/** Stores the pause with which a rebuild brings back a run. */
-async function pauseAsRebuilt({ store, clock }: Family, runId: string): Promise<void> {
+/** Stores the pause with which a rebuild brings back a run. One that cannot be read has nothing open. */
+async function pauseAsRebuilt({ store, clock }: Family, runId: string, reason = 'rebuilt'): Promise<void> {
   const view = await store.loadView(runId);
   if (view === null) throw new Error(`there is no run ${runId}`);
-  const what = { reason: 'rebuilt', message: 'Look at it.' };
+  const what = { reason, message: 'Look at it.', rebuilt: true };
+  const { activities, timers } = await store.openKeys(runId);
   const payload = { gate: 'pause', stage: null, decisions: ['retry'], summary: 'Look at it.', details: {}, ...what };
   const event = newEvent('input', { type: 'RUN_PAUSED', payload }, clock.now().toISOString());
   await store.append({
@@ -385,9 +398,9 @@ async function pauseAsRebuilt({ store, clock }: Family, runId: string): Promise<
     expectedSequence: view.lastSequence,
     events: [event],
     startActivities: [],
-    endActivities: [],
+    endActivities: reason === 'poisoned' ? activities : [],
     setTimers: [],
-    clearTimers: [],
+    clearTimers: reason === 'poisoned' ? timers : [],
     view: foldAll(view, runId, view.lastSequence, [event]),
     clarifications: [],
   });

@@ -290,7 +290,7 @@ it('a result passes once people have accepted all of its concerns, and not with 
   const result = await resultOf(head);
   const raised = await concernsOf(toolsOf(), result);
   await expect(assertAccepted(toolsOf(), result)).rejects.toThrow(
-    'The result needs a review before it is merged into main: A changed file can run code by itself.',
+    'The result needs a review before the run goes on: A changed file can run code by itself.',
   );
   const decision = { by: 'me', at: '2030-01-01T00:00:00.000Z', notes: 'Read.' };
   const accepting = (hash: string) => {

@@ -16,7 +16,7 @@ import { acceptedConcernsOf, childTakenInBy, type MergedChild } from '../child-h
 import { type ChangedByChild, earlierTestsChanged } from './earlier-tests.ts';
 import type { ActivityTools } from '../tools.ts';
 import { notReviewed, reviewedDiff } from './reviewed-diff.ts';
-import { concernsOfTests } from './test-concerns.ts';
+import { concernOfRecord, concernsOfTests, latestEvidence } from './test-concerns.ts';
 
 /** Commits whose difference is examined. */
 interface Examined {
@@ -53,7 +53,8 @@ export async function concernsOf(tools: ActivityTools, result: Result): Promise<
   const changes = all.filter(({ path }) => !isRecord(path, view.id) && !owned.has(path));
   const hasResult =
     view.ownedFiles !== undefined && areResult(view.ownedFiles) && all.some(({ path }) => owned.has(path));
-  const evidence = latestEvidence(view, await tools.repository.codeTree(project, head));
+  const codeTree = await tools.repository.codeTree(project, head);
+  const evidence = latestEvidence(view.evidence, codeTree);
   const more = await patternsOf(tools, result);
   const taken = await takenIn(tools, result);
   const running = await codeThatRuns(tools, result, changes, more);
@@ -63,6 +64,7 @@ export async function concernsOf(tools: ActivityTools, result: Result): Promise<
     ...concernOfCode(tools, running),
     ...followedChanged(changes, result.followed ?? null),
     ...(await unreviewed(tools, result, changes, taken)),
+    ...(view.rebuiltUpTo === undefined ? [] : concernOfRecord(view, codeTree, await tools.events(view.id))),
     ...concernsOfTests(view.baseline, evidence),
     ...(changes.length === 0 ? [] : await concernsOfChildren(tools, result, taken.children, { more, known, owned })),
     ...(await judgesNamed(tools, result, evidence, changes)),
@@ -80,7 +82,7 @@ export async function assertAccepted(tools: ActivityTools, result: Result): Prom
   const titles = open.map(({ title }) => title).join('; ');
   throw new NeedsHuman(
     'review_needed',
-    `The result needs a review before it is merged into ${result.view.config.git.baseBranch}: ${titles}. Accept it with a reason to continue, or cancel the run.`,
+    `The result needs a review before the run goes on: ${titles}. Accept it with a reason to continue, or cancel the run.`,
     { raised: raisedOf(open) },
   );
 }
@@ -278,7 +280,7 @@ async function concernsOfChildren(
       ...noChange(all, baseCommit, 'It left everything as it found it, beside the plan and the record.'),
       ...concernOfCode(tools, undone),
       ...(await unreviewed(tools, examined, changes, taken)),
-      ...concernsOfTests(view.baseline, latestEvidence(view, view.codeTree)).filter(
+      ...concernsOfTests(view.baseline, latestEvidence(view.evidence, view.codeTree)).filter(
         ({ kind }) => kind === 'tests_fell',
       ),
     ];
@@ -365,10 +367,4 @@ function reasonOf(names: readonly string[]): string {
 async function patternsOf(tools: ActivityTools, { project, baseCommit }: Result): Promise<readonly string[]> {
   const { config } = await readProjectConfig(tools.repository, project, baseCommit);
   return [...tools.reviewPaths, ...(config?.reviewPaths ?? [])];
-}
-
-/** The latest evidence of each mode for a code tree. */
-function latestEvidence({ evidence }: RunView, codeTree: string | undefined): RunView['evidence'] {
-  const ofTree = evidence.filter((each) => each.codeTree === codeTree);
-  return (['as_is', 'base_tests'] as const).flatMap((mode) => ofTree.findLast((each) => each.mode === mode) ?? []);
 }

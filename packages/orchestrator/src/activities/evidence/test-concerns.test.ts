@@ -1,8 +1,7 @@
 /** Concerns that a person sees about the tests of a result that passed. */
 import type { Baseline, Evidence, TestCount } from '@autonomous/shared';
-import { evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { describe, expect, it } from 'vitest';
-import { concernsOfTests } from './test-concerns.ts';
+import { concernOfRecord, concernsOfTests } from './test-concerns.ts';
 
 const count: TestCount = { runner: 'r', executed: 3, failed: 0, skipped: 0, finished: true };
 const command = { command: 'npm test', exitCode: 0, durationMs: 1, output: '' };
@@ -64,12 +63,19 @@ describe('tests that assert less', () => {
 });
 
 it('counts no evidence of a record that the run was rebuilt from, and tells that of two rebuilds apart', () => {
-  const of = (rebuiltAt: string) => concernsOfTests(baselineOf(), [evidenceOf({ rebuiltAt, tests: count })]);
-  expect(of('2026-01-01').map(({ title }) => title)).toEqual(['This server has not run the checks of the result']);
-  expect(of('2026-01-01')[0]?.hash).not.toBe(of('2026-01-02')[0]?.hash);
-  expect(concernsOfTests(undefined, [evidenceOf({ passed: false, rebuiltAt: '2026-01-01' })])).toHaveLength(1);
-  const fewer = evidenceOf({ rebuiltAt: '2026-01-01', tests: { ...count, notRun: ['a: x'] } });
-  expect(concernsOfTests(baselineOf(), [fewer]).map(({ kind }) => kind)).toEqual(['tests_unknown', 'tests_fell']);
+  const event = (sequence: number, type: string, origin: 'input' | 'emitted') =>
+    ({ sequence, type, origin, payload: { mode: 'as_is' } }) as const;
+  const events = [event(7, 'ACTIVITY_COMPLETED', 'input'), event(8, 'EVIDENCE_RECORDED', 'emitted')];
+  const of = (...evidence: readonly Evidence[]) => concernOfRecord({ id: 'r', evidence }, 't', events);
+  const [concern] = of(asIs({ rebuiltAt: '2026-01-01' }));
+  expect(concern?.title).toBe('This server has not run the checks of the result');
+  expect(concern?.items[0]?.reason).toContain('fork r --at 6');
+  expect(of(asIs({ rebuiltAt: '2026-01-02' }))[0]?.hash).not.toBe(concern?.hash);
+  expect(of(asIs({ rebuiltAt: '2026-01-01', passed: false }))).toHaveLength(1);
+  // A record may say of another tree what it does not prove of this one.
+  expect(of(asIs({ rebuiltAt: '2026-01-01', codeTree: '0'.repeat(40) }))).toHaveLength(1);
+  expect(of(asIs({ rebuiltAt: '2026-01-01' }), asIs({}))).toEqual([]);
+  expect(of(asIs({ rebuiltAt: '2026-01-01', codeTree: 'before' }), asIs({}))).toEqual([]);
 });
 
 describe('tests that failed in a command that ended well', () => {

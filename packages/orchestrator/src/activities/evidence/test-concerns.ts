@@ -1,6 +1,15 @@
 /** Concerns about the tests of a result: what the evidence says beside the baseline. Pure. */
 import { createHash } from 'node:crypto';
-import type { Baseline, CommandEvidence, Concern, ConcernKind, Evidence, TestCount } from '@autonomous/shared';
+import type {
+  Baseline,
+  CommandEvidence,
+  Concern,
+  ConcernKind,
+  Evidence,
+  RunView,
+  TestCount,
+  WorkflowEvent,
+} from '@autonomous/shared';
 import { stableName } from '../../project-analysis/test-report.ts';
 
 type Checked = Omit<Evidence, 'recordedAt'>;
@@ -27,13 +36,11 @@ export function concernsOfTests(baseline: Baseline | undefined, evidence: readon
   // The obstacle to a baseline may be gone by the time of the checks; they then determine the baseline themselves.
   const found = evidence.findLast((each) => each.baseline !== undefined)?.baseline;
   const compared = baseline?.failure === undefined ? (baseline ?? found) : (found ?? baseline);
-  const rebuilt = evidence.find(({ rebuiltAt }) => rebuiltAt !== undefined);
-  const record = rebuilt === undefined ? [] : [ofRecord(rebuilt)];
   // If a check failed, a person saw the failure and accepted exactly this result.
-  if (evidence.some(({ passed }) => !passed)) return record;
+  if (evidence.some(({ passed }) => !passed)) return [];
   const doubts = evidence.flatMap((each) => doubtsOf(each, compared));
   const kinds = ['tests_unknown', 'tests_unfinished', 'tests_none', 'tests_fell'] as const;
-  const doubted = kinds.flatMap((kind) => {
+  return kinds.flatMap((kind) => {
     const ofKind = doubts.filter((doubt) => doubt.kind === kind);
     if (ofKind.length === 0) return [];
     const reasons = [...new Set(ofKind.map(({ reason }) => reason))];
@@ -47,22 +54,39 @@ export function concernsOfTests(baseline: Baseline | undefined, evidence: readon
       },
     ];
   });
-  return [...record, ...doubted];
 }
 
-/** Evidence of a record is no proof, nor is an acceptance of it there: the hash is another one after each rebuild. */
-function ofRecord({ codeTree, rebuiltAt = '' }: Checked): Concern {
-  return {
-    kind: 'tests_unknown',
-    title: 'This server has not run the checks of the result',
-    items: [
-      {
-        reason:
-          'They stand in the record that the run was rebuilt from, and anybody who can push there could have written it. Run them by hand, or cancel the run and start another one.',
-      },
-    ],
-    hash: digest(['rebuilt', codeTree, rebuiltAt]),
-  };
+/**
+ * The concern of a result without checks of this server, in a run whose record has some: they are no proof, of whatever tree they say
+ * that they were made, nor is an acceptance of them there. The hash is another one after each rebuild.
+ * @param evidence all of the run
+ * @param events of the run; a fork at the last one before the checks makes them here
+ */
+export function concernOfRecord(
+  { id, evidence }: Pick<RunView, 'id' | 'evidence'>,
+  codeTree: string,
+  events: readonly Pick<WorkflowEvent, 'type' | 'origin' | 'payload' | 'sequence'>[],
+): readonly Concern[] {
+  const ofTree = latestEvidence(evidence, codeTree);
+  const rebuiltAt = (ofTree.length > 0 ? ofTree : evidence).findLast((each) => each.rebuiltAt !== undefined)?.rebuiltAt;
+  if (rebuiltAt === undefined) return [];
+  const recorded = events.findLastIndex(
+    ({ type, payload }) => type === 'EVIDENCE_RECORDED' && payload['mode'] === 'as_is',
+  );
+  const checked = events.slice(0, Math.max(recorded, 0)).findLast(({ origin }) => origin === 'input');
+  const fork =
+    checked === undefined
+      ? ''
+      : `To have this server run them, fork the run from before them: fork ${id} --at ${checked.sequence - 1}. `;
+  const reason = `They stand in the record that the run was rebuilt from, and anybody who can push there could have written it. ${fork}Or run them by hand before you accept.`;
+  const title = 'This server has not run the checks of the result';
+  return [{ kind: 'tests_unknown', title, items: [{ reason }], hash: digest(['rebuilt', codeTree, rebuiltAt]) }];
+}
+
+/** The latest evidence of each mode for a code tree. */
+export function latestEvidence(evidence: RunView['evidence'], codeTree: string | undefined): RunView['evidence'] {
+  const ofTree = evidence.filter((each) => each.codeTree === codeTree);
+  return (['as_is', 'base_tests'] as const).flatMap((mode) => ofTree.findLast((each) => each.mode === mode) ?? []);
 }
 
 function doubtsOf(checked: Checked, baseline: Baseline | undefined): readonly Doubt[] {

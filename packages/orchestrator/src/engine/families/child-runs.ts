@@ -312,8 +312,8 @@ export class ChildRuns {
 
   /**
    * Cancels a run that was started as a child and whose parent no longer waits for it; one whose parent was being paused when the
-   * server ended is paused with it. Any other run stays as it is: of a parent that the store does not have nobody knows whether
-   * it waits, and over a rebuilt run a person decides, at itself or by cancelling its parent.
+   * server ended is paused with it. Any other run stays as it is: of a parent that the store does not have, or whose record could not
+   * be read, nobody knows whether it waits, and over a rebuilt run a person decides, at itself or by cancelling its parent.
    * @param isCancellation the parent has just ended here: its end is not of a record that others may have written
    */
   async cancelIfAbandoned(runId: string, isCancellation = false): Promise<void> {
@@ -322,9 +322,8 @@ export class ChildRuns {
     if (!child?.parent || isFinal(child.status)) return;
     const { runId: parentId, key } = child.parent;
     const parent = await store.loadView(parentId);
-    if (parent === null) return;
-    const isRebuilt = child.gate?.kind === 'pause' && child.gate.reason === 'rebuilt';
-    if (isRebuilt && !(isCancellation && parent.status === 'cancelled')) return;
+    if (parent === null || (parent.gate?.reason === 'poisoned' && isAsRebuilt(parent))) return;
+    if (isAsRebuilt(child) && !(isCancellation && parent.status === 'cancelled')) return;
     const { activities } = await store.openKeys(parentId);
     if (activities.includes(key)) {
       if (!isCancellation && isMissedByPause(child, parent)) await this.#holdWithParent(runId, parentId);
@@ -334,6 +333,11 @@ export class ChildRuns {
     const cause = isFinal(parent.status) ? undefined : causeOfEnd(child);
     await cancel(runId, SERVER, `run ${parentId}, which started it, ${what}`, cause);
   }
+}
+
+/** Whether nothing has come after the pause of a rebuilt run. */
+function isAsRebuilt({ rebuiltUpTo, lastSequence, gate }: RunView): boolean {
+  return gate?.kind === 'pause' && rebuiltUpTo === lastSequence;
 }
 
 /** Whether the server ended between the pause of a parent and that of its child, which no person has continued by itself since. */

@@ -1,5 +1,5 @@
 /** The proof that a feature has been built: a test of its own, which fails without the feature. */
-import { isEvent } from '@autonomous/shared';
+import { isEvent, type WorkflowEvent } from '@autonomous/shared';
 import { childHead, type MergedChild } from '../../activities/child-heads.ts';
 import { runChecks } from '../../activities/evidence/checks.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
@@ -54,7 +54,7 @@ export function proveFeature(tools: ActivityTools): Activity<ProveInput, Proved>
 
 /** A person has accepted the result with its failures. */
 async function acceptedBy(tools: ActivityTools, { runId }: MergedChild): Promise<string | null> {
-  const decided = (await tools.events(runId)).findLast((event) => isEvent(event, 'FIX_DECIDED'));
+  const decided = (await eventsHere(tools, runId)).findLast((event) => isEvent(event, 'FIX_DECIDED'));
   if (decided === undefined || !isEvent(decided, 'FIX_DECIDED') || decided.payload.decision !== 'accept') return null;
   const { by, reason = '' } = decided.payload;
   return reason === '' ? by : `${by}: ${reason}`;
@@ -67,15 +67,24 @@ async function isApproved(
   { runId, head }: MergedChild,
 ): Promise<boolean> {
   const codeTree = await tools.repository.codeTree(project, head);
-  const events = await tools.events(runId);
+  const events = await eventsHere(tools, runId);
   return events.some((event) => isEvent(event, 'APPROVAL_GRANTED') && event.payload.codeTree === codeTree);
+}
+
+/** Events of a run that this server made: anybody who can push could have written those of a record. */
+async function eventsHere(tools: ActivityTools, runId: string): Promise<readonly WorkflowEvent[]> {
+  const { rebuiltUpTo } = await tools.view(runId);
+  return tools.events(runId, rebuiltUpTo);
 }
 
 /** Whether more tests ran on the result than on the commit where its run began. */
 async function hasMoreTests(tools: ActivityTools, childId: string): Promise<boolean> {
-  const { evidence, baseline } = await tools.view(childId);
-  const ran = evidence.findLast(({ mode }) => mode === 'as_is')?.tests?.executed ?? 0;
-  return ran > (baseline?.tests?.executed ?? 0);
+  const { evidence, baseline, rebuiltUpTo } = await tools.view(childId);
+  const here = evidence.filter(({ rebuiltAt }) => rebuiltAt === undefined);
+  const before = baseline ?? here.findLast((each) => each.baseline !== undefined)?.baseline;
+  if (before === undefined && rebuiltUpTo !== undefined) return false;
+  const ran = here.findLast(({ mode }) => mode === 'as_is')?.tests?.executed ?? 0;
+  return ran > (before?.tests?.executed ?? 0);
 }
 
 function withoutFeature(tests: readonly string[]): string {

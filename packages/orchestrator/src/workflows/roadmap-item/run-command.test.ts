@@ -8,8 +8,12 @@ describe('a release', () => {
   const rebuilt = event('RUN_PAUSED', { reason: 'rebuilt' });
   const retried = event('RETRY_REQUESTED');
 
-  it('may have run before where the run was rebuilt since the approval', () => {
-    expect(mayHaveRun([approved, rebuilt, retried])).toBe(true);
+  it.each([
+    ['was rebuilt', rebuilt],
+    ['was rebuilt without its workflow', event('RUN_PAUSED', { reason: 'poisoned', rebuilt: true })],
+    ['was forked from one that was', event('RUN_FORKED', { rebuilt: true })],
+  ])('may have run before where the run %s since the approval', (_, since) => {
+    expect(mayHaveRun([approved, since, retried])).toBe(true);
   });
 
   it.each([

@@ -64,7 +64,7 @@ export function mayHaveRun(events: readonly Pick<WorkflowEvent, 'type' | 'payloa
   const decided = events.findLastIndex(({ type }) => type === 'APPROVAL_GRANTED' || type === 'FIX_DECIDED');
   return events
     .slice(decided + 1)
-    .some((event) => event.type === 'RUN_PAUSED' && event.payload['reason'] === 'rebuilt');
+    .some(({ payload }) => payload['rebuilt'] === true || payload['reason'] === 'rebuilt');
 }
 
 function isBegun({ lastHeartbeat }: ActivityContext): boolean {
