@@ -82,7 +82,7 @@ export function othersOnBranch(branch: string, there: string | null): NeedsHuman
         };
   return new NeedsHuman(
     'push_rejected',
-    `The remote branch ${branch} is at ${there ?? 'no commit'}, which this run did not push. Move it out of the way, then retry.${there === null ? '' : ` In a clone: ${moveAway(branch, there)}`}`,
+    `The remote branch ${branch} is at ${there ?? 'no commit'}, which this run is not known to have pushed. Move it out of the way, then retry.${there === null ? '' : ` In a clone: ${moveAway(branch, there)}`}`,
     {
       ways: [
         takeIn,

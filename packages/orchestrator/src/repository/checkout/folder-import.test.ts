@@ -588,6 +588,47 @@ describe('Taking files back', () => {
       { path: '\uFFFD\uFFFD', reason: `${kept}the name is not valid UTF-8` },
     ]);
   });
+
+  it('tells names apart by their bytes where they read the same', async () => {
+    const seed = makeProjectFolder(join(folder.path, 'seed'));
+    const [one, other, literal] = [Buffer.of(0xff), Buffer.of(0xfe), Buffer.from('\uFFFD')];
+    const at = (root: string, ...parts: readonly Buffer[]) =>
+      Buffer.concat([root, ...parts].flatMap((part) => [Buffer.from(part), Buffer.from('/')])).subarray(0, -1);
+    const name = Buffer.from('a');
+    for (const each of [one, other, literal]) {
+      mkdirSync(at(seed, each));
+      writeFileSync(at(seed, each, name), each);
+    }
+    writeFileSync(at(join(seed, 'src'), one), 'old');
+    git(seed, 'add', '--all');
+    git(seed, 'commit', '--quiet', '--message', 'Bytes');
+    const { repository } = fixture;
+    const project = { id: 'p-2', repository: seed, baseBranch: 'main' };
+    await repository.fetch(project);
+    base = await repository.treeOf(project, await mainHead({ repository, project }));
+    await repository.checkout(project, base, work, []);
+    const takeBackBytes = async () => {
+      const { files, refused } = await repository.importFolder(project, {
+        folder: work,
+        baseTree: base,
+        excludePaths: [],
+      });
+      return [...files.map(({ path, status }) => `${status} ${path}`), ...refused.map(({ path }) => `refused ${path}`)];
+    };
+    expect(await takeBackBytes()).toEqual([]);
+
+    writeFileSync(at(work, other, Buffer.from('new')), 'new');
+    writeFileSync(at(join(work, 'src'), other), 'new');
+    writeFileSync(at(join(work, 'src'), literal), 'new');
+    writeFileSync(at(work, one, name), 'changed');
+    expect(await takeBackBytes()).toEqual(
+      ['src/\uFFFD', 'src/\uFFFD', '\uFFFD/a', '\uFFFD/new'].map((path) => `refused ${path}`),
+    );
+    for (const each of [one, other, literal]) rmSync(at(work, each), { recursive: true });
+    for (const each of [other, literal]) rmSync(at(join(work, 'src'), each));
+    writeFileSync(at(work, one), 'a file now');
+    expect(await takeBackBytes()).toEqual(['deleted \uFFFD/a', 'deleted \uFFFD/a', 'refused \uFFFD']);
+  });
 });
 
 describe('A hostile folder', () => {

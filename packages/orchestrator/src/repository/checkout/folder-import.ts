@@ -17,6 +17,8 @@ import {
   EXECUTABLE_MODE,
   FILE_MODE,
   isFileMode,
+  pathKey,
+  storedPath,
   SUBMODULE_MODE,
   SYMLINK_MODE,
   type TreeEntry,
@@ -154,9 +156,9 @@ interface Walk {
   candidates: readonly string[];
   /** Where links lead that are neither ignored nor excluded, by their paths. */
   readonly links: Map<string, Buffer>;
-  /** Everything that was found and is not ignored or excluded, folders left out: none of it was deleted. */
+  /** Keys of all that was found and is not ignored or excluded, folders that were looked into left out: none of it was deleted. */
   readonly present: Set<string>;
-  /** Files and links that the base has under names that no tree may take. */
+  /** Keys of files and links that the base has under names that no tree may take. */
   readonly misnamed: Set<string>;
   readonly refused: Refusal[];
 }
@@ -168,6 +170,8 @@ interface Matchers {
 
 interface Found {
   readonly path: string;
+  /** See `pathKey`. */
+  readonly key: string;
   readonly kind: 'file' | 'folder' | 'link' | 'other';
   readonly what: string;
 }
@@ -188,22 +192,24 @@ async function walkFolder(
     for (const folder of level) {
       let hasRules = false;
       try {
-        for await (const part of readFolder(root, folder, bytesOf(base, folder))) {
+        for await (const part of readFolder(root, folder)) {
           counts.seen += part.length;
           if (counts.seen > MAX_SEEN_ENTRIES + base.listing.length)
             throw tooMuch(`more than ${MAX_SEEN_ENTRIES} entries`);
-          hasRules ||= part.some(({ path, kind }) => kind === 'file' && basename(path) === '.gitignore');
           for (const entry of part) {
-            const isMisnamed =
-              entry.kind === 'folder' && pathFault(entry.path) !== null && base.listing.hasFolder(entry.path);
-            if (isMisnamed && !isDotGit(basename(entry.path))) misnamedFolders.push(entry.path);
-            else if (!refuseName(entry, base, walk)) found.push(entry);
+            if (isMisnamedFolder(entry, base)) misnamedFolders.push(entry.key);
+            else if (refuseName(entry, base, walk)) walk.present.add(entry.key);
+            else {
+              hasRules ||= entry.kind === 'file' && basename(entry.path) === '.gitignore';
+              found.push(entry);
+            }
           }
           if (slices.isOver()) await slices.next();
         }
       } catch (error) {
         if (folder === '' || !isUnreadable(error)) throw error;
-        refuse(walk, folder, 'the folder cannot be read');
+        walk.present.add(folder);
+        refuse(walk, storedPath(folder).toString(), 'the folder cannot be read');
       }
       const rules = hasRules ? await readRules(root, folder) : null;
       if (rules !== null) {
@@ -292,22 +298,12 @@ async function refuseSubmoduleChanges(root: string, base: Base, walk: Walk): Pro
 /** Names the files and links that differ from the base and cannot be taken because of their names. */
 async function refuseMisnamedChanges(root: string, base: Base, walk: Walk): Promise<void> {
   if (walk.misnamed.size === 0) return;
-  // Names that differ in bytes alone can read the same, so each entry is looked at by its own.
-  for (const { path, rawPath, mode, oid } of await base.listing.filter((each) => walk.misnamed.has(each))) {
+  const { listing } = base;
+  for (const { path, rawPath, mode, oid } of await listing.filter((_, at) => walk.misnamed.has(listing.keyAt(at)))) {
     const kind = mode === SYMLINK_MODE ? 'link' : 'file';
     if (await isSame(root, typeof rawPath === 'string' ? path : rawPath, kind, { mode, oid })) continue;
     refuse(walk, path, `the project has it, and its change is not taken: ${pathFault(path)}`);
   }
-}
-
-/** The bytes of a folder's path where its name is no UTF-8, as the first of the base's entries in it has them. */
-function bytesOf(base: Base, folder: string): string | Buffer {
-  if (!folder.includes('\uFFFD')) return folder;
-  const entry = base.listing.firstIn(folder);
-  if (entry === undefined || typeof entry.rawPath === 'string') return folder;
-  let end = -1;
-  for (let parts = folder.split('/').length; parts > 0; parts -= 1) end = entry.rawPath.indexOf('/', end + 1);
-  return entry.rawPath.subarray(0, end);
 }
 
 /** Everything in a folder; nothing where it cannot be read. */
@@ -347,15 +343,13 @@ async function isSame(
 }
 
 /** Reads on its own thread in bounded parts: the system calls themselves are quick, and there may be thousands of folders. */
-async function* readFolder(
-  root: string,
-  folder: string,
-  bytes: string | Buffer = folder,
-): AsyncGenerator<readonly Found[]> {
-  const absolute = within(root, bytes);
+async function* readFolder(root: string, folder: string): AsyncGenerator<readonly Found[]> {
+  const absolute = within(root, storedPath(folder));
   // The type was read in the folder above; a symlink that stands here now must not lead the walk elsewhere.
   if (!lstatSync(absolute).isDirectory()) return;
-  const entries = opendirSync(absolute, { bufferSize: 256 });
+  // Names need not be UTF-8: one character a byte.
+  const above = Buffer.from(storedPath(folder)).toString('latin1');
+  const entries = opendirSync(absolute, { bufferSize: 256, encoding: 'latin1' });
   try {
     for (let isRead = false; !isRead;) {
       const part: Found[] = [];
@@ -363,7 +357,7 @@ async function* readFolder(
         const entry = entries.readSync();
         isRead = entry === null;
         if (entry === null) break;
-        part.push(foundAt(folder === '' ? entry.name : `${folder}/${entry.name}`, entry));
+        part.push(foundAt(pathKey(above === '' ? entry.name : `${above}/${entry.name}`), entry));
       }
       yield part;
     }
@@ -372,20 +366,26 @@ async function* readFolder(
   }
 }
 
-function foundAt(path: string, entry: Dirent): Found {
-  if (entry.isFile()) return { path, kind: 'file', what: 'files' };
-  if (entry.isDirectory()) return { path, kind: 'folder', what: 'folders' };
-  if (entry.isSymbolicLink()) return { path, kind: 'link', what: 'symlinks' };
-  return { path, kind: 'other', what: entry.isFIFO() ? 'pipes' : entry.isSocket() ? 'sockets' : 'devices' };
+function foundAt(key: string, entry: Dirent): Found {
+  const at = { key, path: storedPath(key).toString() };
+  if (entry.isFile()) return { ...at, kind: 'file', what: 'files' };
+  if (entry.isDirectory()) return { ...at, kind: 'folder', what: 'folders' };
+  if (entry.isSymbolicLink()) return { ...at, kind: 'link', what: 'symlinks' };
+  return { ...at, kind: 'other', what: entry.isFIFO() ? 'pipes' : entry.isSocket() ? 'sockets' : 'devices' };
+}
+
+/** Whether the base has files in a folder whose name no tree may take. */
+function isMisnamedFolder({ path, key, kind }: Found, { listing }: Base): boolean {
+  return kind === 'folder' && pathFault(path) !== null && !isDotGit(basename(path)) && listing.hasFolder(key);
 }
 
 /** Refuses what no tree may hold under this name. What the base has already under such a name is looked at later. */
-function refuseName({ path, kind }: Found, base: Base, walk: Walk): boolean {
+function refuseName({ path, key, kind }: Found, base: Base, walk: Walk): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
-  const before = base.listing.get(path);
+  const before = base.listing.get(key);
   if (isDotGit(name)) refuse(walk, path, 'a git repository inside the folder is not imported');
-  else if (kind === 'folder' && base.submodules.has(path)) walk.present.add(path);
-  else if (before !== undefined && base.leftOut.has(path)) {
+  else if (kind === 'folder' && base.submodules.has(path)) return true;
+  else if (before !== undefined && !isFileMode(before.mode) && base.leftOut.has(path)) {
     // The checkout left it out, so whatever stands here now is new.
     refuse(
       walk,
@@ -393,13 +393,10 @@ function refuseName({ path, kind }: Found, base: Base, walk: Walk): boolean {
       `the project has a ${before.mode === SUBMODULE_MODE ? 'submodule' : 'symlink'} here, which stays as it is`,
     );
   } else {
-    const isKnown = before !== undefined || base.listing.hasFolder(path);
     const fault = pathFault(path);
-    if (fault !== null && isKnown) {
-      walk.present.add(path);
-      walk.misnamed.add(path);
-    } else {
-      const reason = fault ?? (isKnown ? null : nameFault(name));
+    if (fault !== null && before !== undefined) walk.misnamed.add(key);
+    else {
+      const reason = fault ?? (isKnownTo(base, path) ? null : nameFault(name));
       if (reason === null) return false;
       refuse(walk, path, reason);
     }
@@ -728,6 +725,11 @@ function blobId(content: Buffer): string {
   return createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex');
 }
 
+/** Key of a folder from the beginning of the key of what lies in it. */
+function folderKey(beginning: string): string {
+  return pathKey(Buffer.from(storedPath(beginning)).toString('latin1'));
+}
+
 /** Files and links that the checkout wrote and that are gone, unless something stands in their place that was not taken. */
 async function findDeletedFiles(
   base: Base,
@@ -735,12 +737,15 @@ async function findDeletedFiles(
   matchers: Matchers,
   { owned, allowed }: ImportRules,
 ): Promise<TreeEntry[]> {
-  /** Whether something on the way to this path was found in the folder, and no folder. */
-  const isBelow = onEachFolder<boolean>((above, path) => above === true || walk.present.has(path));
-  const isPresent = (path: string): boolean =>
-    walk.present.has(path) || (path.includes('/') && isBelow(path.slice(0, path.lastIndexOf('/'))));
-  const missing = (await base.listing.filter((path) => !isPresent(path) && !base.leftOut.has(path))).filter(
-    ({ mode }) => isFileMode(mode) || mode === SYMLINK_MODE,
+  /** Whether something on the way to this path was found in the folder, and not looked into. */
+  const isBelow = onEachFolder<boolean>(
+    (above, folder) => above === true || walk.present.has(folder) || walk.present.has(folderKey(folder)),
+  );
+  const isPresent = (key: string): boolean =>
+    walk.present.has(key) || (key.includes('/') && isBelow(key.slice(0, key.lastIndexOf('/'))));
+  const { listing } = base;
+  const missing = (await listing.filter((_, at) => !isPresent(listing.keyAt(at)))).filter(
+    ({ path, mode }) => isFileMode(mode) || (mode === SYMLINK_MODE && !base.leftOut.has(path)),
   );
   const excluded = await matchers.excluded.match(missing.map(({ path }) => path));
   return missing.filter(({ path }) => {
@@ -788,7 +793,6 @@ async function refuseCollisions(
 }
 
 function refuse(walk: Walk, path: string, reason: string): void {
-  walk.present.add(path);
   walk.refused.push({ path, reason });
 }
 

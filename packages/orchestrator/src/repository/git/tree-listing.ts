@@ -21,6 +21,25 @@ export function isFileMode(mode: string): boolean {
 
 const [NUL, TAB] = [0, 9];
 
+/** In front of the bytes of a path that is not UTF-8. */
+const BYTES = '\0';
+
+/**
+ * Key of a path: the path itself, or where its bytes are not UTF-8, so that others read the same, these bytes behind a NUL, one character
+ * each.
+ * @param bytes one character each
+ */
+export function pathKey(bytes: string): string {
+  if (!NOT_ASCII.test(bytes)) return bytes;
+  const path = Buffer.from(bytes, 'latin1').toString();
+  return path.includes('\uFFFD') ? `${BYTES}${bytes}` : path;
+}
+
+/** The path as a file system takes it. */
+export function storedPath(key: string): string | Buffer {
+  return key.startsWith(BYTES) ? Buffer.from(key.slice(BYTES.length), 'latin1') : key;
+}
+
 /**
  * List of everything in a tree that is not itself a tree, in git's order. There may be half a million: the paths alone are held, and
  * an entry is made when it is asked for.
@@ -35,6 +54,9 @@ export class TreeListing {
     [SYMLINK_MODE]: [],
     [SUBMODULE_MODE]: [],
   };
+  /** Positions of the paths that are not UTF-8, and the folders in which they lie, by their keys. */
+  readonly #notUtf8 = new Map<string, number>();
+  readonly #foldersNotUtf8 = new Set<string>();
   /** Positions of the paths as JavaScript sorts them; `null` where git does as well, as for nearly all trees. */
   #sorted: readonly number[] | null = null;
 
@@ -63,9 +85,19 @@ export class TreeListing {
     // The other modes begin with `10` and `04`.
     if (this.#bytes[start + 1] === SECOND_OF_SYMLINK) this.#special[SYMLINK_MODE].push(this.#paths.length);
     else if (this.#bytes[start + 1] === SECOND_OF_SUBMODULE) this.#special[SUBMODULE_MODE].push(this.#paths.length);
+    if (path.includes('\uFFFD')) this.#addBytes(this.#bytes.toString('latin1', tab + 1, end));
     this.#starts.push(start);
     this.#paths.push(path);
     return path;
+  }
+
+  #addBytes(bytes: string): void {
+    this.#notUtf8.set(pathKey(bytes), this.#paths.length);
+    for (let at = bytes.lastIndexOf('/'); at > 0; at = bytes.lastIndexOf('/', at - 1)) {
+      const folder = pathKey(bytes.slice(0, at));
+      if (this.#foldersNotUtf8.has(folder)) break;
+      this.#foldersNotUtf8.add(folder);
+    }
   }
 
   get length(): number {
@@ -85,23 +117,26 @@ export class TreeListing {
     return { mode, oid, path: this.#paths[index] ?? '', rawPath };
   }
 
-  /** The entry with this path; of several whose bytes read the same, the last. */
-  get(path: string): TreeEntry | undefined {
-    const index = this.#find(path);
+  /** See {@link pathKey}. */
+  keyAt(index: number): string {
+    const path = this.#paths[index] ?? '';
+    if (!path.includes('\uFFFD')) return path;
+    return pathKey(bytesIn(this.at(index).rawPath));
+  }
+
+  /** The entry with this path or key; of several whose bytes read as this path, the last. */
+  get(key: string): TreeEntry | undefined {
+    const index = this.#find(key);
     return index === undefined ? undefined : this.at(index);
   }
 
-  has(path: string): boolean {
-    return this.#find(path) !== undefined;
+  has(key: string): boolean {
+    return this.#find(key) !== undefined;
   }
 
-  hasFolder(path: string): boolean {
-    return this.#pathAt(this.#rankOf(`${path}/`))?.startsWith(`${path}/`) === true;
-  }
-
-  /** The first entry in this folder or below it. */
-  firstIn(folder: string): TreeEntry | undefined {
-    return this.hasFolder(folder) ? this.at(this.#indexAt(this.#rankOf(`${folder}/`))) : undefined;
+  hasFolder(key: string): boolean {
+    if (key.startsWith(BYTES)) return this.#foldersNotUtf8.has(key);
+    return this.#pathAt(this.#rankOf(`${key}/`))?.startsWith(`${key}/`) === true;
   }
 
   /** The entries whose paths pass, in git's order. */
@@ -154,6 +189,7 @@ export class TreeListing {
   }
 
   #find(path: string): number | undefined {
+    if (path.startsWith(BYTES)) return this.#notUtf8.get(path);
     let rank = this.#rankOf(path);
     if (this.#pathAt(rank) !== path) return undefined;
     while (this.#pathAt(rank + 1) === path) rank += 1;
@@ -195,6 +231,10 @@ function pathIn(bytes: Buffer, start: number, end: number): string | Buffer {
   // One character a byte: nearly all paths are ASCII and need no bytes of their own.
   const told = bytes.toString('latin1', start, end);
   return NOT_ASCII.test(told) ? Buffer.from(told, 'latin1') : told;
+}
+
+function bytesIn(path: string | Buffer): string {
+  return typeof path === 'string' ? path : path.toString('latin1');
 }
 
 const NOT_ASCII = /[\x80-\xff]/;

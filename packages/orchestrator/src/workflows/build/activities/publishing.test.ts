@@ -338,7 +338,7 @@ describe('publishing', () => {
         await expect(pushed(after)).rejects.toMatchObject({
           reason: 'push_rejected',
           message: expect.stringContaining(
-            `The remote branch ${run.branch} is at ${theirs}, which this run did not push. Move it out of the way, then retry. In a clone: git fetch`,
+            `The remote branch ${run.branch} is at ${theirs}, which this run is not known to have pushed. Move it out of the way, then retry. In a clone: git fetch`,
           ),
         });
       }

@@ -215,7 +215,7 @@ describe("commits of others on the run's branch", () => {
     const { run, theirs } = await withOthers();
     expect(await failureOf(perform(pushBranch, { commit: run.head }, 'pushBranch'))).toEqual({
       reason: 'push_rejected',
-      message: expect.stringContaining(`is at ${theirs}, which this run did not push`),
+      message: expect.stringContaining(`is at ${theirs}, which this run is not known to have pushed`),
       ways: [WAYS.takeIn, WAYS.pushBeside],
     });
   });
@@ -224,7 +224,7 @@ describe("commits of others on the run's branch", () => {
     const { run } = await withOthers();
     const refusal = {
       reason: 'push_rejected',
-      message: expect.stringContaining('which this run did not push'),
+      message: expect.stringContaining('which this run is not known to have pushed'),
       ways: [],
     };
     expect(await failureOf(perform(pushBranch, { commit: run.head, isDraft: true }, 'pushPlan'))).toEqual(refusal);
@@ -248,7 +248,7 @@ describe("commits of others on the run's branch", () => {
       perform(takeIn, { ...publishing(run), from: 'branch', named }, TAKING_IN.branch);
     expect(await failureOf(takeNamed(theirs))).toEqual({
       reason: 'push_rejected',
-      message: expect.stringContaining(`is at ${later}, which this run did not push`),
+      message: expect.stringContaining(`is at ${later}, which this run is not known to have pushed`),
       ways: [WAYS.takeIn, WAYS.pushBeside],
     });
     const { commit } = await takeNamed(later);
