@@ -118,7 +118,7 @@ const FIRST_ROW_OF_CLIENTS = 5;
 const IMPURE_MODULES = /^node:(?!crypto$|path(\/|$)|url$|util$|assert(\/|$))/;
 const IMPURE_CALLS =
   /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(|\brandomUUID\(|\brandomBytes\(|\bfetch\(|\bset(?:Timeout|Interval|Immediate)\(/;
-/** Both work in a worker thread that has to be started, timed and replaced. */
+/** These start, time and replace worker threads, or give others their turn. */
 const MAY_BE_IMPURE = /^(documents\/plans\/mermaid|foreign-text\/foreign-text)/;
 
 /** Files and folders in one folder of sources. */
