@@ -104,6 +104,9 @@ describe('a passage that a reader of the page may not see', () => {
       `<style>.w{transform:scale(.4)}</style><div class="w"><div class="w"><p>${SECRET}</p></div></div>`,
     ],
     ['an animation', styled('@keyframes gone{to{opacity:0}} .x{animation:gone 0s forwards}')],
+    ['CLASS', styled('.x{opacity:0}', 'CLASS=x')],
+    ['STYLE', `<p STYLE="opacity:0.01" style="opacity:1">${SECRET}</p>`],
+    ['HIDDEN', `<p HIDDEN>${SECRET}</p>`],
     ['popover', `<p popover>${SECRET}</p>`],
     ['hidden', `<p hidden>${SECRET}</p>`],
     ['aria-hidden', `<p aria-hidden="true">${SECRET}</p>`],
@@ -565,6 +568,7 @@ describe('a passage that its reader sees', () => {
         '@font-face{font-family:A;src:url(a)} @page{margin:1cm} @import "a.css"; .x{font-family:A;-webkit-font-smoothing:antialiased;text-rendering:optimizeLegibility;-ms-filter:"alpha(opacity=0)"}',
       ),
     ],
+    ['that a class of old pages shows', all('.x{display:none} .Y{display:block}', `<P CLASS="x Y">${SEEN}</P>`)],
     ['with a right-to-left page around it', `<div dir="rtl"><p>${SEEN}</p></div>`],
     ['by the last of two declarations', all('.x{display:none;display:block}')],
     [

@@ -31,7 +31,7 @@ export async function readHtmlPage(html: string, address: string): Promise<PageR
 }
 
 interface OpenedDocument extends MarkedDocument {
-  querySelectorAll(selector: string): Iterable<MarkedElement & { remove(): void }>;
+  querySelectorAll(selector: string): Iterable<MarkedElement & { setAttribute(name: string, value: string): void }>;
   styleSheets?: unknown;
   URL: string;
   readonly defaultView: { getComputedStyle?: unknown } | null;
@@ -80,6 +80,17 @@ function keepSeenDescriptions(document: OpenedDocument, seen: string): void {
     }
 }
 
+/** Attributes in lower case, as browsers read them. Of several with one name they take the first. */
+function lowerAttributes(document: OpenedDocument): void {
+  for (const element of document.querySelectorAll('*')) {
+    const names = element.getAttributeNames();
+    if (names.every((name) => name === name.toLowerCase())) continue;
+    const attributes = names.map((name) => [name.toLowerCase(), element.getAttribute(name) ?? ''] as const);
+    for (const name of names) element.removeAttribute(name);
+    for (const [name, value] of attributes) if (!element.hasAttribute(name)) element.setAttribute(name, value);
+  }
+}
+
 /** linkedom lacks three things of a browser's document that Defuddle asks for. */
 function openDocument(html: string, address: string): OpenedDocument {
   // linkedom types its window as a browser's, which this package does not know.
@@ -87,6 +98,7 @@ function openDocument(html: string, address: string): OpenedDocument {
   const written = open(html).document as { readonly documentElement: unknown };
   // A text without an element is the body of a page.
   const document = (written.documentElement === null ? open(`<body>${html}`).document : written) as OpenedDocument;
+  lowerAttributes(document);
   document.styleSheets ??= [];
   document.URL = address;
   if (document.defaultView !== null) document.defaultView.getComputedStyle ??= () => ({ display: '' });
