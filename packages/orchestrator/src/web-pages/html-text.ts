@@ -5,6 +5,7 @@
 import { Defuddle } from 'defuddle/node';
 import { parseHTML } from 'linkedom';
 import type { PageReading } from './read-page.ts';
+import { withoutOddSpaces } from './style-rules.ts';
 import { joinUnseen, withoutMarks, withoutWrittenMarks } from './unseen-marks.ts';
 import { type MarkedDocument, type MarkedElement, markUnseenPassages } from './unseen-passages.ts';
 
@@ -13,7 +14,7 @@ import { type MarkedDocument, type MarkedElement, markUnseenPassages } from './u
  * @param address of the page, for its relative links
  */
 export async function readHtmlPage(html: string, address: string): Promise<PageReading> {
-  const document = openDocument(withoutWrittenMarks(html), address);
+  const document = openDocument(withPlainClasses(withoutWrittenMarks(html)), address);
   const seen = markUnseenPassages(document, () => removeUnseen(document));
   keepSeenDescriptions(document, seen);
   const { title, author, published, content } = await Defuddle(document, address, {
@@ -78,6 +79,22 @@ function keepSeenDescriptions(document: OpenedDocument, seen: string): void {
     } catch {
       script.textContent = '{}';
     }
+}
+
+const CLASS = /\bclass[\t\n\f\r ]*=[\t\n\f\r ]*(?:"[^"]*"|'[^']*'|[^\t\n\f\r >]*)/gi;
+const SPACES = /&#x([\da-f]{1,6});?|&#(\d{1,7});?|&[a-z]+sp(?:ace|1[34])?\b;?/gi;
+
+/** linkedom divides classes at spaces at which browsers do not. */
+function withPlainClasses(html: string): string {
+  return html.replace(CLASS, (written) =>
+    withoutOddSpaces(
+      written.replace(SPACES, (entity, hex?: string, decimal?: string) => {
+        const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+        const isOdd = Number.isNaN(code) || withoutOddSpaces(String.fromCharCode(code)) === '\ufffd';
+        return isOdd ? '\ufffd' : entity;
+      }),
+    ),
+  );
 }
 
 /** Attributes in lower case, as browsers read them. Of several with one name they take the first. */
