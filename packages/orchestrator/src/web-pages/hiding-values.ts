@@ -175,7 +175,7 @@ function lettersOf(value: string): readonly string[] {
 function isBackground(value: string): boolean {
   return lettersOf(value).every((layer, index, layers) => {
     const parts = layer.match(BACKGROUND_PARTS) ?? [];
-    const kinds = new Set(parts.map((part) => (/^[rR]/.test(part) ? 'r' : /^[xyml]/.test(part) ? 'm' : part[0])));
+    const kinds = new Set(parts.map((part) => (part[0] ?? '').replace(/[xyl]/, 'm').replace('t', 'b').toLowerCase()));
     const isLast = index === layers.length - 1;
     return layer !== '' && parts.join('') === layer && kinds.size === parts.length && (isLast || !layer.includes('c'));
   });
