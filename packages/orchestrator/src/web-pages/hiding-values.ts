@@ -12,7 +12,7 @@ const HARMLESS =
   /^(?:font(?!-size-adjust)(?:-.+)?|animation(?:-.+)?|text-(?!indent$|fill-color$|security$|stroke(?:-width)?$).+|line-(?!clamp$).+|word-(?:break|wrap)|hyphen.*|white-space.*|tab-size|list-style-(?:position|image)|app-region|locale|cursor|pointer-events|user-.+|touch-.+|resize|appearance|outline.*|box-.+|border-(?:collapse|.*(?:color|style|radius|image.*))|caption-side|empty-cells|table-layout|transition.*|will-change|scroll.*|overscroll.*|overflow-(?:wrap|anchor)|clear|float|align-.+|justify-.+|place-.+|flex-(?:grow|shrink|basis|wrap)|grid-auto-flow|column-(?:count|fill|rule.*|span|width)|columns|aspect-ratio|object-.+|page-break-.+|break-.+|orphans|widows|(?:print-)?color-adjust|color-scheme|counter-.+|fill.*|stroke.*|isolation|container-name|position|writing-mode|(?:min-|max-)?(?:height|block-size)|max-(?:width|inline-size)|contain-intrinsic-.+|line-clamp|overflow(?:-[xyib].*)?|backdrop-filter|background.*|(?:caret-|accent-)?color|text-fill-color|image-.+|shape-.+|initial-letter.*|hanging-punctuation|ruby-.+|speak.*|src|unicode-range|interpolate-size|tap-highlight-color|math-(?:style|shift)|perspective-origin|transform-(?:style|box)|backface-visibility|interactivity|field-sizing|dominant-baseline|osx-font-smoothing|forced-color-adjust|high-contrast-adjust|layout-grid.*|page|filter-.+|margin-trim|nav-.+|paint-order|vector-effect|shape-rendering|z-index|visibility|opacity|zoom|scale|direction|order|flex-(?:direction|flow)|grid-(?:area|row|column)(?:-start|-end)?)$/;
 /** Properties that count together with others, or with those of the elements around. */
 const TOGETHER =
-  /^(?:color|color-scheme|text-fill-color|background(?:-color|-image|-clip)?|font(?:-size)?|overflow.*|contain|(?:max-)?(?:width|height|inline-size|block-size)|line-clamp|flex(?:-grow|-basis)?|text-indent|white-space|animation.*|visibility|opacity|zoom|scale|transform|filter)$/;
+  /^(?:display|color|color-scheme|text-fill-color|background(?:-color|-image|-clip)?|font(?:-size)?|overflow.*|contain|(?:max-)?(?:width|height|inline-size|block-size)|line-clamp|flex(?:-grow|-basis)?|text-indent|white-space|animation.*|visibility|opacity|zoom|scale|transform|filter)$/;
 /** Properties that move text out of a box which cuts it off, and pixels from which they do. */
 const MOVING = /^(?:margin|padding|inset|left|top|translate|text-indent|line-height)/;
 const FAR_PX = 40;
@@ -88,8 +88,9 @@ export const FAINT = 0.2;
 /** True for a value that browsers certainly accept, so that it takes the place of others. */
 export function isValid(property: string, value: string): boolean {
   if (GLOBAL.test(value) || property.startsWith('--')) return true;
-  if (/^(?:color|text-fill-color)$/.test(property)) return value === 'currentcolor' || shadeOf(value) !== null;
-  if (property.startsWith('background-')) return isBackground(value);
+  if (/^(?:color|text-fill-color|background-color)$/.test(property)) return value === 'currentcolor' || isColour(value);
+  if (property === 'background') return isBackground(value);
+  if (property === 'background-image') return lettersOf(value).every((letters) => letters === 'i');
   return VALID.some(([pattern, values]) => pattern.test(property) && values.test(value));
 }
 
@@ -143,6 +144,7 @@ const VALID: readonly (readonly [RegExp, RegExp])[] = [
       String.raw`none|translate[xy]?\(${SIGNED}\)|translate\(${SIGNED}, ?${SIGNED}\)|scale[xy]?\(${NUMBER}\)|rotate\(${ANGLE}\)|translatez\(0\)|translate3d\(0, ?0, ?0\)`,
     ),
   ],
+  [/^background-clip$/, /^(?:(?:border|padding|content)-box|text)(?:, ?(?:(?:border|padding|content)-box|text))*$/],
   [/^color-scheme$/, /^(?:normal|(?:only )?(?:light|dark)|light dark|dark light)$/],
 ];
 
@@ -157,46 +159,88 @@ const BACKGROUND: readonly (readonly [RegExp, string])[] = [
   [/^(?:cover|contain)$/, 's'],
   [/^auto$/, 'u'],
   [/^(?:fixed|scroll|local)$/, 'a'],
-  [/^(?:border|padding|content)-box|text$/, 'b'],
+  [/^(?:border|padding|content)-box$/, 'b'],
+  [/^text$/, 't'],
   [/^(?:0|-?(?:\d+|\d*\.\d+)(?:%|px|r?em|vw|vh))$/, 'l'],
   [/^[,/]$/, ''],
 ];
 /** Parts of one background, each of which it has once. */
-const BACKGROUND_PARTS = /c|i|a|b{1,2}|R|r{1,2}|(?:(?:xl?|m)(?:yl?|m)|mx|y[xm]?|[xml][yml]?)(?:\/(?:s|[lu]{1,2}))?/g;
+const BACKGROUND_PARTS = /c|i|a|b[bt]?|t|R|r{1,2}|(?:(?:xl?|m)(?:yl?|m)|mx|y[xm]?|[xml][yml]?)(?:\/(?:s|[lu]{1,2}))?/g;
+
+/** Shapes of the layers of a background. */
+function lettersOf(value: string): readonly string[] {
+  return partsOf(value).map(backgroundLetter).join('').split(',');
+}
 
 function isBackground(value: string): boolean {
-  const layers = partsOf(value).map(backgroundLetter).join('').split(',');
-  return layers.every((layer, index) => {
+  return lettersOf(value).every((layer, index, layers) => {
     const parts = layer.match(BACKGROUND_PARTS) ?? [];
-    const kinds = new Set(parts.map((part) => (/^[rR]/.test(part) ? 'r' : /^[xyml]/.test(part) ? 'm' : part[0])));
+    const kinds = new Set(parts.map((part) => (part[0] ?? '').replace(/[xyl]/, 'm').replace('t', 'b').toLowerCase()));
     const isLast = index === layers.length - 1;
     return layer !== '' && parts.join('') === layer && kinds.size === parts.length && (isLast || !layer.includes('c'));
   });
 }
 
 function backgroundLetter({ name, list, written }: ValuePart): string {
-  if (shadeOf(written) !== null) return 'c';
+  if (isColour(written)) return 'c';
   if (name !== null) return name === 'url' || isGradient(name, list) ? 'i' : '?';
   const letter = BACKGROUND.find(([pattern]) => pattern.test(list))?.[1] ?? '?';
   return letter === '' ? list : letter;
 }
 
-/** True for two colours at the least, and known words beside them. */
-function isGradient(name: string, list: string): boolean {
-  const parts = partsOf(list).map(({ written }) => (shadeOf(written) === null ? written : 'c'));
-  return (
-    /^(?:repeating-)?(?:linear|radial|conic)-gradient$/.test(name) &&
-    /^(?:[^c,][^,]*,)?c[^c,]*(?:,[^c,]*,?c[^c,]*)+$/.test(
-      parts.map((part) => (isOfGradient(part) ? 'w' : part)).join(''),
-    ) &&
-    parts.every((part) => part === 'c' || part === ',' || isOfGradient(part))
-  );
+/** A colour that all browsers know. Newer ones mix other numbers of colours than two. */
+function isColour(value: string): boolean {
+  if (shadeOf(value) === null || value.startsWith('-')) return false;
+  const mixed = partsOf(value).flatMap(({ name, list }) => (name === 'color-mix' ? partsOf(list) : []));
+  return mixed.length === 0
+    ? !value.includes('color-mix(')
+    : mixed.filter(({ list }) => list === ',').length === 2 && mixed.every(({ list }) => !list.includes('color-mix('));
 }
 
-const isOfGradient = (part: string): boolean =>
-  GRADIENT.test(part) || (part.includes('(') && (sizeIn(part) ?? 0) !== 0);
-const GRADIENT =
-  /^(?:0|-?(?:\d+|\d*\.\d+)(?:%|px|r?em|deg|turn|rad|vw|vh)|to|from|at|in|left|right|top|bottom|center|circle|ellipse|(?:closest|farthest)-(?:side|corner)|ok(?:lab|lch)|srgb(?:-linear)?|hsl|lab|lch)$/;
+const LENGTH = String.raw`(?:\d+|\d*\.\d+)(?:%|px|r?em|vw|vh)`;
+/** Words of gradients by the letters of their shape. */
+const GRADIENT: readonly (readonly [RegExp, string])[] = [
+  [/^(?:\d+|\d*\.\d+)%$/, 'p'],
+  [whole(`0|${LENGTH}`), 'l'],
+  [whole(String.raw`-${LENGTH}|calc\(${LENGTH} [+-] ${LENGTH}\)`), 'n'],
+  [whole(ANGLE.replace('0|', '')), 'a'],
+  [/^(?:left|right)$/, 'x'],
+  [/^(?:top|bottom)$/, 'y'],
+  [/^center$/, 'm'],
+  [/^ellipse$/, 'e'],
+  [/^circle$/, 'o'],
+  [/^(?:closest|farthest)-(?:side|corner)$/, 's'],
+  [/^(?:ok(?:lab|lch)|srgb(?:-linear)?|hsl|lab|lch)$/, 'k'],
+  [/^to$/, 'T'],
+  [/^from$/, 'F'],
+  [/^at$/, 'A'],
+  [/^in$/, 'I'],
+  [/^,$/, ','],
+];
+const AT = '(?:A[xmlpn][ymlpn]?)?';
+/** What stands before the colours, and the colours and places between them, by the kind of gradient. */
+const GRADIENTS: Readonly<Record<string, readonly [before: RegExp, stop: RegExp, hint: RegExp]>> = {
+  linear: [/^(?:a|T(?:xy?|yx?))?(?:Ik)?$/, /^c[lpn]{0,2}$/, /^[lpn]$/],
+  radial: [whole(`(?:[eo]?s?|e?[lp]{2})${AT}(?:Ik)?`), /^c[lpn]{0,2}$/, /^[lpn]$/],
+  conic: [whole(`(?:Fa)?${AT}(?:Ik)?`), /^c[ap]{0,2}$/, /^[ap]$/],
+};
+
+/** True for two colours at the least, in the grammar of their kind. */
+function isGradient(name: string, list: string): boolean {
+  const [, kind = ''] = /^(?:repeating-)?(linear|radial|conic)-gradient$/.exec(name) ?? [];
+  const [before, stop, hint] = GRADIENTS[kind] ?? [];
+  if (before === undefined) return false;
+  const [first = '', ...others] = partsOf(list)
+    .map(({ written }) => (isColour(written) ? 'c' : (GRADIENT.find(([pattern]) => pattern.test(written))?.[1] ?? '?')))
+    .join('')
+    .split(',');
+  const stops = first !== '' && before.test(first) ? others : [first, ...others];
+  const isStop = (at: number): boolean => stop?.test(stops[at] ?? '') === true;
+  return (
+    stops.length > 1 &&
+    stops.every((each, at) => isStop(at) || (hint?.test(each) === true && isStop(at - 1) && isStop(at + 1)))
+  );
+}
 
 /** By property: true for values that hide nothing. */
 const TESTS: readonly (readonly [RegExp, Test])[] = [

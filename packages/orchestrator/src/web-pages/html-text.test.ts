@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readHtmlPage } from './html-text.ts';
 import { anArticle } from './local-web.fixture.ts';
+import { readStyles } from './style-rules.ts';
 import { seenText } from './unseen-marks.ts';
 
 const WORDS = 'The first paragraph has enough words, commas, and sentences to be the main content of a page.';
@@ -104,6 +105,84 @@ describe('a passage that a reader of the page may not see', () => {
       `<style>.w{transform:scale(.4)}</style><div class="w"><div class="w"><p>${SECRET}</p></div></div>`,
     ],
     ['an animation', styled('@keyframes gone{to{opacity:0}} .x{animation:gone 0s forwards}')],
+    ...[
+      '@supports yes{.x{display:block}}',
+      '@supports (display:grid) and yes{.x{display:block}}',
+      '.n{display:block}',
+      '[class~="n"]{display:block}',
+      '[class^="x"]{display:block}',
+      '[title="Ab c" s]{display:block}',
+      '[data-x~=""]{display:block}',
+      '[lang=k]{display:block}',
+      'p:enabled{display:block}',
+      '.y</style><math><style>.x{display:block}</style></math><style>.y{}',
+      '.y{}</style><style>@namespace url(http://www.w3.org/2000/svg);.x{display:block}',
+      '.y{}</style><style>@n\\61mespace url(http://www.w3.org/2000/svg);.x{display:block}',
+    ].map((css) => [
+      `what browsers do not read: ${css}`,
+      styled(
+        `.x{display:none} ${css}`,
+        'class=" x y&nbsp;n \u000bn &#xfeff;n &emsp13;n" title="Ab c" data-x="" lang="\u212a"',
+      ),
+    ]),
+    ['layers whose names have escapes', styled('@l\\61 yer b,a;@layer a{.x{display:none}}@layer b{.x{display:block}}')],
+    [
+      'a condition whose brackets hold others',
+      styled(
+        '@supports ((display:grid) and (not (display:grid)) and (display:grid)) or (display:grid){.x{display:none}}',
+      ),
+    ],
+    ['a class with a space that divides none', styled('.x\\a0 n{display:none}', 'class="x\u00a0n"')],
+    ['the same without an escape', styled('.x\u00a0n{display:none}', 'class="x&nbsp;n"')],
+    ['a class in capital letters', styled('[class~="X" i]{display:none}')],
+    ['classes of two spaces', styled('[class="x  y"]{display:none}', 'class="x  y"')],
+    ['not a word that has spaces', styled('[title]:not([class~="x y"]){display:none}', 'class="x y" title="a"')],
+    ['no state of its kind', styled('.x:not(:enabled){display:none}')],
+    ['CLASS', styled('.x{opacity:0}', 'CLASS=x')],
+    ['STYLE', `<p STYLE="opacity:0.01" style="opacity:1">${SECRET}</p>`],
+    ['HIDDEN', `<p HIDDEN>${SECRET}</p>`],
+    ...[
+      'background-color:black url(a)',
+      'background-color:url(a), black',
+      'background-image:linear-gradient(black,black) center',
+      'background-image:linear-gradient(left,black,black)',
+      'background-image:radial-gradient(circle 5%,black,black)',
+      'background-image:conic-gradient(black 5px,black)',
+      'color:color-mix(in srgb,black)',
+      'color:color-mix(in srgb,black,black,black)',
+    ].map((css) => [`white before what browsers refuse: ${css}`, styled(`.x{color:white} .x{${css}}`)]),
+    ['a background that only one browser paints', styled('.x{background:#000;color:#fff;background-clip:border-area}')],
+    [
+      'a background after what is none',
+      styled('.x{background:#000;color:#fff;background-clip:border-area} .x{background-clip:center}'),
+    ],
+    ...[
+      'height:0',
+      'height:1px',
+      'max-height:0',
+      'width:0;white-space:nowrap',
+      'display:contents',
+      'height:12px;width:100px',
+    ].flatMap((css) => [
+      [`a background without a place: ${css}`, styled(`.x{background:#000;color:#fff;${css}}`)],
+      [
+        `a background around without a place: ${css}`,
+        `<style>.w{background:#000;color:#fff;${css}}</style><div class="w"><p>${SECRET}</p></div>`,
+      ],
+    ]),
+    [
+      'a row without a width',
+      `<style>.w{background:#000;display:flex;width:0} .x{color:#fff}</style><div class="w"><p class="x">${SECRET}</p></div>`,
+    ],
+    [
+      'a background that is hidden',
+      `<style>.w{background:#000;visibility:hidden} .x{visibility:visible;color:#fff}</style><div class="w"><p class="x">${SECRET}</p></div>`,
+    ],
+    ['white over a background in its letters', styled('.x{background:#000;background-clip:text;color:#fff}')],
+    [
+      'a background that an animation takes',
+      styled('@keyframes a{to{background:#fff}} .x{background:#000;color:#fff;animation:a 1s forwards}'),
+    ],
     ['popover', `<p popover>${SECRET}</p>`],
     ['hidden', `<p hidden>${SECRET}</p>`],
     ['aria-hidden', `<p aria-hidden="true">${SECRET}</p>`],
@@ -404,6 +483,12 @@ describe('a passage that a reader of the page may not see', () => {
     expect(text).not.toContain('secret sentence');
   });
 
+  it('is all of a page that has a font without a size', async () => {
+    const css = (size: string): string => `@font-face{font-family:f;src:local(Arial);size-adjust:${size}}`;
+    expect(seenText(await textOf(styled(css('0%'))))).not.toContain('paragraph');
+    expect(await textOf(styled(css('97.5%')))).not.toContain('⸨');
+  });
+
   it('has no marks in the title of its page', async () => {
     const page = `<title>Tides</title><style>*{color:#fff}</style><article><h1>Tides</h1><p>${WORDS}</p><p>${WORDS}</p>`;
     const reading = await readHtmlPage(`<html><head>${page}</article></html>`, 'https://a.example/');
@@ -445,6 +530,16 @@ describe('a page with many styles', () => {
       many(1_000, () => `<p>${WORDS}</p>`),
     );
     expect(text).not.toContain('⸨');
+  });
+
+  it.each([
+    ['layers in each other', `@layer ${'a.'.repeat(12_000)}a;`, 200],
+    ['animations of one name', '@keyframes a{from{opacity:0}to{opacity:1}}'.repeat(10_000), 3_000],
+    ['strings without an end', '"\n'.repeat(200_000), 2_000],
+  ])('is read in time: %s', (_, css, mostMs) => {
+    const began = performance.now();
+    readStyles([{ text: css, isCertain: true }]);
+    expect(performance.now() - began).toBeLessThan(mostMs);
   });
 
   it.each([
@@ -565,6 +660,20 @@ describe('a passage that its reader sees', () => {
         '@font-face{font-family:A;src:url(a)} @page{margin:1cm} @import "a.css"; .x{font-family:A;-webkit-font-smoothing:antialiased;text-rendering:optimizeLegibility;-ms-filter:"alpha(opacity=0)"}',
       ),
     ],
+    ...[
+      'background:#111;height:400px',
+      'background:#111;height:100%',
+      'background:#111;background-clip:padding-box, border-box',
+      'background:#111;width:1%;white-space:nowrap;display:table-cell',
+      'background:color-mix(in oklab,#000 80%,transparent)',
+      'background-image:radial-gradient(circle at 50% -20%,#222,#000 70%)',
+      'background-image:conic-gradient(from 90deg at 50% 50%,#111 0deg,#222 50%,#111)',
+    ].map((css) => [`white on a box with ${css}`, all(`.x{${css};color:#fff}`)]),
+    [
+      'beside a number in a small circle',
+      all('b{background:#c00;color:#fff;width:20px;height:20px;display:inline-block}', `<p><b>3</b> ${SEEN}</p>`),
+    ],
+    ['that a class of old pages shows', all('.x{display:none} .Y{display:block}', `<P CLASS="x Y">${SEEN}</P>`)],
     ['with a right-to-left page around it', `<div dir="rtl"><p>${SEEN}</p></div>`],
     ['by the last of two declarations', all('.x{display:none;display:block}')],
     [

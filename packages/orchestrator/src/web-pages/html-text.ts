@@ -5,6 +5,7 @@
 import { Defuddle } from 'defuddle/node';
 import { parseHTML } from 'linkedom';
 import type { PageReading } from './read-page.ts';
+import { withoutOddSpaces } from './style-rules.ts';
 import { joinUnseen, withoutMarks, withoutWrittenMarks } from './unseen-marks.ts';
 import { type MarkedDocument, type MarkedElement, markUnseenPassages } from './unseen-passages.ts';
 
@@ -13,7 +14,7 @@ import { type MarkedDocument, type MarkedElement, markUnseenPassages } from './u
  * @param address of the page, for its relative links
  */
 export async function readHtmlPage(html: string, address: string): Promise<PageReading> {
-  const document = openDocument(withoutWrittenMarks(html), address);
+  const document = openDocument(withPlainClasses(withoutWrittenMarks(html)), address);
   const seen = markUnseenPassages(document, () => removeUnseen(document));
   keepSeenDescriptions(document, seen);
   const { title, author, published, content } = await Defuddle(document, address, {
@@ -31,7 +32,7 @@ export async function readHtmlPage(html: string, address: string): Promise<PageR
 }
 
 interface OpenedDocument extends MarkedDocument {
-  querySelectorAll(selector: string): Iterable<MarkedElement & { remove(): void }>;
+  querySelectorAll(selector: string): Iterable<MarkedElement & { setAttribute(name: string, value: string): void }>;
   styleSheets?: unknown;
   URL: string;
   readonly defaultView: { getComputedStyle?: unknown } | null;
@@ -80,6 +81,33 @@ function keepSeenDescriptions(document: OpenedDocument, seen: string): void {
     }
 }
 
+const CLASS = /\bclass[\t\n\f\r ]*=[\t\n\f\r ]*(?:"[^"]*"|'[^']*'|[^\t\n\f\r >]*)/gi;
+const SPACES = /&#x([\da-f]{1,6});?|&#(\d{1,7});?|&[a-z]+sp(?:ace|1[34])?\b;?/gi;
+
+/** linkedom divides classes at spaces at which browsers do not. */
+function withPlainClasses(html: string): string {
+  return html.replace(CLASS, (written) =>
+    withoutOddSpaces(
+      written.replace(SPACES, (entity, hex?: string, decimal?: string) => {
+        const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+        const isOdd = Number.isNaN(code) || withoutOddSpaces(String.fromCharCode(code)) === '\ufffd';
+        return isOdd ? '\ufffd' : entity;
+      }),
+    ),
+  );
+}
+
+/** Attributes in lower case, as browsers read them. Of several with one name they take the first. */
+function lowerAttributes(document: OpenedDocument): void {
+  for (const element of document.querySelectorAll('*')) {
+    const names = element.getAttributeNames();
+    if (names.every((name) => name === name.toLowerCase())) continue;
+    const attributes = names.map((name) => [name.toLowerCase(), element.getAttribute(name) ?? ''] as const);
+    for (const name of names) element.removeAttribute(name);
+    for (const [name, value] of attributes) if (!element.hasAttribute(name)) element.setAttribute(name, value);
+  }
+}
+
 /** linkedom lacks three things of a browser's document that Defuddle asks for. */
 function openDocument(html: string, address: string): OpenedDocument {
   // linkedom types its window as a browser's, which this package does not know.
@@ -87,6 +115,7 @@ function openDocument(html: string, address: string): OpenedDocument {
   const written = open(html).document as { readonly documentElement: unknown };
   // A text without an element is the body of a page.
   const document = (written.documentElement === null ? open(`<body>${html}`).document : written) as OpenedDocument;
+  lowerAttributes(document);
   document.styleSheets ??= [];
   document.URL = address;
   if (document.defaultView !== null) document.defaultView.getComputedStyle ??= () => ({ display: '' });

@@ -1,6 +1,6 @@
 /** Rules of style sheets by the elements that they match, for large pages: by css-select, and with a limit that does not depend on time. */
 import { compile } from 'css-select';
-import type { StyleRule } from './style-rules.ts';
+import { CLASSES, type StyleRule } from './style-rules.ts';
 
 /** An element as far as selectors ask for it; other nodes have the type alone. */
 export interface MatchedNode {
@@ -60,7 +60,7 @@ function matcher({ selector }: Pick<StyleRule, 'selector'>, adapter: Adapter): (
 function elementsByName(elements: readonly MatchedNode[]): ReadonlyMap<string, readonly MatchedNode[]> {
   const named = new Map<string, MatchedNode[]>();
   for (const element of elements) {
-    const names = new Set((element.getAttribute('class') ?? '').split(/\s+/).map((name) => `.${name}`));
+    const names = new Set(classesOf(element).map((name) => `.${name}`));
     for (const name of [...names, `#${element.getAttribute('id') ?? ''}`, element.localName.toLowerCase()]) {
       const list = named.get(name);
       if (list === undefined) named.set(name, [element]);
@@ -68,6 +68,10 @@ function elementsByName(elements: readonly MatchedNode[]): ReadonlyMap<string, r
     }
   }
   return named;
+}
+
+function classesOf(element: MatchedNode): readonly string[] {
+  return element.getAttribute('class')?.match(/[^\t\n\f\r ]+/g) ?? [];
 }
 
 function countingAdapter(): Adapter {
@@ -88,7 +92,11 @@ function countingAdapter(): Adapter {
   return {
     isTag,
     existsOne,
-    getAttributeValue: (element, name) => element.getAttribute(name) ?? undefined,
+    getAttributeValue: (element, name) =>
+      name === CLASSES
+        ? ` ${classesOf(element).join(' ')} `
+        : // JavaScript takes this letter for a small `k`.
+          element.getAttribute(name)?.replaceAll('\u212a', '\ufffd'),
     getChildren: childrenOf,
     getName: ({ localName }) => localName.toLowerCase(),
     getParent: ({ parentNode }) => parentNode,

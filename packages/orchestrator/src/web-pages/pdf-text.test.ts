@@ -82,6 +82,11 @@ describe('text that nobody sees', () => {
     },
   );
 
+  it('is marked where broad lines of other letters cover it', async () => {
+    const text = await textOf(`${line(SECRET)} ${line(SECRET, '2 Tr 1 g 1 G 14 w')} ${line(SEEN, '0 g 0 Tr', 100)}`);
+    expect(text.replace(/⸨[^⸩]*⸩/g, '').trim()).toBe(SEEN);
+  });
+
   it('is marked within a sentence that is seen', async () => {
     const text = await textOf('BT /F1 12 Tf 72 700 Td (It is ) Tj 1 g (not ) Tj 0 g (true of bells.) Tj ET');
     expect(text).toBe('It is ⸨not⸩ true of bells.');
@@ -121,6 +126,7 @@ describe('text that is seen', () => {
     ['a scan with printed text below its picture', `${line(SEEN)} q 612 0 0 792 0 0 cm /Im Do Q`, { Im: anImage() }],
     ['in lines', line(SEEN, '1 Tr 0 0 1 RG 1 g')],
     ['filled and in lines', line(SEEN, '2 Tr 0 0 0 RG 1 g')],
+    ['in broad lines of its own colour', line(SEEN, '2 Tr 1.5 w')],
     [
       'in a clip of round corners',
       `q 60 690 m 500 690 l 510 690 510 700 510 700 c 510 730 l 60 730 l h W n ${line(SEEN)} Q`,

@@ -112,7 +112,8 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
       figure,
       isImage = false,
       alpha = state.fillAlpha,
-    }: { figure?: Figure | undefined; isImage?: boolean; alpha?: number } = {},
+      order = paints.length + runs.length,
+    }: { figure?: Figure | undefined; isImage?: boolean; alpha?: number; order?: number } = {},
   ): void => {
     if (maskDepth > 0 || layers.includes(false)) return;
     const isVague = state.blend !== NORMAL || state.isMasked || alpha < OPAQUE;
@@ -121,7 +122,7 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
       box: intersection(box, state.clip),
       figures: figure === undefined ? state.clipFigures : [...state.clipFigures, figure],
       colour: isVague ? null : colour,
-      order: paints.length + runs.length,
+      order,
       covers: !isVague && !isImage,
       isImage,
     });
@@ -237,11 +238,15 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
     nextClip = null;
   }
 
-  function paintStroke([left, bottom, right, top]: Box, lines: () => Lines): void {
+  function halfLine(): number {
     const [a, b, c, d] = state.matrix;
-    const half = (state.lineWidth * Math.sqrt(Math.abs(a * d - b * c))) / 2;
+    return (state.lineWidth * Math.sqrt(Math.abs(a * d - b * c))) / 2;
+  }
+
+  function paintStroke(box: Box, lines: () => Lines): void {
+    const half = halfLine();
     if (half >= THICK / 2)
-      paint([left - half, bottom - half, right + half, top + half], state.stroke, {
+      paint(widened(box, half), state.stroke, {
         figure: (point) => lines().some(([from, to]) => distance(point, from, to) <= half),
         alpha: state.strokeAlpha,
       });
@@ -299,6 +304,9 @@ export function paintedCharacters(painting: PagePainting): readonly PaintedChara
     const isStrokeUnseen = !paintsStroke || isAlike(stroke, strokeAlpha);
     const isPaintedOver = paintsStroke && isStrokeUnseen && strokeAlpha >= OPAQUE && lineWidth > BROAD * Math.abs(size);
     if ((isFillUnseen && isStrokeUnseen) || isPaintedOver) run.isSeen = false;
+    // Broad lines around letters leave nothing of the text beneath.
+    if (paintsStroke && lineWidth > BROAD * Math.abs(size))
+      paint(widened(boxOf(points), halfLine()), stroke, { alpha: strokeAlpha, order: run.order });
   }
 
   /** True when the paper or something that was painted has such a colour. */
@@ -530,6 +538,10 @@ function intersection(one: Box, other: Box): Box {
     Math.min(one[2], other[2]),
     Math.min(one[3], other[3]),
   ];
+}
+
+function widened([left, bottom, right, top]: Box, by: number): Box {
+  return [left - by, bottom - by, right + by, top + by];
 }
 
 function contains([left, bottom, right, top]: Box, [x, y]: Point): boolean {

@@ -13,7 +13,14 @@ import {
   parseListOfComponentValues,
 } from '@csstools/css-parser-algorithms';
 import { type CSSToken, tokenize, TokenType } from '@csstools/css-tokenizer';
-import { AttributeAction, isTraversal, parse as parseSelector, type Selector, SelectorType } from 'css-what';
+import {
+  AttributeAction,
+  type AttributeSelector,
+  isTraversal,
+  parse as parseSelector,
+  type Selector,
+  SelectorType,
+} from 'css-what';
 
 export interface Declaration {
   /** In lower case. `-webkit-` is left out where browsers do. */
@@ -47,6 +54,8 @@ export interface PageStyles {
   readonly keyframes: ReadonlyMap<string, Keyframes>;
   /** Custom properties that the page registers, with their initial values. */
   readonly registered: ReadonlyMap<string, Registration>;
+  /** True where a font of the page perhaps makes letters so small that nobody reads them. */
+  readonly hasTinyFont: boolean;
 }
 
 export interface Registration {
@@ -57,10 +66,17 @@ export interface Registration {
   readonly isCertain: boolean;
 }
 
-interface Keyframes {
+export interface Keyframes {
   readonly all: readonly Declaration[];
   /** Those that the animation perhaps ends with. */
   readonly last: readonly Declaration[];
+  /** False where browsers perhaps take other ones of this name, or none. */
+  readonly isCertain: boolean;
+}
+
+interface CollectedKeyframes extends Keyframes {
+  readonly all: Declaration[];
+  readonly last: Declaration[];
 }
 
 export interface StyleSheet {
@@ -87,16 +103,23 @@ const NO_RULES = new Set(
   ),
 );
 
+/** Layers in each other beyond which their order counts as not known. */
+const MOST_LAYERS = 50;
+
 export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
   const rules: StyleRule[] = [];
-  const keyframes = new Map<string, Keyframes>();
+  const keyframes = new Map<string, CollectedKeyframes>();
   const registered = new Map<string, Registration>();
   let isOrderCertain = true;
+  let hasTinyFont = false;
 
   function layerIn({ layer: outer, isCertain }: Place, name: string): Layer {
     let layer = outer;
     // One without a name is another one each time.
-    for (const part of name === '' ? [` ${outer.inner.size}`] : name.split('.')) {
+    const parts = name === '' ? [` ${outer.inner.size}`] : name.split('.');
+    const left = MOST_LAYERS - outer.path.length;
+    isOrderCertain &&= parts.length <= left;
+    for (const part of parts.slice(0, left)) {
       const known = layer.inner.get(part);
       if (known === undefined) isOrderCertain &&= isCertain;
       const next: Layer = known ?? { path: [...layer.path, layer.inner.size], inner: new Map() };
@@ -117,11 +140,9 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
           rules.push({ ...selector, layer, isCertain: isCertain && selector.isCertain, declarations: own });
       added = end;
     }
-    for (const [index, { prelude, isPlain, values, block, at }] of blocks.entries()) {
+    for (const [index, { name, prelude, isPlain, values, block, at }] of blocks.entries()) {
       addDeclarations(at, place.isCertain && index === 0);
-      const end = prelude.search(/[\s("']|$/);
-      if (prelude.startsWith('@'))
-        addAtRule(plain(prelude.slice(1, end)), unescaped(prelude.slice(end)).trim(), block, place, isPlain);
+      if (name !== null) addAtRule(name, unescaped(prelude).trim(), block, place, isPlain);
       else if (block !== null) {
         const parent = nested(prelude.replaceAll(COMMENT, ''), place.parent);
         const isCertain = place.isCertain && isPlainSelector(values, place.parent !== null);
@@ -142,8 +163,14 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
     }
     // The layer of another sheet takes a place among those of this one.
     if (name === 'import' && /layer/i.test(written)) isOrderCertain = false;
-    if (block === null || NO_RULES.has(name)) return;
+    if (block === null) return;
     const content = contentOf(block);
+    if (name === 'font-face')
+      hasTinyFont ||= content.declarations.some(
+        ({ property, value }) =>
+          property === 'size-adjust' && !/^(?:normal|[4-9]\d(?:\.\d+)?%|\d{3,}(?:\.\d+)?%)$/.test(value),
+      );
+    if (NO_RULES.has(name)) return;
     if (name === 'property') {
       const valueOf = (property: string): string | undefined =>
         content.declarations.find((each) => each.property === property)?.value;
@@ -156,15 +183,13 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
     } else if (name === 'keyframes') {
       const title = written.replaceAll(/["']/g, '');
       const known = keyframes.get(title);
-      const isOnlyOne = known === undefined && isCertain && NAME.test(written);
-      const frames = content.blocks.flatMap((frame) =>
-        frame.block === null ? [] : framesIn(frame.prelude, frame.block),
-      );
-      const last = frames.filter(({ isLast }) => isLast).map(({ declaration }) => declaration);
-      keyframes.set(title, {
-        all: [...(known?.all ?? []), ...frames.map(({ declaration }) => declaration)],
-        last: isOnlyOne ? last : [...(known?.last ?? []), ...last].map((each) => ({ ...each, isCertain: false })),
-      });
+      const { all, last }: Omit<CollectedKeyframes, 'isCertain'> = known ?? { all: [], last: [] };
+      for (const frame of content.blocks)
+        for (const { declaration, isLast } of frame.block === null ? [] : framesIn(frame.prelude, frame.block)) {
+          all.push(declaration);
+          if (isLast) last.push(declaration);
+        }
+      keyframes.set(title, { all, last, isCertain: known === undefined && isCertain && NAME.test(written) });
     } else {
       const met = isPlain ? conditionApplies(name, written) : null;
       if (met === false) return;
@@ -174,25 +199,32 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
   }
 
   const layer: Layer = { path: [], inner: new Map() };
-  for (const { text, isCertain } of sheets) add(contentOf(valuesOf(text)), { parent: null, layer, isCertain });
+  for (const { text, isCertain } of sheets) {
+    const { blocks, ...content } = contentOf(valuesOf(text));
+    // Behind it, selectors are perhaps those of drawings.
+    const isOfPage = blocks.every(({ name }) => name !== 'namespace');
+    add({ ...content, blocks }, { parent: null, layer, isCertain: isCertain && isOfPage });
+  }
   return {
     // Without that order nobody knows which layer is the stronger one.
     rules: isOrderCertain ? rules : rules.map((rule) => (rule.layer.length > 1 ? { ...rule, isCertain: false } : rule)),
     keyframes,
     registered,
+    hasTinyFont,
   };
 }
 
 /** Features that browsers have had for years. */
 const SUPPORTED =
-  /\((?:display: ?(?:block|flex|grid|contents|flow-root|inline-(?:block|flex|grid))|position: ?sticky|overflow: ?clip|gap: ?\d+(?:px|r?em)|object-fit: ?(?:cover|contain))\)/g;
+  /^\((?:display: ?(?:block|flex|grid|contents|flow-root|inline-(?:block|flex|grid))|position: ?sticky|overflow: ?clip|gap: ?\d+(?:px|r?em)|object-fit: ?(?:cover|contain))\)$/;
 
 function isSupported(condition: string): boolean | null {
-  const parts = condition
-    .replaceAll(SUPPORTED, 'yes')
-    .replaceAll(/\(not yes\)|^not yes$/g, 'no')
-    .split(' and ');
-  return parts.includes('no') ? false : parts.every((part) => part === 'yes') || null;
+  if (condition.startsWith('not ')) return SUPPORTED.test(condition.slice(4)) ? false : null;
+  const answers = condition.split(' and ').map((part) => {
+    const [, denied] = /^\(not (.*)\)$/.exec(part) ?? [];
+    return SUPPORTED.test(denied ?? part) ? denied === undefined : null;
+  });
+  return answers.includes(null) ? null : answers.every((answer) => answer);
 }
 
 function conditionApplies(name: string, written: string): boolean | null {
@@ -229,6 +261,9 @@ interface Content {
 
 /** A rule or an at-rule. */
 interface Block {
+  /** In lower case; `null` for a rule. */
+  readonly name: string | null;
+  /** Without the name. */
   readonly prelude: string;
   readonly values: Values;
   /** True for a prelude that this program and browsers read alike, if it is one of an at-rule. */
@@ -256,7 +291,7 @@ const DIVIDERS: ReadonlySet<TokenType | undefined> = new Set([
 /** Empty for a text whose brackets are nested too deeply. */
 export function valuesOf(text: string): Values {
   try {
-    const tokens = tokenize({ css: text });
+    const tokens = tokensOf(text);
     return parseListOfComponentValues(
       tokens.flatMap((token, index): CSSToken[] => {
         const isRemark = token[0] === TokenType.CDO || token[0] === TokenType.CDC;
@@ -267,6 +302,17 @@ export function valuesOf(text: string): Values {
     );
   } catch {
     return [];
+  }
+}
+
+function tokensOf(css: string): CSSToken[] {
+  const limit = Error.stackTraceLimit;
+  // The stacks of its errors, which nobody reads, would take most of the time.
+  Error.stackTraceLimit = 0;
+  try {
+    return tokenize({ css });
+  } finally {
+    Error.stackTraceLimit = limit;
   }
 }
 
@@ -282,11 +328,14 @@ function contentOf(values: Values): Content {
   let begun: ComponentValue[] = [];
   const end = (block: Values | null): void => {
     const written = textOf(begun);
-    const prelude = written.trim();
-    const declaration = block === null && !prelude.startsWith('@') ? declarationOf(written) : null;
+    const first = begun.findIndex((each) => !isWhitespaceNode(each));
+    const name = keywordOf(begun[first]);
+    const declaration = block === null && name === null ? declarationOf(written) : null;
     if (declaration !== null) declarations.push(declaration);
-    else if (block !== null || prelude.startsWith('@'))
-      blocks.push({ prelude, values: begun, isPlain: isPlainText(written), block, at: declarations.length });
+    else if (block !== null || name !== null) {
+      const prelude = name === null ? written.trim() : textOf(begun.slice(first + 1));
+      blocks.push({ name, prelude, values: begun, isPlain: isPlainText(written), block, at: declarations.length });
+    }
     begun = [];
   };
   for (const value of values) {
@@ -298,6 +347,13 @@ function contentOf(values: Values): Content {
   }
   end(null);
   return { declarations, blocks };
+}
+
+/** Name of the at-rule that begins so. */
+function keywordOf(value: ComponentValue | undefined): string | null {
+  return value !== undefined && isTokenNode(value) && value.value[0] === TokenType.AtKeyword
+    ? lower(value.value[4].value)
+    : null;
 }
 
 function declarationOf(written: string): Declaration | null {
@@ -374,8 +430,7 @@ function nested(selector: string, parent: string | null): string | null {
 
 /** Names with the escapes of usual class names, such as `md\:w-1\/2`. */
 const SELECTOR_NAME = /^-{0,2}(?:[a-z_]|\\[!#%()*+,./:=@[\]])(?:[\w-]|\\[!#%()*+,./:=@[\]])*$/i;
-const ATTRIBUTE =
-  /^\[ ?-{0,2}[a-z_][\w-]*(?: ?[~|^$*]?= ?(?:"[^"\\&\n]*"|'[^'\\&\n]*'|-{0,2}[a-z_][\w-]*)(?: ?[is])?)? ?\]$/i;
+const ATTRIBUTE = /^\[ ?-{0,2}[a-z_][\w-]*(?: ?[~|^$*]?= ?(?:"[^"\\&\n]*"|'[^'\\&\n]*'|-{0,2}[a-z_][\w-]*))? ?\]$/i;
 const PLACE = /^(?:odd|even|[+-]?\d*n(?: ?[+-] ?\d+)?|[+-]?\d+)$/i;
 /** A compound selector by the shapes of its parts. */
 const COMPOUND = /^(?:[i*]|(?=[ha&.:]))(?:[ha&]|\.i|::?[if])*$/;
@@ -416,22 +471,30 @@ type ReadSelector = Pick<StyleRule, 'selector' | 'pseudoElement' | 'needed' | 'o
 const NEVER_AT_REST =
   /^(?:hover|active|focus|focus-within|focus-visible|target|target-within|visited|fullscreen|modal|popover-open|autofill|host|host-context|open|-.*)$/;
 const DECIDED =
-  /^(?:not|is|where|has|first-child|last-child|only-child|nth-child|nth-last-child|first-of-type|last-of-type|only-of-type|nth-of-type|nth-last-of-type|empty|root|checked|disabled|enabled)$/;
+  /^(?:not|is|where|has|first-child|last-child|only-child|nth-child|nth-last-child|first-of-type|last-of-type|only-of-type|nth-of-type|nth-last-of-type|empty|root|checked)$/;
 const KNOWN_PARTS =
   /^(?:before|after|first-line|first-letter|marker|selection|placeholder|backdrop|file-selector-button)$/;
 /** Pseudo-elements that may be written with one colon. */
 const ELEMENTS_OF_OLD = /^(?:before|after|first-line|first-letter)$/;
 /** Links as browsers know them. */
 const LINKS = parseSelector('a[href], area[href]');
+/** Elements that may be enabled or disabled. */
+const CONTROLS = parseSelector('button, input, select, textarea, optgroup, option, fieldset');
 /** Parts beyond which browsers do not count the specificity of a selector alike. */
 const MOST_COUNTED = 255;
+/** Spaces at which linkedom divides classes, and browsers do not, as characters of a class. */
+export const withoutOddSpaces = (text: string): string => text.replaceAll(/[^\S\t\n\f\r ]/g, '\ufffd');
+/** In place of `class`: its words as browsers divide them, each between spaces. */
+export const CLASSES = ' class';
 const ALWAYS = parseSelector(':not(x-none)')[0]?.[0];
 const NEVER = parseSelector(':is(x-none)')[0]?.[0];
 
 /** Those that may match; none where the list cannot be read. Browsers drop a whole list for one selector that they do not know. */
 function selectorsOf(list: string): readonly ReadSelector[] {
   try {
-    const all = parseSelector(list).map(readSelector);
+    // The parser knows these characters as escapes alone.
+    const readable = list.replace(/\\?([\u0080-\u00af])/g, (_, one: string) => `\\${one.charCodeAt(0).toString(16)} `);
+    const all = parseSelector(readable).map(readSelector);
     const isCertain = all.every((each) => each.isCertain);
     return all
       .filter(({ selector }) => NEVER === undefined || !selector.includes(NEVER))
@@ -461,6 +524,9 @@ function readSelector(written: Selector[]): ReadSelector {
         isCertain &&= KNOWN_PARTS.test(part.name) && parts === written && index === parts.length - 1;
         return [];
       }
+      if (part.type === SelectorType.Attribute && part.action === AttributeAction.Element)
+        return wordOf(part, isNegated);
+      if (part.type === SelectorType.Attribute && part.name === 'class') return [wholeOf(part)];
       if (part.type !== SelectorType.Pseudo) return [part];
       if (/^(?:any-)?link$/.test(part.name)) return [{ ...part, name: 'is', data: LINKS }];
       const isRight = part.name.startsWith('nth-')
@@ -470,10 +536,29 @@ function readSelector(written: Selector[]): ReadSelector {
     });
   }
 
+  /** One of the words of an attribute, which css-select divides in another way than browsers. */
+  function wordOf(part: AttributeSelector, isNegated: boolean): Selector[] {
+    if (/^$|[\t\n\f\r ]/.test(part.value)) return NEVER === undefined ? [] : [NEVER];
+    if (part.name === 'class')
+      return [{ ...part, name: CLASSES, action: AttributeAction.Any, value: ` ${withoutOddSpaces(part.value)} ` }];
+    return isNegated ? undecided('', true) : [{ ...part, action: AttributeAction.Exists }, ...undecided('', false)];
+  }
+
+  /** `class` as it is written is not known, only its words. */
+  function wholeOf(part: AttributeSelector): Selector {
+    isCertain &&= /^(?:exists|any)$/.test(part.action) && !part.value.includes(' ');
+    const value = withoutOddSpaces(part.value).replace(/\s+/g, ' ');
+    if (part.action === AttributeAction.Equals)
+      return { ...part, value: [...new Set(value.trim().split(' '))].join(' ') };
+    return { ...part, value: /^(?:exists|any|end)$/.test(part.action) ? value : value.trimStart() };
+  }
+
   function undecided(name: string, isNegated: boolean): Selector[] {
     // Scripts define the elements of a page.
     if (name === 'defined') return ALWAYS === undefined ? [] : [ALWAYS];
     isCertain &&= NEVER_AT_REST.test(name) && !name.startsWith('-');
+    if (/^(?:en|dis)abled$/.test(name) && !isNegated)
+      return [{ type: SelectorType.Pseudo, name: 'is', data: CONTROLS }];
     const met = NEVER_AT_REST.test(name) || isNegated ? NEVER : ALWAYS;
     return met === undefined ? [] : [met];
   }
@@ -486,8 +571,8 @@ function readSelector(written: Selector[]): ReadSelector {
   return {
     selector,
     pseudoElement,
-    needed: parts.flatMap(nameOf),
-    own: parts.slice(last + 1).flatMap(nameOf),
+    needed: written.flatMap(nameOf),
+    own: written.slice(written.findLastIndex(isTraversal) + 1).flatMap(nameOf),
     specificity: weightOf(written),
     isCertain,
   };
@@ -502,7 +587,8 @@ const isId = (part: Selector): boolean =>
 function nameOf(part: Selector): readonly string[] {
   if (part.type === SelectorType.Tag) return [part.name.toLowerCase()];
   if (part.type !== SelectorType.Attribute) return [];
-  if (part.name === 'class' && part.action === AttributeAction.Element) return [`.${part.value}`];
+  if (part.name === 'class' && part.action === AttributeAction.Element && part.ignoreCase !== true)
+    return [`.${withoutOddSpaces(part.value)}`];
   return isId(part) ? [`#${part.value}`] : [];
 }
 

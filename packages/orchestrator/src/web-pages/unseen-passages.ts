@@ -80,6 +80,8 @@ interface Page {
 }
 
 interface Candidate {
+  /** Property by whose grammar it is read: a shorthand, or the one itself. */
+  readonly property: string;
   readonly value: string;
   readonly rank: readonly number[];
   readonly isCertain: boolean;
@@ -168,7 +170,7 @@ export function markUnseenPassages(document: MarkedDocument, remove: () => void)
   }
 
   visit(document.documentElement, {
-    isUnseen: false,
+    isUnseen: styles.hasTinyFont,
     isHidden: false,
     strength: 1,
     variables: new Map([...styles.registered].map(([name, each]) => [name, initialOf(each)])),
@@ -194,7 +196,8 @@ function sheetsOf(document: MarkedDocument): readonly StyleSheet[] {
     const text = isCheckedKnown ? written : written.replaceAll(/:checked\b/gi, ':perhaps-checked');
     const applies = mediaApplies(style.getAttribute('media') ?? '');
     const isRead = /^(?:text\/css)?$/i.test(style.getAttribute('type') ?? '') && style.closest(NO_SHEETS) === null;
-    const isCertain = applies === true && !style.hasAttribute('title');
+    // Within drawings and formulas, browsers read another text, or none.
+    const isCertain = applies === true && !style.hasAttribute('title') && style.closest('math, svg') === null;
     return isRead && applies !== false ? [{ text, isCertain }] : [];
   });
 }
@@ -337,7 +340,7 @@ function stylesIn(
  * @returns false where they are not known
  */
 function addWords(element: MarkedElement, part: string, styles: Styles): boolean {
-  const valuesOf = (property: string): readonly string[] => applicable(property, styles.get(property) ?? [], new Map());
+  const valuesOf = (property: string): readonly string[] => applicable(styles.get(property) ?? [], new Map());
   const isHidden =
     valuesOf('display').join() === 'none' ||
     valuesOf('visibility').join() === 'hidden' ||
@@ -390,7 +393,7 @@ function hintsOf(element: MarkedElement): readonly Declaration[] {
 
 /** Candidates for a property beyond which none is looked at. */
 const MOST_CANDIDATES = 50;
-const UNSEEN: readonly Candidate[] = [{ value: 'none', rank: [], isCertain: true }];
+const UNSEEN: readonly Candidate[] = [{ property: 'display', value: 'none', rank: [], isCertain: true }];
 
 class Cascade {
   readonly #added = new Map<string, Candidate[]>();
@@ -398,12 +401,7 @@ class Cascade {
   add({ property, value, isCertain }: Declaration, rank: readonly number[], isRuleCertain: boolean): void {
     for (const [name, part] of longhands(property, value)) {
       const all = this.#added.get(name) ?? [];
-      // Its shorthand alone has more than a colour.
-      const isWhole =
-        property === 'background-color'
-          ? !/^\S+ /.test(value) || value.includes('(')
-          : property !== 'font' || FONT.test(value);
-      all.push({ value: part, rank, isCertain: isRuleCertain && isCertain && isWhole });
+      all.push({ ...part, rank, isCertain: isRuleCertain && isCertain && (property !== 'font' || FONT.test(value)) });
       this.#added.set(name, all);
     }
   }
@@ -422,14 +420,14 @@ class Cascade {
 }
 
 /** Those shorthands that are asked for by their parts. */
-function longhands(property: string, value: string): readonly (readonly [string, string])[] {
-  if (property === 'font') return [['font-size', fontSizeIn(value) ?? value]];
-  if (property !== 'background') return [[property, value]];
+function longhands(
+  property: string,
+  value: string,
+): readonly (readonly [string, Pick<Candidate, 'property' | 'value'>])[] {
+  if (property === 'font') return [['font-size', { property: 'font-size', value: fontSizeIn(value) ?? value }]];
   // A shorthand sets both, also to nothing.
-  return [
-    ['background-color', value],
-    ['background-image', value],
-  ];
+  const names = property === 'background' ? ['background-color', 'background-image'] : [property];
+  return names.map((name) => [name, { property, value }] as const);
 }
 
 function compareRanks(one: readonly number[], other: readonly number[]): number {
@@ -482,6 +480,9 @@ const wordsOf = (value: string): readonly string[] =>
     .map(String)
     .filter((word) => /\S/.test(word));
 
+/** Declarations in the frames of an element's animations beyond which they are not looked into. */
+const MOST_FRAMES = 500;
+
 /** With the last frames of animations that stay at them, begin soon, and run to them; unseen by others that hide. */
 function animated(styles: Map<string, readonly Candidate[]>, keyframes: PageStyles['keyframes']): Styles {
   const all = [...styles].filter(([property]) => property.startsWith('animation'));
@@ -489,6 +490,7 @@ function animated(styles: Map<string, readonly Candidate[]>, keyframes: PageStyl
   const certain = plainAnimation(all, keyframes);
   const words = certain ?? all.flatMap(([, candidates]) => candidates.flatMap(({ value }) => wordsOf(value)));
   const frames = words.flatMap((word) => keyframes.get(word.replaceAll(/["']/g, '')) ?? []);
+  if (frames.reduce((sum, each) => sum + each.all.length, 0) > MOST_FRAMES) return styles.set('display', UNSEEN);
   const isLong = words.some(
     (word) => /^[\d.]+(?:s|ms)?$/i.test(word) && Number.parseFloat(word) * (/ms$/i.test(word) ? 0.001 : 1) >= 10,
   );
@@ -496,12 +498,14 @@ function animated(styles: Map<string, readonly Candidate[]>, keyframes: PageStyl
     isLong || words.some((word) => /^(?:infinite|paused|reverse|alternate.*|scroll\(.*|view\(.*|--.*)$/i.test(word));
   if (isEndless && frames.some((each) => each.all.some(hidesAlone))) styles.set('display', UNSEEN);
   const stays = words.some((word) => /^(?:forwards|both)$/i.test(word)) && !isEndless;
-  for (const { last } of stays ? frames : [])
-    for (const { property, value, isCertain } of last) {
-      const others = styles.get(property) ?? [];
-      const isStronger = others.some(({ rank }) => rank[0] === 1);
-      if (!isStronger) styles.set(property, [{ value, rank: [], isCertain: certain !== null && isCertain }, ...others]);
-    }
+  for (const each of stays ? frames : [])
+    for (const { property, value, isCertain } of each.last)
+      for (const [name, part] of longhands(property, value)) {
+        const others = styles.get(name) ?? [];
+        const isStronger = others.some(({ rank }) => rank[0] === 1);
+        const isSure = certain !== null && each.isCertain && isCertain;
+        if (!isStronger) styles.set(name, [{ ...part, rank: [], isCertain: isSure }, ...others]);
+      }
   return styles;
 }
 
@@ -563,7 +567,7 @@ function inheritedBy(element: MarkedElement, inherited: Inherited, styles: Style
   const { own: variables, handed } = variablesOf(styles, inherited.variables, page);
   const known = new Map<string, readonly string[]>();
   const values: Values = (property) => {
-    const found = known.get(property) ?? applicable(property, styles.get(property) ?? [], variables);
+    const found = known.get(property) ?? applicable(styles.get(property) ?? [], variables);
     known.set(property, found);
     return found;
   };
@@ -572,9 +576,12 @@ function inheritedBy(element: MarkedElement, inherited: Inherited, styles: Style
   const around = isDark ? { ...inherited, shade: [WHITE], beneath: [isLinked ? null : BLACK] } : inherited;
   const sizes = values('font-size').map((value) => fontSize(value, inherited.fontPx));
   const fontPx = sizes.length === 0 ? inherited.fontPx : Math.min(...sizes);
-  const handedDown = { ...around, variables: handed, ...coloursOf(values, around, isLinked), fontPx };
-  if (isPage) return isSeen(handedDown) ? handedDown : { ...handedDown, beneath: [null] };
   const visibility = values('visibility').filter((value) => !/^(?:inherit|unset|revert.*)$/.test(value));
+  const isHidden =
+    visibility.length === 0 ? inherited.isHidden : visibility.some((value) => /hidden|collapse|\(/.test(value));
+  const isBare = (): boolean => !isPage && (isHidden || mayLackGround(values, element));
+  const handedDown = { ...around, variables: handed, ...coloursOf(values, around, isLinked, isBare), fontPx };
+  if (isPage) return isSeen(handedDown) ? handedDown : { ...handedDown, beneath: [null] };
   const all = [...styles.keys()].flatMap((property) => values(property).map((value) => [property, value] as const));
   const leaves = (property: string): number =>
     Math.min(1, ...values(property).map((value) => strength(property, value)));
@@ -582,8 +589,7 @@ function inheritedBy(element: MarkedElement, inherited: Inherited, styles: Style
   return {
     ...handedDown,
     room,
-    isHidden:
-      visibility.length === 0 ? inherited.isHidden : visibility.some((value) => /hidden|collapse|\(/.test(value)),
+    isHidden,
     strength: inherited.strength * SHARING.reduce((left, each) => left * leaves(each), 1),
     isUnseen:
       inherited.isUnseen ||
@@ -659,9 +665,9 @@ function valueOf(value: string): readonly (string | null)[] {
   return [value === 'initial' ? null : value];
 }
 
-function applicable(property: string, candidates: readonly Candidate[], variables: Variables): readonly string[] {
+function applicable(candidates: readonly Candidate[], variables: Variables): readonly string[] {
   const values: string[] = [];
-  for (const { value, isCertain } of candidates) {
+  for (const { property, value, isCertain } of candidates) {
     const readings = resolved(value, variables);
     for (const written of readings) values.push(written ?? 'unset');
     // With a variable that has no right value it counts as `unset`, and not as the declaration before.
@@ -742,6 +748,7 @@ function coloursOf(
   values: Values,
   inherited: Inherited,
   isLinked: boolean,
+  isBare: () => boolean,
 ): Pick<Inherited, 'shade' | 'fill' | 'beneath'> {
   const written = (property: string, unset: Shades): Shades =>
     values(property).flatMap((value): Shades => {
@@ -759,8 +766,21 @@ function coloursOf(
   // A linked sheet may give the element that changes its colour another background.
   const beneath = isLinked && colour.length + letters.length > 0 ? [null] : inherited.beneath;
   const grounds = distinct(groundsOf(values, beneath), shadeKey);
-  const isClipped = values('background-clip').some((value) => value.includes('text')) && grounds !== beneath;
-  return isClipped ? { shade: grounds, fill: null, beneath } : { shade, fill, beneath: grounds };
+  if (grounds === beneath) return { shade, fill, beneath };
+  // The background is in the letters alone, beneath their colour.
+  if (values('background-clip').some((value) => value.includes('text')))
+    return {
+      shade: grounds.flatMap((ground) => (fill ?? shade).map((each) => over(each, ground))),
+      fill: null,
+      beneath,
+    };
+  return { shade, fill, beneath: isBare() ? distinct([...beneath, ...grounds], shadeKey) : grounds };
+}
+
+/** The colour that stands over another one; `null` where it is not known. */
+function over(shade: Shade | null, under: Shade | null): Shade | null {
+  if (shade === null || shade.alpha === 1) return shade;
+  return under === null ? null : painted(shade, under);
 }
 
 const shadeKey = (shade: Shade | null): string => (shade === null ? '' : `${shade.luminance} ${shade.alpha}`);
@@ -775,8 +795,6 @@ function groundsOf(values: Values, beneath: Shades): Shades {
 }
 
 function groundOf(colour: string, image: string, beneath: Shade | null): Shade | null {
-  const over = (shade: Shade, under: Shade | null): Shade | null =>
-    shade.alpha === 1 ? shade : under === null ? null : painted(shade, under);
   const plainShade = plainShadeIn(colour);
   const ground = plainShade === null || plainShade.alpha === 0 ? beneath : over(plainShade, beneath);
   const [first, ...others] = gradientShadesIn(image).map((shade) => over(shade, ground));
@@ -797,9 +815,33 @@ const OVERFLOW = ['overflow', 'overflow-x', 'overflow-y', 'overflow-block', 'ove
 function mayClip(values: Values, element: MarkedElement): boolean {
   const overflow = OVERFLOW.flatMap(values).join(' ');
   const isCut = /hidden|clip/.test(overflow) || values('contain').some((value) => /paint|content|strict/.test(value));
-  if (!isCut && !/auto|scroll/.test(overflow)) return false;
+  return (isCut || /auto|scroll/.test(overflow)) && isTooLarge(values, element, isCut, sizeIn);
+}
+
+/** Elements that are as large as their text at the least. */
+const OF_TABLES = /^(?:table|thead|tbody|tfoot|tr|td|th)$/i;
+
+/** True for an element whose background perhaps is not painted, or not behind its text. */
+function mayLackGround(values: Values, element: MarkedElement): boolean {
+  const displays = values('display');
+  const isOfTable =
+    displays.length === 0 ? OF_TABLES.test(element.localName) : displays.every((value) => value.includes('table'));
+  return (
+    displays.includes('contents') ||
+    !values('background-clip').every((value) => isValid('background-clip', value)) ||
+    (!isOfTable && isTooLarge(values, element, !/auto|scroll/.test(OVERFLOW.flatMap(values).join(' ')), lengthIn))
+  );
+}
+
+/** True for an element whose box is perhaps smaller than its text: than any text if it does not end it. */
+function isTooLarge(
+  values: Values,
+  element: MarkedElement,
+  isEnd: boolean,
+  pixelsOf: (value: string) => number | null,
+): boolean {
   const sizes = (kinds: readonly string[]): readonly number[] =>
-    kinds.flatMap((kind) => [kind, `max-${kind}`].flatMap(values)).flatMap((value) => sizeIn(value) ?? []);
+    kinds.flatMap((kind) => [kind, `max-${kind}`].flatMap(values)).flatMap((value) => pixelsOf(value) ?? []);
   const lines = values('line-clamp').flatMap((value) => (/^\d+$/.test(value) ? [Number(value)] : []));
   const width = Math.min(Number.POSITIVE_INFINITY, ...sizes(['width', 'inline-size']));
   const height = Math.min(
@@ -807,13 +849,14 @@ function mayClip(values: Values, element: MarkedElement): boolean {
     ...lines.map((count) => count * LINE.px),
     Number.POSITIVE_INFINITY,
   );
-  if (width <= 20 || height < 8) return true;
-  if (!isCut) return false;
+  const text = (element.textContent ?? '').trim();
+  if (width <= Math.min(20, text.length * 7) || height < 8) return true;
+  if (!isEnd) return false;
   const grows = [...values('flex-grow'), ...values('flex')].some((value) => Number.parseFloat(value) > 0);
-  if (!grows && values('flex-basis').some((value) => (sizeIn(value) ?? LEAST_ROOM_PX) < LEAST_ROOM_PX)) return true;
+  if (!grows && values('flex-basis').some((value) => (pixelsOf(value) ?? LEAST_ROOM_PX) < LEAST_ROOM_PX)) return true;
   const isOneLine = values('white-space').includes('nowrap');
   if (isOneLine && values('text-indent').some((value) => /^(?:9\d|\d{3,})(?:\.\d+)?%$/.test(value))) return true;
   const across = Math.min(LINE.characters, width / LINE.characterPx);
   const down = isOneLine && width <= NARROW_PX ? 1 : Math.ceil(height / LINE.px);
-  return Number.isFinite(down) && across * down < (element.textContent ?? '').length;
+  return Number.isFinite(down) && across * down < text.length;
 }
