@@ -30,6 +30,14 @@ function baselineCountOf({ tests, failure }: Baseline): string {
     : `on the base commit it was ${tests.executed}`;
 }
 
+/**
+ * An outcome of checks, such as `passed`, as it is shown. Of evidence that stands in the record alone from which a run was rebuilt, it
+ * says first that this server did not run the checks.
+ */
+export function outcomeText({ rebuiltAt }: Pick<Evidence, 'rebuiltAt'>, outcome: string): string {
+  return rebuiltAt === undefined ? outcome : `not run by this server (${outcome} by the record)`;
+}
+
 /** Tests of one outcome, by file and name. */
 export interface NamedTests {
   /** Their outcome, to stand before the names. */

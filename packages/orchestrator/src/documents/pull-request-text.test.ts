@@ -1,4 +1,5 @@
 import type { RunView } from '@autonomous/shared';
+import { evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, it } from 'vitest';
@@ -201,6 +202,15 @@ describe('the body of a pull request', () => {
     expect(body).toContain(`| \`grep 'a\\\`&#124;\`${ACTS}' x\` | 0 |`);
     expect(htmlWithoutCode(body).match(/<td>/g)).toHaveLength(5);
     expect(htmlWithoutCode(body)).not.toMatch(/<img|@octo/);
+  });
+
+  it('says of checks in a record that this server did not run them', () => {
+    const evidence = [evidenceOf(), evidenceOf({ rebuiltAt: '2030-01-01T00:00:00.000Z' })];
+    const { body } = rendered({ evidence });
+    expect(body.match(/`npm test` \|[^|]*/g)).toEqual([
+      '`npm test` | 0 ',
+      '`npm test` | not run by this server (0 by the record) ',
+    ]);
   });
 
   it('has all its sections, however long the others are', () => {

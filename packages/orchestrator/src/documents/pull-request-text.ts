@@ -3,7 +3,7 @@
  * given here must be free of secrets already.
  */
 import { moneyText, type RunView, totalSpending } from '@autonomous/shared';
-import { testCountText } from '@autonomous/shared/presentation';
+import { outcomeText, testCountText } from '@autonomous/shared/presentation';
 import { code, inline, table } from './quoted-markdown.ts';
 
 export interface PullRequestText {
@@ -268,7 +268,7 @@ function checks({ evidence }: RunView): string {
     each.commands.map(({ command, exitCode }) => [
       `${each.codeTree === latest ? 'the result' : 'an earlier result'}${each.mode === 'as_is' ? '' : " with the base's tests"}`,
       code(clipped(command, 200)),
-      exitCode === null ? 'none (it was killed)' : String(exitCode),
+      outcomeText(each, exitCode === null ? 'none, it was killed' : String(exitCode)),
       testCountText(each) ?? 'not counted',
       code(each.codeTree.slice(0, 12)),
     ]),

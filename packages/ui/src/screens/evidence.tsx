@@ -4,6 +4,7 @@ import {
   baselineText,
   durationText,
   namedTests,
+  outcomeText,
   sanitizeText,
   withoutTerminal,
   testCountText,
@@ -46,10 +47,10 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
         <article key={`${evidence.recordedAt} ${evidence.mode}`} className="evidence">
           <h2>
             <Icon
-              className={`status ${evidence.passed ? 'completed' : 'failed'}`}
-              name={evidence.passed ? 'pass' : 'error'}
+              className={`status ${isProven(evidence) ? 'completed' : 'failed'}`}
+              name={isProven(evidence) ? 'pass' : 'error'}
             />{' '}
-            {MODES[evidence.mode]}: {evidence.passed ? 'passed' : 'failed'}
+            {MODES[evidence.mode]}: {outcomeText(evidence, evidence.passed ? 'passed' : 'failed')}
           </h2>
           <p className="quiet">
             commit {evidence.commit.slice(0, 8)}, in{' '}
@@ -83,6 +84,11 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
       {baseline !== undefined && <OfTheBase baseline={baseline} />}
     </section>
   );
+}
+
+/** True for checks that this server ran and that passed. */
+function isProven({ passed, rebuiltAt }: Evidence): boolean {
+  return passed && rebuiltAt === undefined;
 }
 
 /** The same checks before the run changed anything, with their output. */
