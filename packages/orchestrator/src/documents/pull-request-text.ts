@@ -212,11 +212,14 @@ function defused(text: string): string {
   return interrupted(plain, BREAK).replace(/!\[/g, '!\\[');
 }
 
-/** Breaks up names of people and issues, and words that switch off checks, with something between the sign and the rest. */
+/**
+ * Breaks up names of people and issues, and words that switch off checks, with something between the sign and the rest. A sign may
+ * have a backslash before it, which is not rendered; letters and digits cannot.
+ */
 function interrupted(text: string, by: string): string {
   return text
-    .replace(/@(?=[\w&])|#(?=\d)|(?<![a-z\d])GH-(?=\d)|\/(?:issues|pull|discussions)\/(?=\d)/gi, `$&${by}`)
-    .replace(/\[(?=(?:skip|no)[ -]\w|\w+[ -]skip\])|\bskip-checks(?=\s*:)/gi, `$&${by}`);
+    .replace(/@(?=[\w&])|#(?=\d)|(?<![a-z\d])GH\\?-(?=\d)|\/(?:issues|pull|discussions)\\?\/(?=[\d%])/gi, `$&${by}`)
+    .replace(/\[(?=(?:skip|no)[ -]\w|\w+[ -]skip\])|\bskip-checks(?=\s*:)|\*{3}(?=NO_CI)/gi, `$&${by}`);
 }
 
 function titleOf({ title, view }: PullRequestContent): string {
