@@ -251,7 +251,14 @@ describe('the body of a pull request', () => {
   });
 
   it('switches off no checks by a title or a commit', () => {
-    const words = ['a [skip ci]', 'a [CI skip]', 'a [no ci]', 'a [skip actions]', 'a\n\nskip-checks: true', 'a ***NO_CI***'];
+    const words = [
+      'a [skip ci]',
+      'a [CI skip]',
+      'a [no ci]',
+      'a [skip actions]',
+      'a\n\nskip-checks: true',
+      'a ***NO_CI***',
+    ];
     for (const text of words) expect(harmlessMessage(text)).toMatch(/[[*]\u200B|checks\u200B:/);
     expect(renderPullRequest({ view: aView('r-1'), ...NOTHING, title: 'a ***NO_CI***' }).title).not.toContain('***NO');
     expect(harmlessMessage('see [the docs] and skip-checks')).toBe('see [the docs] and skip-checks');

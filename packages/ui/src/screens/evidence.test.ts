@@ -56,7 +56,9 @@ describe('The evidence of a run', () => {
     expect(html).toMatch(
       /Failed, and not on the base commit:<\/p><ul><li><code>a\.js: pays⟨U\+202E⟩ 2 of 3<\/code><\/li><\/ul>/,
     );
-    expect(html).toMatch(/Failed:<\/p><ul><li><code>b\.js: old<\/code><\/li><li class="quiet">and 3 more<\/li><\/ul>/);
+    expect(html).toMatch(
+      /Failed, on the base commit too:<\/p><ul><li><code>b\.js: old<\/code><\/li><li class="quiet">and 3 more, whose names are not stored<\/li>/,
+    );
   });
 
   it('does not call checks passed that stand in a record alone', () => {

@@ -3,6 +3,7 @@ import type { Baseline, CommandEvidence, Evidence, NewDependency, RunView } from
 import {
   baselineText,
   durationText,
+  moreText,
   namedTests,
   outcomeText,
   sanitizeText,
@@ -126,16 +127,16 @@ export function NamedTests({ evidence: { tests } }: { readonly evidence: Evidenc
   const lists = tests === undefined ? [] : namedTests(tests);
   return (
     <>
-      {lists.map(({ title, names, more }) => (
-        <section key={title} className="named-tests" aria-label={title}>
-          <p className="removed">{title}:</p>
+      {lists.map((list) => (
+        <section key={list.title} className="named-tests" aria-label={list.title}>
+          <p className="removed">{list.title}:</p>
           <ul>
-            {names.map((name) => (
+            {list.names.map((name) => (
               <li key={name}>
                 <code>{sanitizeText(name)}</code>
               </li>
             ))}
-            {more > 0 && <li className="quiet">and {more} more</li>}
+            {moreText(list) !== '' && <li className="quiet">{moreText(list)}</li>}
           </ul>
         </section>
       ))}
