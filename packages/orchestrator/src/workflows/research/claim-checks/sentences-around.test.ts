@@ -95,6 +95,8 @@ it.each([
   [`| Drug | Dose |\n|:-:|--:|\n| A | 5 |\n\nCommon myths:\n\n- ${PLANT}`, PLANT],
   [`\uE000| a |\n|\uE002---|\n\nCommon myths:\n\uE000\n- ${PLANT}`, PLANT],
   [`| Area |²³ |\n|---|---|\n| km |² |\n\nCommon myths:\n\n- ${PLANT}`, PLANT],
+  [`Common myths:\r\r- It is simple.\r- So ${PLANT}.`, PLANT],
+  [`Common myths:\u2028- It is simple.\u2028- So ${PLANT}.`, PLANT],
   [`| Verdict | Claim |\n|---|---|\n| False | ${PLANT} |`, PLANT],
   [`| Claim | Verdict |\n|---|---|\n| ${PLANT} | False: no audit |`, PLANT],
   [`| Claim | Verdict |\n|---|---|\n| ${PLANT} | ❌ |`, PLANT],

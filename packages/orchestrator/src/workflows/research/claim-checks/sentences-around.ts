@@ -9,7 +9,7 @@ import {
   LABEL,
   VERDICT_HEAD,
 } from './denials.ts';
-import { type NormalisedText, normalised } from './normalised-text.ts';
+import { LINE_BREAK, type NormalisedText, normalised } from './normalised-text.ts';
 import { SENTENCE_END, type Span } from './passages.ts';
 
 /** A paragraph, heading, list item or table cell of a page. */
@@ -80,7 +80,7 @@ const WORDS = /[\p{L}\p{N}]/u;
 
 /** The blocks of a page, in order. */
 export function blocksOf(page: string, { normalised: text }: NormalisedText): readonly Block[] {
-  const lines = page.replace(/[\uE000-\uE002]/g, '').split(/\r?\n/);
+  const lines = page.replace(/[\uE000-\uE002]/g, '').split(LINE_BREAK);
   const marked: string[] = [];
   let heads: readonly string[] | null = null;
   let isListed = false;
