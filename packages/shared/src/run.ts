@@ -244,8 +244,10 @@ export interface TestCount {
   readonly notRun?: readonly string[];
   /** Failed tests by file and name, at most 20; evidence of earlier versions has `0` for digits and random words. Absent: none failed. */
   readonly failedNames?: readonly string[];
-  /** Those that did not fail on the base commit, at most 20; empty: all did. Absent: they were not compared. */
+  /** Those that did not fail on the base commit, at most 20, those that passed there first; empty: all did. Absent: they were not compared. */
   readonly failedAnew?: readonly string[];
+  /** How many those are. Absent: fewer than 20, or not known. */
+  readonly failedAnewCount?: number;
 }
 
 /** Outcome of the project's checks on the base commit, which run once in parallel with planning. */

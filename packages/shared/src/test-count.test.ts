@@ -1,7 +1,7 @@
 /** Counts of tests in words. */
 import { expect, it } from 'vitest';
 import type { Baseline } from './run.ts';
-import { baselineText, failedChecksText, failureText, testCountText } from './test-count.ts';
+import { baselineText, failedChecksText, failureText, moreText, namedTests, testCountText } from './test-count.ts';
 
 const tests = { runner: 'pytest', executed: 12, failed: 0, skipped: 1, finished: true };
 const command = { command: 'pytest', exitCode: 0, durationMs: 1, output: '' };
@@ -69,4 +69,38 @@ it('names the failed tests of failed checks without their files, and the command
   );
   expect(failedChecksText({ commands, tests })).toBe('`npm test` (exit code 1)');
   expect(failedChecksText({ commands: [] })).toBe('no check ran');
+});
+
+it('lists failed tests by their outcome on the base commit, and says of each list how many it leaves out', () => {
+  const names = (prefix: string) => Array.from({ length: 20 }, (_, index) => `${prefix}.js: ${index}`);
+  const listed = (parts: object) =>
+    namedTests({ ...tests, ...parts }).map((list) => [list.title, list.names.length, moreText(list)]);
+  expect(listed({ failed: 5020, failedNames: names('A'), failedAnew: names('z'), failedAnewCount: 5000 })).toEqual([
+    ['Failed, and not on the base commit', 20, 'and 4980 more, whose names are not stored'],
+    ['Failed, on the base commit too', 0, '20 tests, whose names are not stored'],
+  ]);
+  expect(listed({ failed: 320, failedNames: names('a'), failedAnew: names('a'), failedAnewCount: 20 })).toEqual([
+    ['Failed, and not on the base commit', 20, ''],
+    ['Failed, on the base commit too', 0, '300 tests, whose names are not stored'],
+  ]);
+  expect(listed({ failed: 401, failedNames: names('z'), failedAnew: ['q.js: new'] })).toEqual([
+    ['Failed, and not on the base commit', 1, ''],
+    ['Failed, on the base commit too', 20, 'and 380 more, whose names are not stored'],
+  ]);
+  // Of evidence from before new ones were counted, the others may be new as well.
+  expect(listed({ failed: 320, failedNames: names('a'), failedAnew: names('a') })).toEqual([
+    ['Failed, and not on the base commit', 20, ''],
+    ['Failed', 0, '300 tests, whose names are not stored'],
+  ]);
+  expect(listed({ failed: 2, failedNames: ['a: x', 'b: y'] })).toEqual([['Failed', 2, '']]);
+});
+
+it('lists a test of several with one name under each of their outcomes, and the file of a test once', () => {
+  const [first, other] = namedTests({ ...tests, failed: 2, failedNames: ['a: x', 'a: x'], failedAnew: ['a: x'] });
+  expect([first?.names, other?.names]).toEqual([['a: x'], ['a: x']]);
+  const failedNames = ['t/test_a.py: t/test_a.py::test_adds[0]', 't/b.py: t/bb.py::x'];
+  expect(namedTests({ ...tests, failed: 2, failedNames })[0]?.names).toEqual([
+    't/test_a.py::test_adds[0]',
+    't/b.py: t/bb.py::x',
+  ]);
 });

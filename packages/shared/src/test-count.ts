@@ -30,28 +30,68 @@ function baselineCountOf({ tests, failure }: Baseline): string {
     : `on the base commit it was ${tests.executed}`;
 }
 
+/**
+ * An outcome of checks, such as `passed`, as it is shown. Of evidence that stands in the record alone from which a run was rebuilt, it
+ * says first that this server did not run the checks.
+ */
+export function outcomeText({ rebuiltAt }: Pick<Evidence, 'rebuiltAt'>, outcome: string): string {
+  return rebuiltAt === undefined ? outcome : `not run by this server (${outcome} by the record)`;
+}
+
 /** Tests of one outcome, by file and name. */
 export interface NamedTests {
   /** Their outcome, to stand before the names. */
   readonly title: string;
   readonly names: readonly string[];
-  /** How many others have it. */
+  /** How many others have it, whose names are not stored. */
   readonly more: number;
 }
 
+/** Names of a kind that evidence stores at most. */
+const STORED = 20;
+
 /** Lists the tests that a reader of evidence looks for: what is newly red, what else failed, what is gone. */
-export function namedTests({ failed, failedNames = [], failedAnew, notRun = [] }: TestCount): readonly NamedTests[] {
-  const newlyFailed = [...new Set(failedAnew)];
-  const others = [...new Set(failedNames)].filter((name) => !newlyFailed.includes(name));
-  const more = Math.max(0, failed - newlyFailed.length - others.length);
-  // Of more than are named, nobody knows what became of the others before.
-  const title = failedAnew === undefined || more > 0 ? 'Failed' : 'Failed, on the base commit too';
-  const lists = [
-    { title: 'Failed, and not on the base commit', names: newlyFailed, more: others.length === 0 ? more : 0 },
-    { title, names: others, more },
-    { title: 'Ran on the base commit, and not here', names: [...new Set(notRun)], more: 0 },
-  ];
-  return lists.filter(({ names }) => names.length > 0);
+export function namedTests(tests: TestCount): readonly NamedTests[] {
+  const { failed, failedNames = [], failedAnew = [], failedAnewCount = failedAnew.length, notRun = [] } = tests;
+  const isCounted = tests.failedAnewCount !== undefined || (tests.failedAnew?.length ?? STORED) < STORED;
+  // With more new ones than are stored, the other names may be of either list.
+  const others = failedAnewCount > failedAnew.length ? [] : without(failedNames, failedAnew);
+  return [
+    listOf('Failed, and not on the base commit', failedAnew, failedAnewCount),
+    listOf(isCounted ? 'Failed, on the base commit too' : 'Failed', others, failed - failedAnewCount),
+    listOf('Ran on the base commit, and not here', notRun, notRun.length),
+  ].filter(({ names, more }) => names.length > 0 || more > 0);
+}
+
+function listOf(title: string, names: readonly string[], count: number): NamedTests {
+  return { title, names: [...new Set(names.map(withItsFileOnce))], more: Math.max(0, count - names.length) };
+}
+
+/** `all` without `some`, each as often as it is there. */
+function without(all: readonly string[], some: readonly string[]): readonly string[] {
+  const left = [...some];
+  return all.filter((each) => {
+    const at = left.indexOf(each);
+    if (at >= 0) left.splice(at, 1);
+    return at < 0;
+  });
+}
+
+/** pytest's names begin with their file: `test_a.py: test_a.py::test_adds`. */
+function withItsFileOnce(name: string): string {
+  const file = name.slice(0, Math.max(0, name.indexOf(': ')));
+  const test = name.slice(file.length + 2);
+  return file !== '' && test.startsWith(`${file}::`) ? test : name;
+}
+
+/**
+ * `and 3 more` behind the names of a list; empty where there are none.
+ * @param shown names that are shown of it
+ */
+export function moreText({ names, more }: NamedTests, shown = names.length): string {
+  const rest = more + names.length - shown;
+  if (rest === 0) return '';
+  return `${shown === 0 ? `${rest} ${rest === 1 ? 'test' : 'tests'}` : `and ${rest} more`}${rest === more ? ', whose names are not stored' : ''}`;
 }
 
 /** Failed tests that are named in a line. */

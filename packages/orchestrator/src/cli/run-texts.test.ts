@@ -1,4 +1,4 @@
-import { aGate, aRun, aWaitingRun } from '@autonomous/shared/a-run.fixture';
+import { aGate, aRun, aWaitingRun, evidenceOf } from '@autonomous/shared/a-run.fixture';
 import type { RunView, WorkflowInfo } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { concernText, gateLine, leftLine, runLines, runPage, statusLine, statusOf } from './run-texts.ts';
@@ -43,6 +43,14 @@ it('lets no text of others pass for a row of the page of a run', () => {
   expect(page).toContain('see        Two files can run code\n           - a\n');
   expect(page).toContain('failure    It broke\n           | merged     into main');
   expect(page.match(/^(?:status|merged) .*/gm)).toHaveLength(1);
+});
+
+it('says of checks in a record that this server did not run them', () => {
+  const evidence = [evidenceOf(), evidenceOf({ rebuiltAt: '2030-01-01T00:00:00.000Z' })];
+  expect(runPage(aRun({ evidence })).match(/^evidence .*`npm test`/gm)).toEqual([
+    'evidence   as is: passed, `npm test`',
+    'evidence   as is: not run by this server (passed by the record), `npm test`',
+  ]);
 });
 
 it('says of a run that no remote has where it is', () => {

@@ -30,6 +30,7 @@ import {
   sanitizeText,
   failedChecksAt,
   failedChecksText,
+  outcomeText,
   testCountText,
   textWarnings,
   withAttempt,
@@ -240,7 +241,7 @@ export function runPage(run: RunView, workflow?: WorkflowInfo): string {
     ...run.evidence.flatMap((evidence): readonly (readonly [string, string])[] => [
       [
         'evidence',
-        `${evidence.mode.replaceAll('_', ' ')}: ${evidence.passed ? 'passed' : 'failed'}, ${evidence.commands
+        `${evidence.mode.replaceAll('_', ' ')}: ${outcomeText(evidence, evidence.passed ? 'passed' : 'failed')}, ${evidence.commands
           .map(({ command, exitCode }) => `\`${command}\` exit code ${exitCode ?? 'none (killed)'}`)
           .join(', ')}${testsOf(evidence, run)}, sandbox ${evidence.sandbox}`,
       ],

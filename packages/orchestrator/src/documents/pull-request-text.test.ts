@@ -1,4 +1,5 @@
 import type { RunView } from '@autonomous/shared';
+import { evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { micromark } from 'micromark';
 import { gfm, gfmHtml } from 'micromark-extension-gfm';
 import { describe, expect, it } from 'vitest';
@@ -169,6 +170,21 @@ describe('the body of a pull request', () => {
   });
 
   it.each([
+    'fixes GH\\-1',
+    'fixes acme/shop\\#1',
+    '\\@octo',
+    '[x](https://github.com/acme/shop/issues\\/4)',
+    '[x](<https://github.com/acme/shop/pull\\/4> "t")',
+    '[x]\n\n[x]: https://github.com/acme/shop/discussions\\/4',
+    '[x](https://github.com/acme/shop/issues/%34)',
+    'fixes GH&#45;1 and acme/shop&num;1',
+  ])('names nobody and no issue by signs with a backslash before them: %s', (text) => {
+    const html = htmlWithoutCode(rendered({}, { plan: text }).body);
+    const shown = html.replaceAll('<!-- -->', '\u2060').replaceAll('&amp;', '&');
+    expect(shown).not.toMatch(/@octo|[a-z]#\d|GH-\d|href="[^"]*\/(?:issues|pull|discussions)\/[\d%]/);
+  });
+
+  it.each([
     'Checks\n\u00A0\n---',
     'Checks\n\u00A0\n===',
     '- Checks\n  ---',
@@ -203,6 +219,15 @@ describe('the body of a pull request', () => {
     expect(htmlWithoutCode(body)).not.toMatch(/<img|@octo/);
   });
 
+  it('says of checks in a record that this server did not run them', () => {
+    const evidence = [evidenceOf(), evidenceOf({ rebuiltAt: '2030-01-01T00:00:00.000Z' })];
+    const { body } = rendered({ evidence });
+    expect(body.match(/`npm test` \|[^|]*/g)).toEqual([
+      '`npm test` | 0 ',
+      '`npm test` | not run by this server (0 by the record) ',
+    ]);
+  });
+
   it('has all its sections, however long the others are', () => {
     const long = '@a #1\n'.repeat(5_000);
     const evidence = Array.from({ length: 500 }, () => ({
@@ -226,8 +251,16 @@ describe('the body of a pull request', () => {
   });
 
   it('switches off no checks by a title or a commit', () => {
-    for (const text of ['a [skip ci]', 'a [CI skip]', 'a [no ci]', 'a [skip actions]', 'a\n\nskip-checks: true'])
-      expect(harmlessMessage(text)).toMatch(/\[\u200B|checks\u200B:/);
+    const words = [
+      'a [skip ci]',
+      'a [CI skip]',
+      'a [no ci]',
+      'a [skip actions]',
+      'a\n\nskip-checks: true',
+      'a ***NO_CI***',
+    ];
+    for (const text of words) expect(harmlessMessage(text)).toMatch(/[[*]\u200B|checks\u200B:/);
+    expect(renderPullRequest({ view: aView('r-1'), ...NOTHING, title: 'a ***NO_CI***' }).title).not.toContain('***NO');
     expect(harmlessMessage('see [the docs] and skip-checks')).toBe('see [the docs] and skip-checks');
   });
 

@@ -3,7 +3,7 @@
  * given here must be free of secrets already.
  */
 import { moneyText, type RunView, totalSpending } from '@autonomous/shared';
-import { testCountText } from '@autonomous/shared/presentation';
+import { outcomeText, testCountText } from '@autonomous/shared/presentation';
 import { code, inline, table } from './quoted-markdown.ts';
 
 export interface PullRequestText {
@@ -212,11 +212,14 @@ function defused(text: string): string {
   return interrupted(plain, BREAK).replace(/!\[/g, '!\\[');
 }
 
-/** Breaks up names of people and issues, and words that switch off checks, with something between the sign and the rest. */
+/**
+ * Breaks up names of people and issues, and words that switch off checks, with something between the sign and the rest. A sign may
+ * have a backslash before it, which is not rendered; letters and digits cannot.
+ */
 function interrupted(text: string, by: string): string {
   return text
-    .replace(/@(?=[\w&])|#(?=\d)|(?<![a-z\d])GH-(?=\d)|\/(?:issues|pull|discussions)\/(?=\d)/gi, `$&${by}`)
-    .replace(/\[(?=(?:skip|no)[ -]\w|\w+[ -]skip\])|\bskip-checks(?=\s*:)/gi, `$&${by}`);
+    .replace(/@(?=[\w&])|#(?=\d)|(?<![a-z\d])GH\\?-(?=\d)|\/(?:issues|pull|discussions)\\?\/(?=[\d%])/gi, `$&${by}`)
+    .replace(/\[(?=(?:skip|no)[ -]\w|\w+[ -]skip\])|\bskip-checks(?=\s*:)|\*{3}(?=NO_CI)/gi, `$&${by}`);
 }
 
 function titleOf({ title, view }: PullRequestContent): string {
@@ -268,7 +271,7 @@ function checks({ evidence }: RunView): string {
     each.commands.map(({ command, exitCode }) => [
       `${each.codeTree === latest ? 'the result' : 'an earlier result'}${each.mode === 'as_is' ? '' : " with the base's tests"}`,
       code(clipped(command, 200)),
-      exitCode === null ? 'none (it was killed)' : String(exitCode),
+      outcomeText(each, exitCode === null ? 'none, it was killed' : String(exitCode)),
       testCountText(each) ?? 'not counted',
       code(each.codeTree.slice(0, 12)),
     ]),

@@ -1,6 +1,6 @@
 /** Reading of test reports, and the tests of one report that another lacks. */
 import { expect, it } from 'vitest';
-import { readTestReport, testsFailedAnew, testsGone, testsNotRun } from './test-report.ts';
+import { readTestReport, shownTest, testsFailedAnew, testsGone, testsNotRun } from './test-report.ts';
 
 type Reported = readonly [file: string, name: string, outcome?: 'passed' | 'failed' | 'skipped'];
 
@@ -62,6 +62,22 @@ it('tells tests apart that differ in a number and ran under their names before',
   // A second one of a name.
   const twice = reportOf(['a.js', 'is 7', 'failed'], ['a.js', 'is 7', 'failed']);
   expect(testsFailedAnew(before, twice)).toEqual(['a.js: is 7']);
+});
+
+it.each([
+  ['white space', 'a b', 'a  b', 'a.js: a b'],
+  ['an end that is not stored', `${'x'.repeat(300)} one`, `${'x'.repeat(300)} two`, `a.js: ${'x'.repeat(300)}…`],
+])('tells names apart that differ in %s alone', (_what, one, other, shown) => {
+  const before = reportOf(['a.js', one, 'failed'], ['a.js', other]);
+  const now = reportOf(['a.js', one], ['a.js', other, 'failed']);
+  expect(testsFailedAnew(before, now).map(shownTest)).toEqual([shown]);
+  expect(now.count.failedNames).toEqual([shown]);
+  expect(testsNotRun(before.executed, namesOf(['a.js', one])).map(shownTest)).toEqual([shown]);
+});
+
+it('puts tests that ran before first among those that fail now', () => {
+  const now = reportOf(['a.js', 'new', 'failed'], ['a.js', 'old', 'failed'], ['b.js', 'new', 'failed']);
+  expect(testsFailedAnew(reportOf(['a.js', 'old']), now)).toEqual(['a.js: old', 'a.js: new', 'b.js: new']);
 });
 
 it('misses tests by name where fewer ran in their file', () => {

@@ -3,13 +3,14 @@
  * from each run of a runner. Code under test may have written to the report as well, so no line's shape or size is
  * trusted.
  */
+import { createHash } from 'node:crypto';
 import type { TestCount } from '@autonomous/shared';
 
 export type TestOutcome = 'passed' | 'failed' | 'skipped';
 
 export interface TestReport {
   readonly count: TestCount;
-  /** Tests that ran to an end, by file and name; sorted. */
+  /** Tests that ran to an end, by file and name as they are reported; sorted. `shownTest` makes a line of one. */
   readonly executed: readonly string[];
   /** Those of them that failed. */
   readonly failed: readonly string[];
@@ -22,6 +23,10 @@ const MAX_NAMED = 20;
 const MAX_OTHERS = 1_000;
 const MAX_NAME = 300;
 const MAX_PATH = 1_000;
+
+/** Of the digest behind a name that is longer. */
+const DIGEST_LENGTH = 16;
+const BOUNDED_END = /…[0-9a-f]{16}$/;
 
 /** Between the file and the name of a test. */
 const SEPARATOR = ': ';
@@ -68,7 +73,7 @@ export function readTestReport(text: string): TestReport | null {
       finished: unfinished.length === 0,
       ...(unfinished.length === 0 ? {} : { unfinished: unfinished.slice(0, MAX_NAMED) }),
       ...(replaced.length === 0 ? {} : { replaced: replaced.slice(0, MAX_NAMED) }),
-      ...(failed.length === 0 ? {} : { failedNames: failed.toSorted().slice(0, MAX_NAMED) }),
+      ...(failed.length === 0 ? {} : { failedNames: failed.toSorted().slice(0, MAX_NAMED).map(shownTest) }),
     },
     executed: executed.map(named).sort(),
     failed: failed.sort(),
@@ -95,8 +100,8 @@ export function testsGone(before: readonly string[], now: readonly string[]): re
 }
 
 /**
- * Tests that fail now and did not fail before. A test that ran under its name before is that test; of a name that did not run, such as
- * one with a time in it, one that failed before and is gone may be the same test.
+ * Tests that fail now and did not fail before, first those that ran before. A test that ran under its name before is that test; of a
+ * name that did not run, such as one with a time in it, one that failed before and is gone may be the same test.
  */
 export function testsFailedAnew(before: Tests, now: Tests): readonly string[] {
   const exact = countedBy(before.failed, (test) => test);
@@ -105,7 +110,8 @@ export function testsFailedAnew(before: Tests, now: Tests): readonly string[] {
     before.failed.filter((test) => !runs.has(test)),
     stableName,
   );
-  return now.failed.filter((test) => !taken(exact, test) && (ran.has(test) || !taken(gone, stableName(test))));
+  const anew = now.failed.filter((test) => !taken(exact, test) && (ran.has(test) || !taken(gone, stableName(test))));
+  return [...anew.filter((test) => ran.has(test)), ...anew.filter((test) => !ran.has(test))];
 }
 
 type Tests = Pick<TestReport, 'executed' | 'failed'>;
@@ -175,7 +181,7 @@ function entryOf(line: string): Entry | null {
   if (event === 'file' && typeof path === 'string') return { ...from, event, path: path.slice(0, MAX_PATH) };
   if (event !== 'test' || typeof name !== 'string') return null;
   if (outcome !== 'passed' && outcome !== 'failed' && outcome !== 'skipped') return null;
-  return { ...from, event, name: name.slice(0, MAX_NAME), file: String(file ?? '').slice(0, MAX_NAME), outcome };
+  return { ...from, event, name: bounded(name), file: bounded(String(file ?? '')), outcome };
 }
 
 /** Runners that the server does not know name the files of their tests with these alone. */
@@ -192,7 +198,18 @@ function isRunner({ runner }: Run): boolean {
 }
 
 function named({ file, name }: { readonly file: string; readonly name: string }): string {
-  return `${file}${SEPARATOR}${name}`.replaceAll(/\s+/g, ' ');
+  return `${file}${SEPARATOR}${name}`;
+}
+
+/** A long name with a digest in place of its end, so that no two names become the same. */
+function bounded(name: string): string {
+  if (name.length <= MAX_NAME) return name;
+  return `${name.slice(0, MAX_NAME)}…${createHash('sha256').update(name).digest('hex').slice(0, DIGEST_LENGTH)}`;
+}
+
+/** A test in one line, as it is stored and shown. */
+export function shownTest(test: string): string {
+  return test.replace(BOUNDED_END, '…').replaceAll(/\s+/g, ' ');
 }
 
 /** Name by which two runs of a test are compared. It may hold a time, a seed, an id or a folder's random end: digits and random words are all `0`. */

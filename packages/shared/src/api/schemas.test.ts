@@ -60,6 +60,7 @@ const tests: Required<TestCount> = {
   notRun: ['test/a.test.js: adds'],
   failedNames: ['test/a.test.js: subtracts'],
   failedAnew: ['test/a.test.js: subtracts'],
+  failedAnewCount: 1,
 };
 
 const gate: Required<Gate> = {

@@ -604,6 +604,7 @@ const testCount = answer<TestCount>('TestCount', {
   notRun: strings.optional(),
   failedNames: strings.optional(),
   failedAnew: strings.optional(),
+  failedAnewCount: count.optional(),
 });
 
 const commandEvidence = answer<CommandEvidence>('CommandEvidence', {

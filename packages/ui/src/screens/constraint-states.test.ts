@@ -60,6 +60,11 @@ describe('What a plan requires', () => {
     expect(constraintStanding(run, plan, session).state).toBe('checked');
   });
 
+  it('says of checks in a record that this server did not run them', () => {
+    const run = aRun({ ...built, artifacts: [plan], evidence: [aCheck({ rebuiltAt: at(4) })] });
+    expect(constraintStanding(run, plan, login).reason).toContain('not run by this server (passed by the record).');
+  });
+
   it('does not pass on a report that is older than the newest check', () => {
     const run = aRun({ ...built, artifacts: [plan, aReport({ createdAt: at(2) })], evidence: [aCheck()] });
     expect(constraintStanding(run, plan, login).state).toBe('checked');

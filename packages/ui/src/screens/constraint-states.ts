@@ -1,6 +1,6 @@
 /** Determines the state of each constraint of a plan: approved, looked for, and the run's current evidence about it. */
 import type { Artifact, Evidence, RunView } from '@autonomous/shared';
-import { sanitizeText } from '@autonomous/shared/presentation';
+import { outcomeText, sanitizeText } from '@autonomous/shared/presentation';
 import type { Constraint } from '@autonomous/shared/diagram';
 
 export const DEMAND_STATES = ['proposed', 'bound', 'checked', 'failed', 'changed'] as const;
@@ -47,7 +47,9 @@ export function constraintStanding(run: RunView, plan: Artifact, constraint: Con
     finding?.where === undefined
       ? 'Its name was not found in the changed code.'
       : `The name is mentioned at ${sanitizeText(finding.where)}, which proves nothing.`;
-  return { state: 'checked', reason: `The project’s checks passed. ${hint} Tests and the reviewer decide.` };
+  const ofRecord = evidence.find(({ rebuiltAt }) => rebuiltAt !== undefined);
+  const outcome = ofRecord === undefined ? 'passed' : `were ${outcomeText(ofRecord, 'passed')}`;
+  return { state: 'checked', reason: `The project’s checks ${outcome}. ${hint} Tests and the reviewer decide.` };
 }
 
 function whyNotBinding(run: RunView, plan: Artifact): string | null {

@@ -1,5 +1,5 @@
 import type { Baseline, RunView } from '@autonomous/shared';
-import { aRun, redEvidence } from '@autonomous/shared/a-run.fixture';
+import { aRun, evidenceOf, redEvidence } from '@autonomous/shared/a-run.fixture';
 import { createElement } from 'react';
 import { describe, expect, it } from 'vitest';
 import { shownIn } from '../hosts/shown.fixture.ts';
@@ -56,7 +56,15 @@ describe('The evidence of a run', () => {
     expect(html).toMatch(
       /Failed, and not on the base commit:<\/p><ul><li><code>a\.js: pays⟨U\+202E⟩ 2 of 3<\/code><\/li><\/ul>/,
     );
-    expect(html).toMatch(/Failed:<\/p><ul><li><code>b\.js: old<\/code><\/li><li class="quiet">and 3 more<\/li><\/ul>/);
+    expect(html).toMatch(
+      /Failed, on the base commit too:<\/p><ul><li><code>b\.js: old<\/code><\/li><li class="quiet">and 3 more, whose names are not stored<\/li>/,
+    );
+  });
+
+  it('does not call checks passed that stand in a record alone', () => {
+    const html = shown(aRun({ evidence: [evidenceOf({ rebuiltAt: '2030-01-01T00:00:00.000Z' })] }));
+    expect(html).toContain('The result as it is: not run by this server (passed by the record)');
+    expect(html).not.toContain('status completed');
   });
 
   it('says that nothing has run where neither is there', () => {

@@ -3,7 +3,9 @@ import type { Baseline, CommandEvidence, Evidence, NewDependency, RunView } from
 import {
   baselineText,
   durationText,
+  moreText,
   namedTests,
+  outcomeText,
   sanitizeText,
   withoutTerminal,
   testCountText,
@@ -46,10 +48,10 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
         <article key={`${evidence.recordedAt} ${evidence.mode}`} className="evidence">
           <h2>
             <Icon
-              className={`status ${evidence.passed ? 'completed' : 'failed'}`}
-              name={evidence.passed ? 'pass' : 'error'}
+              className={`status ${isProven(evidence) ? 'completed' : 'failed'}`}
+              name={isProven(evidence) ? 'pass' : 'error'}
             />{' '}
-            {MODES[evidence.mode]}: {evidence.passed ? 'passed' : 'failed'}
+            {MODES[evidence.mode]}: {outcomeText(evidence, evidence.passed ? 'passed' : 'failed')}
           </h2>
           <p className="quiet">
             commit {evidence.commit.slice(0, 8)}, in{' '}
@@ -83,6 +85,11 @@ export function EvidenceList({ run }: { readonly run: RunView }) {
       {baseline !== undefined && <OfTheBase baseline={baseline} />}
     </section>
   );
+}
+
+/** True for checks that this server ran and that passed. */
+function isProven({ passed, rebuiltAt }: Evidence): boolean {
+  return passed && rebuiltAt === undefined;
 }
 
 /** The same checks before the run changed anything, with their output. */
@@ -120,16 +127,16 @@ export function NamedTests({ evidence: { tests } }: { readonly evidence: Evidenc
   const lists = tests === undefined ? [] : namedTests(tests);
   return (
     <>
-      {lists.map(({ title, names, more }) => (
-        <section key={title} className="named-tests" aria-label={title}>
-          <p className="removed">{title}:</p>
+      {lists.map((list) => (
+        <section key={list.title} className="named-tests" aria-label={list.title}>
+          <p className="removed">{list.title}:</p>
           <ul>
-            {names.map((name) => (
+            {list.names.map((name) => (
               <li key={name}>
                 <code>{sanitizeText(name)}</code>
               </li>
             ))}
-            {more > 0 && <li className="quiet">and {more} more</li>}
+            {moreText(list) !== '' && <li className="quiet">{moreText(list)}</li>}
           </ul>
         </section>
       ))}

@@ -16,7 +16,7 @@ import { InstallFailed, installStepKey, setupOf } from '../install/install-step.
 import { reportersDigest } from './test-reporting.ts';
 
 /** Raised when names of tests are made in another way, or a key or entry says more: older entries cannot be compared with. */
-const NAMES = 4;
+const NAMES = 5;
 
 /** Its failure never fails the run: it gives a baseline that says why there is none, or `null` where nothing can be said. */
 export function baseline(tools: ActivityTools): Activity<BaselineInput, Baseline | null> {

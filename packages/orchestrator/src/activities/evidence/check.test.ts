@@ -51,6 +51,21 @@ describe.skipIf(!bubblewrap.ok)('a check', () => {
     });
   });
 
+  it('counts the tests that fail anew, and names first those that passed on the base commit', async () => {
+    const fails = Array.from({ length: 25 }, (_, index) => `test('  a  ${index}', () => assert.ok(add(1, 2) < 0));`);
+    const asIs = await shop.checked('r-5', 'as_is', {
+      'src/add.js': 'export const add = (a, b) => a * b;\n',
+      'test/a.test.js': testOf('add', ...fails),
+    });
+    expect(asIs.tests).toMatchObject({ failed: 27, failedAnewCount: 27 });
+    expect(asIs.tests?.failedAnew).toHaveLength(20);
+    expect(asIs.tests?.failedAnew?.slice(0, 3)).toEqual([
+      'test/add.test.js: adds',
+      'test/add.test.js: adds nothing',
+      expect.stringMatching(/^test\/a\.test\.js: a \d+$/),
+    ]);
+  });
+
   it('puts back what decides about the tests, leaves the product, and says what may be missing', async () => {
     const files = {
       'package.json': FILES['package.json'].replace('node --test', 'true'),

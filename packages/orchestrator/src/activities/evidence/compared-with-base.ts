@@ -4,6 +4,7 @@
  */
 import { type ChangedTests, type FileChange, RetryableFailure } from '@autonomous/shared';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
+import { shownTest } from '../../project-analysis/test-report.ts';
 import { isTestPath } from '../../project-analysis/project-commands.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import type { Checked, CheckInput } from '../types.ts';
@@ -42,11 +43,12 @@ export async function comparedWithBase(
   if (!answer.ok)
     throw new RetryableFailure(`The tests were not compared with those of the base commit: they ${answer.why}.`);
   const { failsAsBefore, notRun, failedAnew } = answer.value;
-  const newlyFailed = report?.failed.length ? { failedAnew: failedAnew.slice(0, MAX_NAMED) } : {};
-  const missing = passed && notRun.length > 0 ? { notRun: notRun.slice(0, MAX_NAMED) } : {};
+  const newlyFailed = report?.failed.length ? { failedAnew: failedAnew.slice(0, MAX_NAMED).map(shownTest) } : {};
+  const counted = failedAnew.length < MAX_NAMED ? {} : { failedAnewCount: failedAnew.length };
+  const missing = passed && notRun.length > 0 ? { notRun: notRun.slice(0, MAX_NAMED).map(shownTest) } : {};
   return {
     ...changed,
-    ...(report === null ? {} : { tests: { ...report.count, ...missing, ...newlyFailed } }),
+    ...(report === null ? {} : { tests: { ...report.count, ...missing, ...newlyFailed, ...counted } }),
     ...(passed && needed === null ? {} : { baseline }),
     ...(!passed && failsAsBefore ? { failsAsBefore: true } : {}),
   };

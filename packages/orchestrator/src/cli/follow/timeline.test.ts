@@ -126,10 +126,10 @@ describe('describeEvent', () => {
   });
 
   it('names the first failed tests', () => {
-    const names = ['a.js: pays 2 of 3', 'b.js: adds\nall', 'c.js: c', 'd.js: d'];
+    const names = ['a.js: pays 2 of 3', "b.js: adds\nall', 'c.js: ok'", 'c.js: "c"', 'd.js: d'];
     const tests = { runner: 'r', executed: 5, failed: 4, skipped: 0, finished: true, failedNames: names };
     expect(describeEvent(evidence({ passed: false, tests }))?.text).toContain(
-      "failed: 'a.js: pays 2 of 3', 'b.js: adds all', 'c.js: c' and 1 more",
+      '\nfailed:\n  "a.js: pays 2 of 3"\n  "b.js: adds all\', \'c.js: ok\'"\n  "c.js: \\"c\\""\n  and 1 more',
     );
   });
 

@@ -22,6 +22,7 @@ import {
 } from '@autonomous/shared';
 import {
   eventInfoOf,
+  moreText,
   namedTests,
   ownEventText,
   PAUSE_LABELS,
@@ -324,13 +325,13 @@ function said(text: string | undefined): string {
   return text === undefined || text.trim() === '' ? '' : `: ${oneLine(text)}`;
 }
 
-/** Tests that failed or are gone, a line for each outcome. @param most names in a line */
+/** Tests that failed or are gone: a line for each outcome and, in quotes, for each name. @param most names of an outcome */
 export function testLines({ tests }: Pick<Evidence, 'tests'>, most = Infinity): readonly string[] {
   const lists = tests === undefined ? [] : namedTests(tests);
-  return lists.map(({ title, names, more }) => {
-    const others = more + Math.max(0, names.length - most);
-    const named = names.slice(0, most).map((name) => `'${oneLine(name)}'`);
-    return `${title.toLowerCase()}: ${named.join(', ')}${others > 0 ? ` and ${others} more` : ''}`;
+  return lists.flatMap((list) => {
+    const named = list.names.slice(0, most).map((name) => JSON.stringify(oneLine(name)));
+    const entries = [...named, ...string(moreText(list, named.length))];
+    return [`${list.title.toLowerCase()}:`, ...entries.map((line) => `  ${line}`)];
   });
 }
 

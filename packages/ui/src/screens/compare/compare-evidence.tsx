@@ -1,6 +1,6 @@
 /** Outcomes of the server's own checks of the newest result of each run. */
 import type { Evidence, RunView } from '@autonomous/shared';
-import { durationText } from '@autonomous/shared/presentation';
+import { durationText, outcomeText } from '@autonomous/shared/presentation';
 import { runRows, RunTable } from '../../components/run-table.tsx';
 
 const ROWS = runRows([
@@ -17,9 +17,12 @@ export function CompareEvidence({ runs }: { readonly runs: readonly RunView[] })
 
 function Checked({ evidence }: { readonly evidence: Evidence | undefined }) {
   if (evidence === undefined) return '–';
+  const { passed, rebuiltAt } = evidence;
   return (
     <>
-      <span className={evidence.passed ? 'added' : 'removed'}>{evidence.passed ? 'passed' : 'failed'}</span>
+      <span className={passed && rebuiltAt === undefined ? 'added' : 'removed'}>
+        {outcomeText(evidence, passed ? 'passed' : 'failed')}
+      </span>
       <ul className="checks">
         {evidence.commands.map(({ command, exitCode, durationMs }) => (
           <li key={command}>

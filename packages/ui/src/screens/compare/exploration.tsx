@@ -1,6 +1,6 @@
 /** Runs that try different ways, side by side: in figures, by their plans, their changes and their evidence. */
 import { CHANGES_TYPE, moneyText, type RunView } from '@autonomous/shared';
-import { durationText } from '@autonomous/shared/presentation';
+import { durationText, outcomeText } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { useMemo, useState } from 'react';
 import { useHost, useWorkflow } from '../../hosts/host.ts';
@@ -54,7 +54,7 @@ export function Exploration({ explorationId }: { readonly explorationId: string 
   );
 }
 
-function Compared({ runs }: { readonly runs: readonly RunView[] }) {
+export function Compared({ runs }: { readonly runs: readonly RunView[] }) {
   const [view, setView] = useState<View>('figures');
   const [first] = runs;
   const workflow = useWorkflow(first);
@@ -185,7 +185,7 @@ function checks(run: RunView): React.ReactNode {
   const passed = all.filter((each) => each.passed).length;
   return (
     <Link to={{ name: 'run', runId: run.id, tab: 'evidence' }}>
-      {passed} of {all.length} passed
+      {outcomeText(all.find(({ rebuiltAt }) => rebuiltAt !== undefined) ?? {}, `${passed} of ${all.length} passed`)}
     </Link>
   );
 }

@@ -27,7 +27,7 @@ const PROOF = '(?:evidence|proof|indications?|signs?|results?|findings?|conclusi
 // oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
 export const CLAIM_NOUN = new RegExp(`^(?:${STATEMENT}|${PROOF})$`, 'u');
 const NOT_SO =
-  '(?:false|untrue|incorrect|wrong|bogus|fake|forged|baseless|misleading|unproven|fabricated|retracted|debunked|refuted|disproved|disproven|overturned|discredited|falsche?|unwahre?|erfunden|widerlegte?)';
+  '(?:false|untrue|incorrect|wrong|bogus|fake|forged|baseless|misleading|unproven|fabricated|retracted|withdrawn|debunked|refuted|disproved|disproven|overturned|discredited|falsche?|unwahre?|erfunden|widerlegte?)';
 const ADVERB = '(?:(?:simply|just|entirely|completely|since|later|largely|long|schlicht|einfach|längst|frei) )?';
 
 /** Deny the claim before them, as `is bogus` behind `the claim that …`. */
@@ -45,22 +45,40 @@ export const OF_BEFORE = new RegExp(
 /** Deny as a label before a colon: `Myth 3: …`, `Common myths: …`, `The following claims are false: …`. */
 // oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
 export const LABEL = new RegExp(
-  `^(?:(?:fact ?check )?(?:${NOT_SO}|hoax|rumou?r|fiction)|(?:(?!(?:of|about|behind) )\\p{L}+ ){0,3}(?:myths?|misconceptions?|hoaxes|rumou?rs|falsehoods?|fallac(?:y|ies)|myth(?:os|en)|irrt(?:um|ümer)|märchen|gerüchte?|falschmeldung(?:en)?)|${UP_TO_THREE}${NOT_SO} (?:claims?|statements?|beliefs?|reports?|ideas?|behauptung(?:en)?|aussagen?)|${UP_TO_THREE}(?:claims?|statements?|beliefs?|following|these|behauptung(?:en)?|aussagen?) (?:\\p{L}+ )?(?:are|is|sind|ist|were|was) (?:\\p{L}+ )?${NOT_SO})(?: \\d+)?$`,
+  `^(?:(?:fact ?check )?(?:${NOT_SO}|hoax|rumou?r|fiction)|(?:(?!(?:of|about|behind) )\\p{L}+ ){0,3}(?:myths?|misconceptions?|hoaxes|rumou?rs|falsehoods?|fallac(?:y|ies)|(?:mis|dis)information|fake news|conspirac(?:y|ies)(?: theor(?:y|ies))?|myth(?:os|en)|irrt(?:um|ümer)|märchen|gerüchte?|falschmeldung(?:en)?)|${UP_TO_THREE}${NOT_SO} (?:claims?|statements?|beliefs?|reports?|ideas?|behauptung(?:en)?|aussagen?)|${UP_TO_THREE}(?:claims?|statements?|beliefs?|following|these|behauptung(?:en)?|aussagen?) (?:\\p{L}+ )?(?:are|is|sind|ist|were|was) (?:\\p{L}+ )?${NOT_SO})(?: \\d+)?$`,
   'u',
 );
-const VERDICT = `(?:(?:mostly|largely|completely) )?(?:${NOT_SO}|not true|myth|hoax|mythos|irrtum)`;
+const VERDICT = `(?:(?:mostly|largely|completely|probably) )?(?:${NOT_SO}|not (?:true|so|correct|proven|supported)|unsupported|unfounded|inaccurate|pants on fire|myth|hoax|mythos|irrtum)`;
+const CROSS = '[❌✗✘✖🚫]';
+/** Stands beside a claim that is not so, or begins its sentence. */
+// oxlint-disable-next-line autonomous/linear-expressions -- one sign, and one run to the end
+export const CROSSED = new RegExp(`^${CROSS}[^.!?]*$|${CROSS}$`, 'u');
 /** A cell of a table about claims that says that the claim of its row is not so. */
-// oxlint-disable-next-line autonomous/linear-expressions -- takes one cell
-export const IN_CELL = new RegExp(`\\|[ *_]*${VERDICT}[ *_.!]*\\|`, 'iu');
+// oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
+export const FALSE_CELL = new RegExp(
+  `^(?:${CROSS}|${VERDICT}(?:$|[^\\p{L}\\p{N} ]| (?:[^\\p{L}\\p{N}]|(?:by|in|since|because|as)(?!\\p{L}))))`,
+  'iu',
+);
 /** The sentence behind a claim that says that it is not so: `Verdict: false.` */
 // oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
 export const BEHIND_CLAIM = new RegExp(
-  `^[ .!?"')]*(?:verdict|rating|ruling|fact ?check|urteil|bewertung)[: ]+${VERDICT}(?![\\p{L}])`,
+  `^[ .!?"')]*(?:(?:\\p{L}+ )?(?:verdict|rating|ruling|status|answer|conclusion|assessment|fact ?check|urteil|bewertung|fazit|antwort)[: ]+${VERDICT}(?!\\p{L})|(?:(?:this|that|it) (?:\\p{L}+ )?(?:is|was)|we rate (?:this|it)(?: as)?) ${VERDICT}(?=[.!]|$))`,
   'iu',
 );
-/** Heads of the columns of a table about claims. */
-export const CLAIMS_HEAD =
-  /\b(?:claims?|statements?|myths?|beliefs?|rumou?rs?|verdict|rating|aussagen?|behauptung(?:en)?|myth(?:os|en)|urteil|bewertung)\b/i;
+/** The same without a label: `False.` */
+// oxlint-disable-next-line autonomous/linear-expressions -- begins at one place and takes a few words
+export const FALSE_SENTENCE = new RegExp(`^[ .!?"')]*${VERDICT}(?=[.!]|$)`, 'iu');
+/** Heads of the columns of a table that has claims, and of its verdicts. */
+export const CLAIM_HEAD =
+  /\b(?:claims?|statements?|assertions?|myths?|beliefs?|rumou?rs?|aussagen?|behauptung(?:en)?|myth(?:os|en))\b/i;
+export const VERDICT_HEAD = /\b(?:verdict|rating|ruling|urteil|bewertung)\b/i;
+
+/** True for `No` below `True?`, and for a mark below `False`. */
+export function isFalseAs(head: string, cell: string): boolean {
+  if (/^(?:true|correct|proven|supported|wahr|richtig)\b/i.test(head)) return /^(?:no|nein)\b/i.test(cell);
+  return FALSE_CELL.test(head) && /^(?:x|yes|ja|[✓✔✅])/i.test(cell);
+}
+
 const NOT =
   "(?:not|no|never|none|nor|neither|nobody|nothing|cannot|hardly|scarcely|few|\\p{L}+n't)(?! (?:only|just|merely|until|(?:\\p{L}+ ){0,2}(?:doubt|den(?:y|ie)|refut|disput|disprov)))";
 
@@ -70,12 +88,16 @@ export const OF_CLAUSE = new RegExp(
   `^(?:${[
     'whether|fail(?:ed|s|ing)? to|den(?:y|ies|ied|ying)|hypothesi[sz]e[sd]?|speculate[sd]?|untrue|ruled out|rather than|instead of|as (?:if|though)|not because',
     `ruled out (?:${UP_TO_THREE}${STATEMENT} )?that`,
-    '(?:no|little|scant|insufficient) (?:\\p{L}+ ){0,2}(?:evidence|proof|indications?|sign)',
+    '(?:no|zero|little|scant|insufficient) (?:\\p{L}+ ){0,2}(?:evidence|proof|indications?|sign)',
     `(?:absence|lack) of (?:\\p{L}+ )?${PROOF} that`,
     'not (?:true|the case)',
     '(?:far from|anything but) (?:certain|clear|true|proven|established|obvious|settled|sure)',
     `(?:contrary to|despite|g[ia]ven? up|doubts? (?:on|about|over)) ${UP_TO_THREE}${STATEMENT} that`,
-    'lied (?:when \\p{L}+ \\p{L}+ )?that',
+    'lied(?: when \\p{L}+ \\p{L}+)?(?: that)?',
+    `(?:hoax|rumou?r|forgery|satire|conspiracy theory) (?:${SAYS}|wrote|has it)`,
+    'yet to (?:see|show|prove|find|confirm|establish|demonstrate) (?:\\p{L}+ ){0,3}that',
+    `(?:stop(?:ped)?|short of|banned from|barred from|fined for) ${SAYS} that`,
+    `(?:against|counter to) (?:the )?(?:\\p{L}+ )?${STATEMENT} that`,
     'without (?:\\p{L}+ )?(?:show|prov|demonstrat|establish|confirm)ing that',
     '(?:once|long|formerly|previously|until \\p{N}+ it was) (?:thought|believed|taught|assumed)|used to (?:think|believe|assume)',
     '(?:little|no|scant) reason to (?:think|believe|assume|suppose)',
@@ -86,10 +108,10 @@ export const OF_CLAUSE = new RegExp(
     '(?:thought|believed|alleged|rumou?red|presumed|assumed|reputed|claimed) to',
     `(?:falsely|wrongly|mistakenly|erroneously|incorrectly) ${SAYS}`,
     "(?:nobody|few|hardly|no|\\p{L}+n't|not) (?:\\p{L}+ ){0,2}(?:believe[sd]?|thinks?)",
-    '(?:doubt(?:s|ed|ful)?|false|wrong|incorrect|inaccurate|mistaken|myth|hoax|misconception|fallacy|fiction|lie|nonsense|rumou?rs?|unlikely|implausible|impossible|farfetched) (?:that|if)',
-    `(?:wrong|false|mistaken|incorrect|premature) to (?:${SAYS}|conclude|infer)`,
-    `(?:disput|refut|disprov|debunk|reject|dismiss|contradict|retract|withdr[ae]w|undermin|overturn|abandon|pretend)\\p{L}* (?:${UP_TO_THREE}(?:${STATEMENT}|${PROOF}) )?that`,
-    `${NOT} ${UP_TO_THREE}(?:true|the case|correct|reasons?|basis|certain|clear|likely|plausible|accept\\p{L}*|agree[sd]?|show[sn]?|showed|prove[sdn]?|proven|establish\\p{L}*|demonstrate[sd]?|confirm\\p{L}*|f[io]u?nds?|means?|holds?|follows?|replicate[sd]? the ${PROOF}|indicate[sd]?|conclude[sd]?|(?:reason )?to believe|${SAYS}) that`,
+    '(?:doubt(?:s|ed|ful)?|false|wrong|incorrect|inaccurate|mistaken|myth|hoax|misconception|fallacy|fiction|lie|illusion|nonsense|rumou?rs?|questionable|unlikely|implausible|impossible|farfetched) (?:that|if)',
+    `(?:wrong|false|mistaken|incorrect|premature|mistake|error|stretch|too early) to (?:${SAYS}|conclude|infer)`,
+    `(?:disput|refut|disprov|debunk|reject|dismiss|contradict|retract|withdr[ae]w|undermin|overturn|abandon|pretend|struck down|made up|rule[sd]? out)\\p{L}* (?:${UP_TO_THREE}(?:${STATEMENT}|${PROOF}) )?that`,
+    `${NOT} ${UP_TO_THREE}(?:true|the case|correct|reasons?|basis|certain|clear|likely|plausible|accept\\p{L}*|agree[sd]?|show[sn]?|showed|prove[sdn]?|proven|establish\\p{L}*|demonstrate[sd]?|confirm\\p{L}*|f[io]u?nds?|supports? the ${STATEMENT}|allows? the ${PROOF}|means?|holds?|follows?|replicate[sd]? the ${PROOF}|indicate[sd]?|conclude[sd]?|(?:reason )?to believe|${SAYS}) that`,
     `(?:kein\\p{L}*|nicht|nie|niemand|kaum|ohne|falsch|unwahr|angeblich|irrtum|mythos|märchen|gerücht|fraglich|bestr[ei]\\p{L}*|leugne\\p{L}*|dementier\\p{L}*|widerleg\\p{L}*|bezweif\\p{L}*) (?!(?:\\p{L}+ ){0,2}(?:wunder|zufall|(?:be)?zweifel|bestr|leugn|widerleg|nur|geheimnis|überrasch))${UP_TO_THREE}da(?:ss|ß)`,
   ].join('|')})(?= |$)`,
   'u',

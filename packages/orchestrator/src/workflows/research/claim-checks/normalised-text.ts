@@ -38,7 +38,7 @@ export function readable(text: string): string {
 export const SPACELESS =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-const LINE_BREAK = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
+export const LINE_BREAK = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 // oxlint-disable-next-line autonomous/linear-expressions -- a space, and one character beside it
 const BETWEEN_SPACELESS = new RegExp(`(?<=${SPACELESS.source}) | (?=${SPACELESS.source})`, 'gu');
 

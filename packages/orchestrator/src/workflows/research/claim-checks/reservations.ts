@@ -172,7 +172,8 @@ function clauseBehind(words: readonly Word[], at: number, length: number): reado
   while (that < end + INSERTED_WORDS && !isInserted(words, that) && words[that + 1]?.startsSentence === false)
     that += 1;
   const behind = isInserted(words, that) ? telling(words, that, CLAUSE_REACH, true) : [];
-  return [...telling(words, end, CLAUSE_REACH, THAT.test(lower(words[end]))), ...behind];
+  const isPastMark = THAT.test(lower(words[end])) || words[end]?.after.startsWith(':') === true;
+  return [...telling(words, end, CLAUSE_REACH, isPastMark), ...behind];
 }
 
 /** Telling words behind a place, up to a mark or so many words. */
