@@ -21,7 +21,7 @@ export const description = 'answers of a server that reads files made to be slow
 
 const SCRIPT = fileURLToPath(new URL('../demo/login.script.yaml', import.meta.url));
 const PROBE_MS = 10;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 300_000;
 const BACKLOG = '| ID | Title | Status | Spec |\n|---|---|---|---|\n| A-1 | First | queued | features/none.md |\n';
 
 type Files = Readonly<Record<string, string>>;
@@ -75,6 +75,7 @@ const CASES: readonly Case[] = [
     drive: (client, id) => client.getRoadmap(id),
   },
   { name: 'tree of 300,000 files', files: {}, folders: 300, drive: faulty('phased-plan', { planPath: 'none.md' }) },
+  { name: 'checks of 300,000 files', files: {}, folders: 300, drive: checked('echo fine') },
   { name: 'test report of 8 MB', files: {}, drive: checked(`${test} | head -c 8000000 > "$AUTONOMOUS_TEST_REPORT"`) },
   {
     name: 'test report of one line',

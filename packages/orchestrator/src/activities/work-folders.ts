@@ -79,9 +79,7 @@ export async function openFolder(tools: ActivityTools, request: FolderRequest): 
 /** Removes a folder that was opened, with everything beside it. Nothing happens when it is gone already. */
 export async function closeFolder(folder: string): Promise<void> {
   await removeTree(installedFile(folder));
-  await Promise.all(
-    [indexOf(folder), submodulesFileOf(folder), folder, homeOf(folder)].map((entry) => removeTree(entry)),
-  );
+  await removeTree(indexOf(folder), submodulesFileOf(folder), folder, homeOf(folder));
 }
 
 /**

@@ -10,7 +10,10 @@ async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let isDone = false;
   const others = (async () => {
-    for (; !isDone; turns += 1) await turn();
+    while (!isDone) {
+      await turn();
+      turns += 1;
+    }
   })();
   await work();
   isDone = true;

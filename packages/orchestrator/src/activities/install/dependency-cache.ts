@@ -6,7 +6,7 @@
  */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { NeedsHuman } from '@autonomous/shared';
@@ -204,22 +204,34 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 /**
- * Removes a folder with all that is in it, or a file, whatever a sandbox has made of it. Nothing happens when it is gone already.
+ * Removes folders with all that is in them, and files, whatever a sandbox has made of them. Nothing happens to those that are gone
+ * already.
  */
-export async function removeTree(entry: string): Promise<void> {
+export async function removeTree(...entries: readonly string[]): Promise<void> {
   const run = promisify(execFile);
+  // The start of a process holds the server for some milliseconds: files are removed without one.
+  const folders = (await Promise.all(entries.map(isFolder))).flatMap((is, index) => (is ? (entries[index] ?? []) : []));
   // Node's own removal holds the process for seconds over 300,000 files. It does what is left, as an activity that is just being ended
   // may still write a file or two.
   const remove = async (): Promise<void> => {
-    await run('rm', ['-rf', '--', entry]).catch(() => {});
-    await rm(entry, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+    if (folders.length > 0) await run('rm', ['-rf', '--', ...folders]).catch(() => {});
+    for (const entry of entries) await rm(entry, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
   await remove().catch(async (error: unknown) => {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     if (code !== 'EACCES' && code !== 'EPERM' && code !== 'ENAMETOOLONG') throw error;
     // Package managers leave read-only folders, Go's among them: nothing can be removed from those. And folders may be nested
     // deeper than a path may be long. This one descends folder by folder; what it leaves, the last line says.
-    await run('chmod', ['-Rf', 'u+rwX', '--', entry]).catch(() => {});
+    await run('chmod', ['-Rf', 'u+rwX', '--', ...folders]).catch(() => {});
     await remove();
   });
+}
+
+/** Whether it is a folder, or nobody can tell. */
+async function isFolder(entry: string): Promise<boolean> {
+  try {
+    return (await lstat(entry)).isDirectory();
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ENOENT';
+  }
 }

@@ -238,7 +238,7 @@ async function install(
   progress({ kind: 'command', text: `$ ${setup.command}` });
   await withSizes(progress, '', [checkout, entry.home], () => runSetup(tools, request, setup, checkout, entry.home));
   const installed = await moveUntracked(checkout, entry.folder, tracked);
-  await Promise.all([checkout, indexOf(checkout), submodulesFileOf(checkout)].map(removeTree));
+  await removeTree(checkout, indexOf(checkout), submodulesFileOf(checkout));
   return installed;
 }
 
