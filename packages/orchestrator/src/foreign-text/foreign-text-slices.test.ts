@@ -8,15 +8,12 @@ const items = Array.from({ length: 60 }, (_, index) => index);
 /** Turns that others have while this works. */
 async function turnsDuring(work: () => Promise<unknown>): Promise<number> {
   let turns = 0;
-  let isDone = false;
+  const done = new AbortController();
   const others = (async () => {
-    while (!isDone) {
-      await turn();
-      turns += 1;
-    }
+    for (; !done.signal.aborted; turns += 1) await turn();
   })();
   await work();
-  isDone = true;
+  done.abort();
   await others;
   return turns;
 }

@@ -18,12 +18,7 @@ const files = (...paths: readonly (string | Buffer)[]) => listing(...paths.map((
 
 describe('a listing', () => {
   it('has entries by their paths and modes, and folders', async () => {
-    const list = await listing(
-      ['100644', 'a/b/c.txt'],
-      ['100755', 'a/run'],
-      ['120000', 'link'],
-      ['160000', 'sub'],
-    );
+    const list = await listing(['100644', 'a/b/c.txt'], ['100755', 'a/run'], ['120000', 'link'], ['160000', 'sub']);
     expect(list.length).toBe(4);
     expect(list.get('a/run')).toEqual({ mode: '100755', oid: OID, path: 'a/run', rawPath: 'a/run' });
     expect(['a', 'a/b', 'a/b/c.txt', 'a/r', 'sub'].map((path) => list.hasFolder(path))).toEqual([
