@@ -85,6 +85,7 @@ it('an erased event is not read into the view', async () => {
   expect(without).toMatchObject({ gate: null, lastSequence: view.lastSequence });
 });
 
+const NO_WORK = { startActivities: [], endActivities: [], setTimers: [], clearTimers: [] };
 const foreign = { reason: 'rebuilt', message: 'Others could have written it.', details: {} } as const;
 
 it.each([
@@ -130,7 +131,14 @@ it('a run whose workflow the server lacked has its open work once the workflow i
 
   const pauseOf = async () => foreign;
   await readImportedAgain({ store, workflows, pauseOf, now });
-  expect(await store.loadView('r')).toMatchObject({ gate: { reason: 'poisoned' } });
+  const before = await store.loadView('r');
+  expect(before).toMatchObject({ gate: { reason: 'poisoned' } });
+  // As a retry pauses it that is refused for want of the workflow.
+  const payload = { ...before?.gate, gate: 'pause', reason: 'definition_missing', message: 'It is not there.' };
+  const events = [newEvent('input', { type: 'RUN_PAUSED', payload: payload as never }, now().toISOString())];
+  const { lastSequence: expectedSequence } = before!;
+  const paused = foldAll(before, 'r', expectedSequence, events);
+  await store.append({ runId: 'r', expectedSequence, events, ...NO_WORK, view: paused, clarifications: [] });
   const there = { store, workflows: createRegistry([small]), pauseOf, now };
   await readImportedAgain(there);
   const view = await store.loadView('r');

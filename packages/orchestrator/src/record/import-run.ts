@@ -69,7 +69,8 @@ export async function readImportedAgain({
 }): Promise<void> {
   for (const { id } of await store.listOpenRuns('paused')) {
     const view = await store.loadView(id);
-    if (view?.rebuiltUpTo === undefined || view.gate?.reason !== 'poisoned') continue;
+    const reason = view?.gate?.reason;
+    if (view?.rebuiltUpTo === undefined || (reason !== 'poisoned' && reason !== 'definition_missing')) continue;
     const stored = await store.openKeys(id);
     if (stored.activities.length + stored.timers.length > 0) continue;
     const replayed = replayUnder(workflows, view, await store.readRun(id, 0));

@@ -20,9 +20,11 @@ export async function linkFaults(links: ReadonlyMap<string, string>): Promise<Re
   const faults = new Map<string, string>();
   const budget = { steps: MAX_STEPS };
   await eachInSlices(links, ([path, target]) => {
-    const fault = isBehindLink(path, links)
-      ? 'it lies behind another symlink'
-      : targetFault(path, target, links, budget);
+    const fault = path.includes('\uFFFD')
+      ? 'its name is not valid UTF-8'
+      : isBehindLink(path, links)
+        ? 'it lies behind another symlink'
+        : targetFault(path, target, links, budget);
     if (fault !== null) faults.set(path, fault);
   });
   return faults;

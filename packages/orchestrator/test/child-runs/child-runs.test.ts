@@ -380,16 +380,23 @@ describe('a run that a rebuild brought back', () => {
     await family.call('work', 'Do b');
     await family.engine.stop();
     await pauseAsRebuilt(family, 'p', 'poisoned');
+    // As a retry does that is refused for want of the workflow.
+    await pauseAsRebuilt(family, 'p', 'definition_missing', {});
     await family.restart();
     for (const { id } of children) expect((await family.status(id, 'running')).status).toBe('running');
   });
 });
 
 /** Stores the pause with which a rebuild brings back a run. One that cannot be read has nothing open. */
-async function pauseAsRebuilt({ store, clock }: Family, runId: string, reason = 'rebuilt'): Promise<void> {
+async function pauseAsRebuilt(
+  { store, clock }: Family,
+  runId: string,
+  reason = 'rebuilt',
+  mark: object = { rebuilt: true },
+): Promise<void> {
   const view = await store.loadView(runId);
   if (view === null) throw new Error(`there is no run ${runId}`);
-  const what = { reason, message: 'Look at it.', rebuilt: true };
+  const what = { reason, message: 'Look at it.', ...mark };
   const { activities, timers } = await store.openKeys(runId);
   const payload = { gate: 'pause', stage: null, decisions: ['retry'], summary: 'Look at it.', details: {}, ...what };
   const event = newEvent('input', { type: 'RUN_PAUSED', payload }, clock.now().toISOString());

@@ -70,6 +70,8 @@ it('counts no evidence of a record that the run was rebuilt from, and tells that
   const [concern] = of(asIs({ rebuiltAt: '2026-01-01' }));
   expect(concern?.title).toBe('This server has not run the checks of the result');
   expect(concern?.items[0]?.reason).toContain('fork r --at 6');
+  const child = { id: 'r', evidence: [asIs({ rebuiltAt: '2026-01-01' })], parent: { runId: 'p', key: 'k', depth: 1 } };
+  expect(concernOfRecord(child, 't', events)[0]?.items[0]?.reason).not.toContain('fork');
   expect(of(asIs({ rebuiltAt: '2026-01-02' }))[0]?.hash).not.toBe(concern?.hash);
   expect(of(asIs({ rebuiltAt: '2026-01-01', passed: false }))).toHaveLength(1);
   // A record may say of another tree what it does not prove of this one.

@@ -63,7 +63,7 @@ export function concernsOfTests(baseline: Baseline | undefined, evidence: readon
  * @param events of the run; a fork at the last one before the checks makes them here
  */
 export function concernOfRecord(
-  { id, evidence }: Pick<RunView, 'id' | 'evidence'>,
+  { id, parent, evidence }: Pick<RunView, 'id' | 'parent' | 'evidence'>,
   codeTree: string,
   events: readonly Pick<WorkflowEvent, 'type' | 'origin' | 'payload' | 'sequence'>[],
 ): readonly Concern[] {
@@ -74,11 +74,12 @@ export function concernOfRecord(
     ({ type, payload }) => type === 'EVIDENCE_RECORDED' && payload['mode'] === 'as_is',
   );
   const checked = events.slice(0, Math.max(recorded, 0)).findLast(({ origin }) => origin === 'input');
-  const fork =
-    checked === undefined
-      ? ''
-      : `To have this server run them, fork the run from before them: fork ${id} --at ${checked.sequence - 1}. `;
-  const reason = `They stand in the record that the run was rebuilt from, and anybody who can push there could have written it. ${fork}Or run them by hand before you accept.`;
+  // A child run is its parent's, which waits for it and for no fork of it.
+  const way =
+    checked === undefined || parent !== undefined
+      ? 'Run them by hand before you accept.'
+      : `To have this server run them, fork the run from before them: fork ${id} --at ${checked.sequence - 1}. Or run them by hand before you accept.`;
+  const reason = `They stand in the record that the run was rebuilt from, and anybody who can push there could have written it. ${way}`;
   const title = 'This server has not run the checks of the result';
   return [{ kind: 'tests_unknown', title, items: [{ reason }], hash: digest(['rebuilt', codeTree, rebuiltAt]) }];
 }

@@ -322,8 +322,8 @@ export class ChildRuns {
     if (!child?.parent || isFinal(child.status)) return;
     const { runId: parentId, key } = child.parent;
     const parent = await store.loadView(parentId);
-    if (parent === null || (parent.gate?.reason === 'poisoned' && isAsRebuilt(parent))) return;
-    if (isAsRebuilt(child) && !(isCancellation && parent.status === 'cancelled')) return;
+    if (parent === null || (isUnread(parent.gate) && (await this.#isAsRebuilt(parent)))) return;
+    if ((await this.#isAsRebuilt(child)) && !(isCancellation && parent.status === 'cancelled')) return;
     const { activities } = await store.openKeys(parentId);
     if (activities.includes(key)) {
       if (!isCancellation && isMissedByPause(child, parent)) await this.#holdWithParent(runId, parentId);
@@ -333,11 +333,17 @@ export class ChildRuns {
     const cause = isFinal(parent.status) ? undefined : causeOfEnd(child);
     await cancel(runId, SERVER, `run ${parentId}, which started it, ${what}`, cause);
   }
+
+  /** Whether a rebuilt run is still paused: a retry that was refused may have paused it anew. */
+  async #isAsRebuilt({ id, gate, rebuiltUpTo }: RunView): Promise<boolean> {
+    if (gate?.kind !== 'pause' || rebuiltUpTo === undefined) return false;
+    return (await this.#options.store.readRun(id, rebuiltUpTo)).every(({ type }) => type === 'RUN_PAUSED');
+  }
 }
 
-/** Whether nothing has come after the pause of a rebuilt run. */
-function isAsRebuilt({ rebuiltUpTo, lastSequence, gate }: RunView): boolean {
-  return gate?.kind === 'pause' && rebuiltUpTo === lastSequence;
+/** Whether a run is quarantined because its machine does not give its history again, or is not there. */
+function isUnread(gate: RunView['gate']): boolean {
+  return gate?.reason === 'poisoned' || gate?.reason === 'definition_missing';
 }
 
 /** Whether the server ended between the pause of a parent and that of its child, which no person has continued by itself since. */

@@ -43,7 +43,9 @@ export async function checkoutTree(
     const excluded = await matcher.match([...listing.paths, ...submodules.map(({ path }) => path)]);
     const isLeftOut = new Set(leftOut.map(({ path }) => path));
     const outside = await listing.withMode(SUBMODULE_MODE);
-    const unwanted = [...outside, ...(await listing.filter((path) => excluded.has(path) || isLeftOut.has(path)))];
+    const named = await listing.filter((path) => excluded.has(path) || isLeftOut.has(path));
+    // A file may have a name that reads like that of a link.
+    const unwanted = [...outside, ...named.filter(({ path, mode }) => excluded.has(path) || mode === SYMLINK_MODE)];
     // It is renamed on one disk when all is written: a folder beside an index is whole.
     const indexFile = `${index}.new`;
     await runGit(place, { indexFile, args: ['read-tree', '--end-of-options', tree] });
@@ -70,7 +72,7 @@ export async function checkoutTree(
       const inner = await checkoutTree(each.place, each.tree, each.listing, inside, []);
       // The sandbox must not write it, and two files beside a folder of the project would be the project's.
       await Promise.all([indexOf(inside), submodulesFileOf(inside)].map((file) => rm(file, { force: true })));
-      leftOut.push(...inner.leftOut.map((one) => ({ ...one, path: `${each.path}/${one.path}` })));
+      for (const one of inner.leftOut) leftOut.push({ ...one, path: `${each.path}/${one.path}` });
       const isMissing = new Set(inner.leftOut.map(({ path }) => path));
       const written = (await each.listing.filter((path) => !isMissing.has(path))).filter(
         ({ mode }) => mode !== SUBMODULE_MODE,

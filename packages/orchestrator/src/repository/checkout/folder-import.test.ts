@@ -595,11 +595,16 @@ describe('Taking files back', () => {
     const at = (root: string, ...parts: readonly Buffer[]) =>
       Buffer.concat([root, ...parts].flatMap((part) => [Buffer.from(part), Buffer.from('/')])).subarray(0, -1);
     const name = Buffer.from('a');
+    mkdirSync(join(seed, 'src', 'l'));
     for (const each of [one, other, literal]) {
       mkdirSync(at(seed, each));
       writeFileSync(at(seed, each, name), each);
     }
     writeFileSync(at(join(seed, 'src'), one), 'old');
+    // Links that are left out, beside files that read the same.
+    symlinkSync('/etc/passwd', at(join(seed, 'src'), Buffer.from('l'), one));
+    symlinkSync('a.js', at(join(seed, 'src'), Buffer.from('l'), Buffer.of(0xfd)));
+    writeFileSync(at(join(seed, 'src'), Buffer.from('l'), other), 'kept');
     git(seed, 'add', '--all');
     git(seed, 'commit', '--quiet', '--message', 'Bytes');
     const { repository } = fixture;

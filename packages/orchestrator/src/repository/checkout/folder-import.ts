@@ -8,7 +8,13 @@ import { constants, type Dirent, lstatSync, opendirSync, type Stats } from 'node
 import { type FileHandle, lstat, mkdir, open, readFile, readlink, realpath, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { NeedsHuman, NotFound, showHidden } from '@autonomous/shared';
-import { eachInSlices, filterInSlices, inSlices, Slices } from '../../foreign-text/foreign-text-slices.ts';
+import {
+  eachInSlices,
+  filterInSlices,
+  inSlices,
+  Slices,
+  sortInSlices,
+} from '../../foreign-text/foreign-text-slices.ts';
 import type { AllowedPaths } from '../../path-rules/allowed-files.ts';
 import type { OwnedPaths } from '../../documents/owned-files.ts';
 import { type GitPlace, objectFacts } from '../git/git.ts';
@@ -103,10 +109,12 @@ export async function importFolderTree(
       place,
       changed.map(({ stagedPath }) => stagedPath),
     );
-    const edits: TreeEdit[] = changed.map(({ path, mode }, index) => ({ path, mode, oid: oids[index] ?? null }));
-    edits.push(...deleted.map(({ rawPath, mode }) => ({ path: rawPath, mode, oid: null })));
+    const edits: TreeEdit[] = [
+      ...changed.map(({ path, mode }, index) => ({ path, mode, oid: oids[index] ?? null })),
+      ...deleted.map(({ rawPath, mode }) => ({ path: rawPath, mode, oid: null })),
+    ];
     const tree = await editTree(place, base.tree, edits);
-    return { tree, files: await diffFiles(place, base.tree, tree), refused: shorten(walk.refused) };
+    return { tree, files: await diffFiles(place, base.tree, tree), refused: await shorten(walk.refused) };
   });
 }
 
@@ -578,7 +586,7 @@ async function takeChangedLinks(
   const links = new Map(base.links);
   for (const path of replaced) links.delete(path);
   const taken = new Map<string, Buffer>();
-  for (const [path, target] of walk.links) {
+  for await (const [path, target] of inSlices(walk.links)) {
     const before = base.listing.get(path);
     if (before?.mode === SYMLINK_MODE && before.oid === blobId(target)) continue;
     const fault = placeFault(path);
@@ -748,7 +756,7 @@ async function findDeletedFiles(
     ({ path, mode }) => isFileMode(mode) || (mode === SYMLINK_MODE && !base.leftOut.has(path)),
   );
   const excluded = await matchers.excluded.match(missing.map(({ path }) => path));
-  return missing.filter(({ path }) => {
+  return filterInSlices(missing, ({ path }) => {
     if (excluded.has(path)) return false;
     if (isOwnPath(path)) {
       refuse(walk, path, `agents do not remove anything under ${OWN_FOLDER}/`);
@@ -796,8 +804,8 @@ function refuse(walk: Walk, path: string, reason: string): void {
   walk.refused.push({ path, reason });
 }
 
-function shorten(refused: readonly Refusal[]): Refusal[] {
-  const sorted = refused.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+async function shorten(refused: readonly Refusal[]): Promise<readonly Refusal[]> {
+  const sorted = await sortInSlices(refused, (a, b) => (a.path < b.path ? -1 : 1));
   const rest = sorted.length - MAX_REFUSED_NAMED;
   return rest <= 0
     ? sorted

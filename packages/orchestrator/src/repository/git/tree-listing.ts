@@ -59,6 +59,7 @@ export class TreeListing {
   readonly #foldersNotUtf8 = new Set<string>();
   /** Positions of the paths as JavaScript sorts them; `null` where git does as well, as for nearly all trees. */
   #sorted: readonly number[] | null = null;
+  #files: Promise<readonly string[]> | null = null;
 
   private constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -179,7 +180,12 @@ export class TreeListing {
   }
 
   /** Paths of all but submodules, as JavaScript sorts them. */
-  async sortedFiles(): Promise<readonly string[]> {
+  sortedFiles(): Promise<readonly string[]> {
+    this.#files ??= this.#sortFiles();
+    return this.#files;
+  }
+
+  async #sortFiles(): Promise<readonly string[]> {
     if (this.#sorted === null && !this.hasSubmodules()) return this.#paths;
     const left = new Set(this.#special[SUBMODULE_MODE]);
     const files = await filterInSlices(this.#sorted ?? this.#paths.keys(), (index) => !left.has(index));
