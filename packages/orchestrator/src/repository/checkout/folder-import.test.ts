@@ -589,6 +589,20 @@ describe('Taking files back', () => {
     ]);
   });
 
+  it('takes nothing in the place of a folder with what agents do not see', async () => {
+    const excluded = ['secret/*', 'open/hidden'];
+    await checkOut(
+      { 'secret/a': 'a', 'secret/b': 'b', 'open/hidden': 'h', 'open/seen': 's', 'all/seen': 's' },
+      excluded,
+    );
+    for (const name of ['open', 'all']) rmSync(join(work, name), { recursive: true });
+    for (const name of ['secret', 'open', 'all']) writeFileSync(join(work, name), 'of the agent');
+    const { changes, refused, tree } = await takeBack(excluded);
+    expect(changes).toEqual(['added all', 'deleted all/seen']);
+    expect(refused.map(({ path }) => path)).toEqual(['open', 'secret']);
+    expect(await read(tree, 'secret/a')).toBe('a');
+  });
+
   it('tells names apart by their bytes where they read the same', async () => {
     const seed = makeProjectFolder(join(folder.path, 'seed'));
     const [one, other, literal] = [Buffer.of(0xff), Buffer.of(0xfe), Buffer.from('\uFFFD')];

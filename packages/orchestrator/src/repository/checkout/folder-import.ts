@@ -100,7 +100,7 @@ export async function importFolderTree(
     const staged = join(scratch, 'changed');
     await mkdir(staged);
     const known = await readKnownStats(request.folder);
-    const placeFault = await faultOfPlace(base, deleted, rules);
+    const placeFault = await faultOfPlace(base, deleted, rules, await foldersUnseen(base, walk, matchers));
     const files = await stageChangedFiles({ place, root, base, walk, staged, placeFault, known });
     const replaced = [...deleted, ...files].map(({ path }) => path);
     const links = await takeChangedLinks(base, walk, replaced, placeFault);
@@ -529,9 +529,9 @@ function statOf(file: string): Stats | null {
 }
 
 /** Paths of all folders in which such entries lie. */
-async function foldersOf(listing: TreeListing, isSuch: (path: string) => boolean): Promise<ReadonlySet<string>> {
+async function foldersOf(paths: readonly string[], isSuch: (path: string) => boolean): Promise<ReadonlySet<string>> {
   const folders = new Set<string>();
-  await eachInSlices(listing.paths, (path) => {
+  await eachInSlices(paths, (path) => {
     if (!isSuch(path)) return;
     for (
       let end = path.lastIndexOf('/');
@@ -544,6 +544,23 @@ async function foldersOf(listing: TreeListing, isSuch: (path: string) => boolean
   return folders;
 }
 
+/** Folders that hold what the checkout left out, as far as something was found in their places: no agent decides about it. */
+async function foldersUnseen(
+  { listing, leftOut }: Base,
+  walk: Walk,
+  { excluded: matcher }: Matchers,
+): Promise<ReadonlySet<string>> {
+  const replaced = await filterInSlices([...walk.candidates, ...walk.links.keys()], (path) => listing.hasFolder(path));
+  if (replaced.length === 0) return new Set();
+  const inside = await listing.atOrUnder(replaced);
+  const paths = inside.map(({ path }) => path);
+  const excluded = await matcher.match(paths);
+  const unmade = new Set(
+    inside.filter(({ path, mode }) => !isFileMode(mode) && leftOut.has(path)).map(({ path }) => path),
+  );
+  return foldersOf(paths, (path) => excluded.has(path) || unmade.has(path));
+}
+
 /** Why no file or link of an agent is taken at a path; `null` where it may be. */
 type PlaceFault = (path: string) => string | null;
 
@@ -552,12 +569,13 @@ async function faultOfPlace(
   { listing }: Base,
   deleted: readonly TreeEntry[],
   { owned, allowed }: ImportRules,
+  unseen: ReadonlySet<string>,
 ): Promise<PlaceFault> {
   const gone = new Set(deleted.map(({ path }) => path));
   /** Whether a file or link of the base that stays is on the way to this path. */
   const isBelowEntry = onEachFolder<boolean>((above, path) => above === true || (listing.has(path) && !gone.has(path)));
-  const foldersOfOwned = await foldersOf(listing, (path) => owned.has(path));
-  const foldersOfOthers = await foldersOf(listing, (path) => !allowed.has(path));
+  const foldersOfOwned = await foldersOf(listing.paths, (path) => owned.has(path));
+  const foldersOfOthers = await foldersOf(listing.paths, (path) => !allowed.has(path));
   const hasSubmodules = listing.hasSubmodules();
   return (path) => {
     if (isOwnPath(path)) return `agents do not write under ${OWN_FOLDER}/`;
@@ -566,6 +584,7 @@ async function faultOfPlace(
     if (owned.isAbove(path) || foldersOfOwned.has(path)) return 'an engine-owned file needs a folder of this name';
     // A file in the place of a folder would take away what is in there.
     if (!allowed.has(path) || foldersOfOthers.has(path)) return NOT_ALLOWED;
+    if (unseen.has(path)) return 'the project has a folder here with what is kept from agents, which stays';
     const folder = dirname(path);
     if (folder !== '.' && isBelowEntry(folder)) return 'the project has a file in the place of its folder, which stays';
     return null;
