@@ -52,8 +52,8 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
 }
 
 /**
- * Pauses imported runs anew whose workflow did not give their history at the import and does now, such as those of a custom workflow
- * that the server lacked: what they have open is known only then. Must be called before the engine starts.
+ * Repairs runs that were imported while the server lacked their workflow. Once the workflow is there, their open activities and timers are
+ * stored, and they are paused as rebuilt. Must be called before the engine starts.
  * @param pauseOf as at an import
  */
 export async function readImportedAgain({

@@ -57,6 +57,19 @@ async function checkOut(
   return (await repository.checkout(project, base, work, excludePaths)).leftOut;
 }
 
+/** Commits what lies in the folder of a project, and checks it out. */
+async function checkOutSeed(seed: string) {
+  git(seed, 'add', '--all');
+  git(seed, 'commit', '--quiet', '--message', 'Seed');
+  const { repository } = fixture;
+  const project = { id: 'p-seed', repository: seed, baseBranch: 'main' };
+  await repository.fetch(project);
+  base = await repository.treeOf(project, await mainHead({ repository, project }));
+  const { leftOut } = await repository.checkout(project, base, work, []);
+  const importWork = () => repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] });
+  return { project, leftOut, importWork };
+}
+
 async function takeBack(
   excludePaths: readonly string[] = [],
   ownedFiles: readonly string[] = [],
@@ -426,17 +439,11 @@ describe('Taking files back', () => {
   async function checkOutLinks(links: Readonly<Record<string, string>>) {
     const seed = makeProjectFolder(join(folder.path, 'seed'), { ...MAIN_FILES, 'src/deep/a.js': 'a' });
     for (const [path, target] of Object.entries(links)) symlinkSync(target, join(seed, path));
-    git(seed, 'add', '--all');
-    git(seed, 'commit', '--quiet', '--message', 'Links');
-    const { repository } = fixture;
-    const project = { id: 'p-links', repository: seed, baseBranch: 'main' };
-    await repository.fetch(project);
-    base = await repository.treeOf(project, await mainHead({ repository, project }));
-    const { leftOut } = await repository.checkout(project, base, work, []);
+    const { project, leftOut, importWork } = await checkOutSeed(seed);
     const takeLinksBack = async () => {
-      const result = await repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] });
+      const result = await importWork();
       const changes = result.files.map(({ path, status }) => `${status} ${path}`);
-      return { ...result, changes, links: await repository.symlinks(project, result.tree) };
+      return { ...result, changes, links: await fixture.repository.symlinks(project, result.tree) };
     };
     return { leftOut: leftOut.map(({ path }) => path), takeLinksBack };
   }
@@ -560,22 +567,15 @@ describe('Taking files back', () => {
     mkdirSync(inLatin(seed, ''));
     for (const name of ['kept', 'changed', 'gone']) writeFileSync(inLatin(seed, name), name);
     for (const path of [latin(seed), join(seed, 'back\\slash')]) writeFileSync(path, 'old');
-    git(seed, 'add', '--all');
-    git(seed, 'commit', '--quiet', '--message', 'Bytes');
-    const { repository } = fixture;
-    const project = { id: 'p-2', repository: seed, baseBranch: 'main' };
-    await repository.fetch(project);
-    base = await repository.treeOf(project, await mainHead({ repository, project }));
-    await repository.checkout(project, base, work, []);
+    const { project, importWork } = await checkOutSeed(seed);
     expect(readdirSync(work, { encoding: 'buffer' }).some((name) => name.equals(Buffer.of(0xff, 0xfe)))).toBe(true);
-    const takeBackBytes = () => repository.importFolder(project, { folder: work, baseTree: base, excludePaths: [] });
-    expect(await takeBackBytes()).toEqual({ tree: base, files: [], refused: [] });
-    expect(await repository.restorePaths(project, base, base, ['src'])).toBe(base);
+    expect(await importWork()).toEqual({ tree: base, files: [], refused: [] });
+    expect(await fixture.repository.restorePaths(project, base, base, ['src'])).toBe(base);
 
     for (const path of [latin(work), inLatin(work, 'changed'), inLatin(work, 'new'), join(work, 'back\\slash')])
       writeFileSync(path, 'of the agent');
     rmSync(inLatin(work, 'gone'));
-    const { files, refused } = await takeBackBytes();
+    const { files, refused } = await importWork();
     expect(files.map(({ path, status }) => `${status} ${path}`)).toEqual(['deleted \uFFFD/gone']);
     const kept = 'the project has it, and its change is not taken: ';
     expect(refused).toEqual([
@@ -619,19 +619,9 @@ describe('Taking files back', () => {
     symlinkSync('/etc/passwd', at(join(seed, 'src'), Buffer.from('l'), one));
     symlinkSync('a.js', at(join(seed, 'src'), Buffer.from('l'), Buffer.of(0xfd)));
     writeFileSync(at(join(seed, 'src'), Buffer.from('l'), other), 'kept');
-    git(seed, 'add', '--all');
-    git(seed, 'commit', '--quiet', '--message', 'Bytes');
-    const { repository } = fixture;
-    const project = { id: 'p-2', repository: seed, baseBranch: 'main' };
-    await repository.fetch(project);
-    base = await repository.treeOf(project, await mainHead({ repository, project }));
-    await repository.checkout(project, base, work, []);
+    const { importWork } = await checkOutSeed(seed);
     const takeBackBytes = async () => {
-      const { files, refused } = await repository.importFolder(project, {
-        folder: work,
-        baseTree: base,
-        excludePaths: [],
-      });
+      const { files, refused } = await importWork();
       return [...files.map(({ path, status }) => `${status} ${path}`), ...refused.map(({ path }) => `refused ${path}`)];
     };
     expect(await takeBackBytes()).toEqual([]);

@@ -1,4 +1,4 @@
-/** What a tree contains, as git lists it. */
+/** Listings of git trees: all files, links and submodules with their modes and ids. */
 import { eachInSlices, filterInSlices, sortInSlices } from '../../foreign-text/foreign-text-slices.ts';
 
 export interface TreeEntry {

@@ -1,4 +1,4 @@
-/** What of a child run proves a feature, after the child was rebuilt from a record that anybody who can push could have written. */
+/** Proofs of features whose child run was rebuilt from its record: approvals and checks of the record do not count. */
 import type { RunView, WorkflowEvent } from '@autonomous/shared';
 import { aRun, evidenceOf } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
