@@ -33,6 +33,7 @@ export const SERVER_ENTRIES: readonly string[] = [
   'src/engine/crashes/event-loop-watch-worker.ts',
   'src/event-store/sqlite/integrity/quick-check-thread.ts',
   'src/event-store/sqlite/writer/sqlite-writer-thread.ts',
+  'src/processes/program-starter-process.ts',
   'src/repository/git/git-launcher-process.ts',
   'src/web-pages/page-worker.ts',
 ];

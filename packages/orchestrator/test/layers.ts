@@ -56,7 +56,17 @@ const LAYERS: readonly Layer[] = [
   {
     row: 2,
     apart: 'ports only',
-    members: ['event-store', 'agents', 'models', 'sandboxes', 'repository', 'forges', 'web-pages', 'network'],
+    members: [
+      'event-store',
+      'agents',
+      'models',
+      'sandboxes',
+      'repository',
+      'forges',
+      'web-pages',
+      'network',
+      'processes',
+    ],
   },
   {
     row: 1,
@@ -97,7 +107,7 @@ const MAY_IMPORT_WORKFLOWS = new Set([
  */
 const BUILT_ON: ReadonlyMap<string, string> = new Map([['research-and-plan', 'research']]);
 
-/** Files of row 2 that other folders of row 2 may import: ports, and what egress, agents and web pages share. */
+/** Files of row 2 that other folders of row 2 may import: ports, what egress, agents and web pages share, and the start of processes. */
 const PORTS = new Set([
   'event-store/event-store.ts',
   'agents/agent.ts',
@@ -106,6 +116,8 @@ const PORTS = new Set([
   'sandboxes/sandbox-files.ts',
   'network/checked-connection.ts',
   'network/egress-rules.ts',
+  'processes/program.ts',
+  'processes/small-process.ts',
   'repository/repository.ts',
   'web-pages/web-page.ts',
 ]);

@@ -1,12 +1,11 @@
 /** Working folders of a run, as plain files: fresh checkouts for agents and checks, with the output of the install step. */
-import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { NeedsHuman } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { ProjectCommand } from './types.ts';
 import type { ActivityTools } from './tools.ts';
+import { type RunResult, runProgram } from '../processes/program.ts';
 import { indexOf, submodulesFileOf } from '../repository/checkout/known-stats.ts';
 import { removeTree } from './install/dependency-cache.ts';
 import { type InstallRequest, withInstalled } from './install/install-step.ts';
@@ -126,35 +125,32 @@ export async function removeAbandonedFolders(
 
 /** Copies links as links; what the checkout wrote is not overwritten. After a failure some of it is there. */
 async function copyInto(from: string, to: string): Promise<void> {
-  try {
-    const env = { ...process.env, LC_ALL: 'C' };
-    await promisify(execFile)('cp', ['-a', '-n', '--', `${from}/.`, to], { env, maxBuffer: MAX_COMPLAINTS_BYTES });
-  } catch (error) {
-    throw explainCopy(error as Error & { readonly stderr?: string }, [from, to]);
-  }
+  const copied = await runProgram('cp', ['-a', '-n', '--', `${from}/.`, to]).catch(copyNotStarted);
+  if (copied.exitCode !== 0) throw explainCopy(copied, [from, to]);
 }
 
-/** One says enough, and a hostile install step may cause any number. */
-const MAX_COMPLAINTS_BYTES = 64 * 1024;
+const NOT_COPIED = 'What the install step left cannot be copied into the run';
+
+function copyNotStarted(cause: unknown): never {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const way = "Check whether cp is installed, and whether the server's limits of open files and processes are reached.";
+  throw new NeedsHuman('setup_failed', `${NOT_COPIED}: cp cannot be started (${why}). ${way}`, { cause });
+}
+
 const LONGEST_COMPLAINT = 300;
 
 /** @param folders what of a path is this server's affair */
-function explainCopy(error: Error & { readonly stderr?: string }, folders: readonly string[]): NeedsHuman {
-  const options = { cause: error };
-  const what = 'What the install step left cannot be copied into the run';
-  const [first = ''] = (error.stderr ?? '').split('\n', 1);
-  if (first === '') {
-    const way =
-      "Check whether cp is installed, and whether the server's limits of open files and processes are reached.";
-    return new NeedsHuman('setup_failed', `${what}: cp cannot be started (${error.message}). ${way}`, options);
-  }
+function explainCopy({ stderr }: RunResult, folders: readonly string[]): NeedsHuman {
+  // The first says enough, and a hostile install step may cause any number.
+  const [first = ''] = stderr.split('\n', 1);
+  if (first === '') return new NeedsHuman('setup_failed', `${NOT_COPIED}: cp was killed. Retry.`);
   const complaint = folders.reduce((text, folder) => text.replaceAll(`${folder}/`, ''), first);
   const said = complaint.length <= LONGEST_COMPLAINT ? complaint : `${complaint.slice(0, LONGEST_COMPLAINT)}…`;
   if (/File name too long/.test(first)) {
     const way = 'Have the install step nest its folders less deeply, then retry.';
-    return new NeedsHuman('setup_failed', `${what}: a path in it is too long: ${said}. ${way}`, options);
+    return new NeedsHuman('setup_failed', `${NOT_COPIED}: a path in it is too long: ${said}. ${way}`);
   }
   if (/No space left on device|Disk quota exceeded/.test(first))
-    return new NeedsHuman('storage_full', `${what}: the disk is full: ${said}. Free some, then retry.`, options);
-  return new NeedsHuman('setup_failed', `${what}: ${said}`, options);
+    return new NeedsHuman('storage_full', `${NOT_COPIED}: the disk is full: ${said}. Free some, then retry.`);
+  return new NeedsHuman('setup_failed', `${NOT_COPIED}: ${said}`);
 }

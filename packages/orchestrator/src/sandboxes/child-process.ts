@@ -2,10 +2,10 @@
  * Starts one command as a process group of its own and sees it to its end: input, capped output, time limit, abort.
  * A streamed one is spoken to instead: its input stays open and its output is read as it comes.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
-import { Readable, Writable } from 'node:stream';
-import { InvalidRequest, NeedsHuman } from '@autonomous/shared';
+import { PassThrough, pipeline, Readable, Writable } from 'node:stream';
+import { InvalidRequest, NeedsHuman, RetryableFailure } from '@autonomous/shared';
+import { launchProgram, type ProgramRequest } from '../processes/program.ts';
 import { CappedOutput } from './capped-output.ts';
 import type { CommandRequest, CommandResult, ProcessExit, ProcessRequest, SandboxProcess } from './sandbox.ts';
 
@@ -15,25 +15,13 @@ export const DEFAULT_MAX_OUTPUT_BYTES = 1024 * 1024;
 /** Most bytes of output. A command that writes more is ended, because passing the output on costs the server. */
 export const ENDLESS_OUTPUT_BYTES = 64 * 1024 * 1024;
 
-/** How long pipes may stay open after the process has ended, held by a process that left its group. */
-const PIPE_GRACE_MS = 2_000;
-
 const LONGEST_COMMAND_BYTES = 120_000;
 
 /** setTimeout fires at once beyond this. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export interface SpawnRequest extends Omit<CommandRequest, 'command'> {
-  readonly file: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  /** The whole environment; nothing is inherited. */
-  readonly env: Readonly<Record<string, string>>;
-  /** File descriptors 3, 4, …: what the process reads there, or a listener for what it writes there, which may answer once. */
-  readonly descriptors?: readonly (
-    | { readonly write: string | Uint8Array }
-    | { readonly read: (text: string, answer: (text: string) => void) => void }
-  )[];
+export interface SpawnRequest
+  extends Omit<CommandRequest, 'command'>, Pick<ProgramRequest, 'file' | 'args' | 'cwd' | 'env' | 'descriptors'> {
   /** Ends what is not in the process group. */
   readonly killMore?: () => void;
   /** Leaves stdin and stdout to the caller: only stderr is kept, and no amount of output ends it. */
@@ -86,29 +74,14 @@ export function startProcess(request: SpawnRequest): StartedProcess {
   const startedAt = performance.now();
   if (request.signal?.aborted) return { done: Promise.resolve(neverStarted()), end: () => {} };
 
-  const child = spawn(request.file, request.args, {
-    cwd: request.cwd,
-    env: request.env,
-    // A group of its own, so that one kill reaches every process which has not left it.
-    detached: true,
-    stdio: [
-      request.stdin === undefined && !request.streamed ? 'ignore' : 'pipe',
-      'pipe',
-      'pipe',
-      ...(request.descriptors ?? []).map(() => 'pipe' as const),
-    ],
-  });
-  // Before its streams are touched: without free file descriptors it has none, and says why a moment later.
-  const gone = whenGone(child);
-  if (child.pid === undefined) return { done: gone.then(neverStarted, notStarted), end: () => {} };
-
   let endedBecause: string | null = null;
   let timedOut = false;
   let fault: Error | undefined;
 
+  const killed = new AbortController();
   const end = (because: string): void => {
     endedBecause ??= because;
-    killGroup(child);
+    killed.abort();
     request.killMore?.();
   };
   const abort = (): void => end('aborted');
@@ -145,30 +118,35 @@ export function startProcess(request: SpawnRequest): StartedProcess {
     });
     stream.on('end', () => report(decoder.decode()));
   };
-  // Both are pipes: see `stdio` above.
-  if (!request.streamed) collect(child.stdout as Readable, stdout);
-  collect(child.stderr as Readable, stderr);
-  feed(child.stdin, request.stdin);
-  request.descriptors?.forEach((descriptor, index) => {
-    const stream = child.stdio[3 + index] as Readable & Writable;
-    if ('write' in descriptor) feed(stream, descriptor.write);
+  const { file, args, cwd, env, descriptors = [], stdin, streamed = false } = request;
+  const program = { file, args, cwd, env, descriptors, input: stdin, isInputOpen: streamed };
+  const launched = launchProgram({ ...program, signal: killed.signal });
+  // Those of a streamed process are there before it has started.
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const gone = launched.then((started) => {
+    collect(started.stderr, stderr);
+    if (!streamed || started.stdin === null) collect(started.stdout, stdout);
     else {
-      const answer = (text: string): void => {
-        if (!stream.writableEnded) stream.end(text);
-      };
-      stream
-        .setEncoding('utf8')
-        .on('data', (text: string) => descriptor.read(text, answer))
-        .on('error', ignoreClosedPipe);
+      // A write to a process that is gone fails where it is made.
+      pipeline(input, started.stdin, () => {});
+      pipeline(started.stdout, output, () => {});
     }
-  });
+    return started.end.catch(lost);
+  }, notStarted);
 
   const done = gone
-    .then(({ code, signal }): ProcessEnd => {
+    .catch((error: unknown) => {
+      input.destroy();
+      output.end();
+      // One that was ended before it had started has no more to say than that.
+      if (endedBecause !== null) return { exitCode: null, signal: null };
+      throw error;
+    })
+    .then(({ exitCode, signal }): ProcessEnd => {
       if (fault !== undefined) throw fault;
       const note = endedBecause === null ? '' : `[ended by the sandbox: ${endedBecause}]\n`;
       return {
-        exitCode: endedBecause === null ? (code ?? 128 + (signal === null ? 0 : constants.signals[signal])) : null,
+        exitCode: endedBecause === null ? (exitCode ?? 128 + (signal === null ? 0 : constants.signals[signal])) : null,
         stdout: stdout.text(),
         stderr: withLine(stderr.text(), note),
         timedOut,
@@ -181,9 +159,7 @@ export function startProcess(request: SpawnRequest): StartedProcess {
       clearTimeout(timer);
       request.signal?.removeEventListener('abort', abort);
     });
-  if (!request.streamed) return { done, end };
-  // Both are pipes, as above. A write to a process that is gone fails where it is made, not here.
-  return { done, end, stdin: (child.stdin as Writable).on('error', () => {}), stdout: child.stdout as Readable };
+  return streamed ? { done, end, stdin: input.on('error', () => {}), stdout: output } : { done, end };
 }
 
 /**
@@ -234,39 +210,8 @@ function notStarted(error: unknown): never {
   );
 }
 
-function whenGone(child: ChildProcess): Promise<{ code: number | null; signal: NodeJS.Signals | null }> {
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', () => {
-      // Background processes of the command do not outlive it.
-      killGroup(child);
-      const grace = setTimeout(() => {
-        for (const stream of child.stdio) stream?.destroy();
-      }, PIPE_GRACE_MS);
-      child.once('close', () => clearTimeout(grace));
-    });
-    child.once('close', (code, signal) => resolve({ code, signal }));
-  });
-}
-
-function killGroup(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, 'SIGKILL');
-  } catch (error) {
-    // ESRCH: nothing is left of it. EPERM: macOS says so when only zombies are left.
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ESRCH' && code !== 'EPERM') throw error;
-  }
-}
-
-function feed(stream: Writable | null, content: string | Uint8Array | undefined): void {
-  if (stream === null || content === undefined) return;
-  stream.on('error', ignoreClosedPipe);
-  stream.end(content);
-}
-
-/** A command may end without reading all its input. */
-function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE' && error.code !== 'ECONNRESET') throw error;
+/** What starts programs has ended, for no fault of the command's; how far the command came is not known. */
+function lost(error: unknown): never {
+  const why = error instanceof Error ? error.message : String(error);
+  throw new RetryableFailure(`A command was lost: ${why}`, { reason: 'sandbox_unavailable', cause: error });
 }

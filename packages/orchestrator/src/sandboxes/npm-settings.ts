@@ -2,10 +2,9 @@
  * Reads the parts of the host's npm settings that an install step in a sandbox needs: registries and trusted
  * certificates.
  */
-import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { getCACertificates } from 'node:tls';
-import { promisify } from 'node:util';
+import { runProgram } from '../processes/program.ts';
 
 export interface NpmSettings {
   /** Lines of an npmrc without any credentials; `cafile` is not among them. */
@@ -67,7 +66,8 @@ export function registriesOf(settings: Readonly<Record<string, unknown>>): strin
 async function readHostSettings(): Promise<Readonly<Record<string, unknown>>> {
   try {
     // In `/`, so that no project's own npmrc is taken for the host's.
-    const { stdout } = await promisify(execFile)('npm', ['config', 'list', '--json'], { cwd: '/', timeout: 20_000 });
+    const options = { cwd: '/', env: process.env, timeoutMs: 20_000 };
+    const { stdout } = await runProgram('npm', ['config', 'list', '--json'], options);
     return JSON.parse(stdout) as Record<string, unknown>;
   } catch {
     return {};

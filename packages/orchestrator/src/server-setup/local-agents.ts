@@ -2,16 +2,15 @@
  * Coding agents that are installed on this machine: found on PATH and in the usual folders of the home folder, without starting
  * anything but `--version`. Each has a definition of its own, so that no file has to name it.
  */
-import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, readdir, readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import type { AgentSetup } from '@autonomous/shared';
 import { z } from 'zod';
 import type { AcpAgentSettings } from '../agents/acp/acp-agents.ts';
 import { PROVIDERS } from '../models/provider-catalog.ts';
 import type { ModelSettings } from '../models/registry.ts';
+import { runProgram } from '../processes/program.ts';
 
 export interface Machine {
   /** Home folder of the person who runs the server. */
@@ -156,7 +155,7 @@ async function versionOf(program: string, { home }: Machine): Promise<string | n
   try {
     // Nothing of the server's environment: it holds keys.
     const env = { PATH: process.env['PATH'] ?? '', HOME: home };
-    const { stdout } = await promisify(execFile)(program, ['--version'], { timeout: VERSION_MS, env });
+    const { stdout } = await runProgram(program, ['--version'], { timeoutMs: VERSION_MS, env });
     return /(?<!\d)\d{1,6}\.\d{1,6}(?:\.\d{1,6})?/.exec(stdout)?.[0] ?? null;
   } catch {
     return null;

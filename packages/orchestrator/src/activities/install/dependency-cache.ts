@@ -4,13 +4,12 @@
  *
  * Only one process may use a cache folder: it tracks in memory which entries are being written or copied.
  */
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { lstat, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { NeedsHuman } from '@autonomous/shared';
 import type { Logger } from 'pino';
+import { runProgram } from '../../processes/program.ts';
 
 export interface InstalledDependencies {
   /** Absolute folder of what was made beside the project's files. */
@@ -193,7 +192,7 @@ async function readManifest(folder: string): Promise<Manifest | null> {
 }
 
 async function bytesIn(folder: string): Promise<number> {
-  const { stdout } = await promisify(execFile)('du', ['-sk', '--', folder]);
+  const { stdout } = await runProgram('du', ['-sk', '--', folder]);
   return Number(/^\d+/.exec(stdout)?.[0] ?? 0) * 1024;
 }
 
@@ -208,13 +207,12 @@ function aborted(signal: AbortSignal): Promise<never> {
  * already.
  */
 export async function removeTree(...entries: readonly string[]): Promise<void> {
-  const run = promisify(execFile);
-  // The start of a process holds the server for some milliseconds: files are removed without one.
+  // A process costs more than the removal of a file.
   const folders = (await Promise.all(entries.map(isFolder))).flatMap((is, index) => (is ? (entries[index] ?? []) : []));
   // Node's own removal holds the process for seconds over 300,000 files. It does what is left, as an activity that is just being ended
   // may still write a file or two.
   const remove = async (): Promise<void> => {
-    if (folders.length > 0) await run('rm', ['-rf', '--', ...folders]).catch(() => {});
+    if (folders.length > 0) await runProgram('rm', ['-rf', '--', ...folders]).catch(() => {});
     for (const entry of entries) await rm(entry, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
   };
   await remove().catch(async (error: unknown) => {
@@ -222,7 +220,7 @@ export async function removeTree(...entries: readonly string[]): Promise<void> {
     if (code !== 'EACCES' && code !== 'EPERM' && code !== 'ENAMETOOLONG') throw error;
     // Package managers leave read-only folders, Go's among them: nothing can be removed from those. And folders may be nested
     // deeper than a path may be long. This one descends folder by folder; what it leaves, the last line says.
-    await run('chmod', ['-Rf', 'u+rwX', '--', ...folders]).catch(() => {});
+    await runProgram('chmod', ['-Rf', 'u+rwX', '--', ...folders]).catch(() => {});
     await remove();
   });
 }

@@ -1,7 +1,6 @@
 /** Live progress of steps that write many files: how many there are by now, and how large they are together. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
 import type { ActivityContext } from '../../core/activity.ts';
+import { runProgram } from '../../processes/program.ts';
 
 /** Between two measurements, milliseconds. */
 const MEASURED_EVERY_MS = 2_000;
@@ -66,10 +65,9 @@ async function sumOf(
 ): Promise<number | null> {
   const args = [...options, '--', ...folders];
   // Files come and go meanwhile, which it complains about; what it counted stands on its output all the same.
-  const measured = await promisify(execFile)('du', args, { signal, timeout: LONGEST_MEASUREMENT_MS }).catch(
-    // An error of `execFile` has what was written before.
-    (error: unknown) => ({ stdout: (error as { readonly stdout?: string }).stdout ?? '' }),
-  );
+  const measured = await runProgram('du', args, { signal, timeoutMs: LONGEST_MEASUREMENT_MS }).catch(() => ({
+    stdout: '',
+  }));
   const figures = measured.stdout.split('\n').flatMap((line) => /^\d+/.exec(line)?.[0] ?? []);
   return figures.length === 0 ? null : figures.reduce((sum, figure) => sum + Number(figure), 0);
 }

@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import { type Cancellation, type StartFault, startFault } from '../../processes/small-process.ts';
 import { type GitObjects, ObjectReader, type ObjectRequest } from './object-reader.ts';
 
 export interface GitOrder {
@@ -35,11 +36,6 @@ export interface GitQuestion extends Pick<GitOrder, 'id' | 'env'> {
   readonly requests: readonly ObjectRequest[];
 }
 
-/** Ends the process of an order that is no longer wanted; its report still comes. */
-export interface GitCancellation {
-  readonly cancel: number;
-}
-
 export type GitReport = { readonly id: number } & (
   | {
       readonly exitCode: number;
@@ -50,8 +46,8 @@ export type GitReport = { readonly id: number } & (
       readonly ended?: 'late' | 'silent' | 'cancelled';
     }
   | { readonly objects: GitObjects }
-  /** The process could not be started, for a reason that has a code of the system, or ended without an answer. */
-  | { readonly fault: string; readonly code?: string }
+  /** The process could not be started, or ended without an answer. */
+  | StartFault
 );
 
 /** Time that local commands have left when the server ends: they are short and write to the mirror. */
@@ -73,7 +69,7 @@ interface Running {
 
 const running = new Map<number, Running>();
 
-process.on('message', (message: GitOrder | GitQuestion | GitCancellation) => {
+process.on('message', (message: GitOrder | GitQuestion | Cancellation) => {
   if ('cancel' in message) {
     running.get(message.cancel)?.end('cancelled');
     return;
@@ -104,8 +100,7 @@ async function reportOn(message: GitOrder | GitQuestion): Promise<GitReport> {
   try {
     return await ('requests' in message ? answer(message) : perform(message));
   } catch (error) {
-    if (!(error instanceof Error)) return { id, fault: String(error) };
-    return { id, fault: error.message, ...('code' in error ? { code: String(error.code) } : {}) };
+    return { id, ...startFault(error) };
   }
 }
 

@@ -92,7 +92,7 @@ describe('Where the system has no room for another open file or thread,', () => 
     const script = `
       console.log(useUp());
       await tell([git(['version']), git(['version'])]);`;
-    expect(withFewFiles(script)).toEqual(['EMFILE', 'GitUnavailable GitUnavailable']);
+    expect(withFewFiles(script)).toEqual(['EMFILE', 'ProcessUnavailable ProcessUnavailable']);
   });
 
   it('commands that find none in it fail, and it goes on', () => {
@@ -102,7 +102,7 @@ describe('Where the system has no room for another open file or thread,', () => 
       const outcomes = await Promise.allSettled([...many, ask()]);
       console.log([...new Set(outcomes.map(told))].sort().join(' '));
       await tell([git(['version'])]);`;
-    expect(withFewFiles(script)).toEqual(['0', '0 Error GitUnavailable', '0']);
+    expect(withFewFiles(script)).toEqual(['0', '0 Error ProcessUnavailable', '0']);
   });
 });
 

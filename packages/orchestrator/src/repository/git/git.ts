@@ -7,10 +7,11 @@ import { stat, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, RetryableFailure, showHiddenInLine } from '@autonomous/shared';
+import { ProcessUnavailable } from '../../processes/small-process.ts';
 import { RecentAnswers } from '../recent-answers.ts';
 import { isObjectId } from '../repository-paths.ts';
 import { gitBounds } from './git-bounds.ts';
-import { askLaunched, GitUnavailable, launchGit } from './git-launcher.ts';
+import { askLaunched, launchGit } from './git-launcher.ts';
 import { type GitObjects, inputOf, ObjectParser, type ObjectRequest, READ_OBJECTS } from './object-reader.ts';
 
 /** A repository that the server owns. */
@@ -338,7 +339,7 @@ function explainLaunch(folder: string): (cause: unknown) => never {
         { cause },
       );
     const why = cause instanceof Error ? cause.message : String(cause);
-    if (cause instanceof GitUnavailable)
+    if (cause instanceof ProcessUnavailable)
       throw new RetryableFailure(
         `${why}, most likely for want of memory, or of room for one more process or open file. The next command starts it again: retry`,
         { cause },

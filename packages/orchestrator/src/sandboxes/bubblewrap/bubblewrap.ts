@@ -287,11 +287,7 @@ function launch(
     ],
     cwd: '/',
     env: LAUNCH_ENVIRONMENT,
-    descriptors: [
-      { read: onStatus },
-      { read: (_up, answer) => answer('go\n') },
-      ...profile.files.map((content) => ({ write: content })),
-    ],
+    descriptors: [{ read: onStatus }, { answer: 'go\n' }, ...profile.files.map((content) => ({ write: content }))],
     // The first process inside dies with bwrap, unless bwrap is killed before it could say so to the kernel.
     killMore: () => killFirstProcess(firstPid),
   });

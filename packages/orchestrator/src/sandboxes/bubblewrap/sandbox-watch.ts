@@ -2,10 +2,9 @@
  * Watches what a bubblewrap sandbox takes, for what the kernel's own limits leave open: the resident memory of a process
  * (RLIMIT_RSS does nothing) and of all together, processes where the server is root, and a disk filled with many files.
  */
-import { execFile } from 'node:child_process';
 import { opendir, readdir, readFile, readlink, stat, statfs, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { promisify } from 'node:util';
+import { runProgram } from '../../processes/program.ts';
 import { megabytes, readDiskRoom } from '../disk-reserve.ts';
 import type { SandboxLimits } from '../sandbox.ts';
 
@@ -236,16 +235,13 @@ export class DiskUse {
 /** Bytes on the disk of all folders together. @returns `null` when that takes too long */
 async function bytesIn(folders: readonly string[]): Promise<number | null> {
   const args = ['-n', '10', 'du', '-sk', '--', ...folders];
-  interface Measured {
-    readonly stdout?: string;
-    readonly killed?: boolean;
-  }
   // Files that vanish meanwhile make du complain and go on; its figures are on stdout all the same.
-  const measured: Measured = await promisify(execFile)('nice', args, { timeout: MEASURING_TIMEOUT_MS }).catch(
-    (error: unknown) => error as Measured,
-  );
-  if (measured.killed === true) return null;
-  const kilobytes = (measured.stdout ?? '').split('\n').map((line) => Number(/^\d+/.exec(line)?.[0] ?? 0));
+  const { stdout, isLate } = await runProgram('nice', args, { timeoutMs: MEASURING_TIMEOUT_MS }).catch(() => ({
+    stdout: '',
+    isLate: false,
+  }));
+  if (isLate) return null;
+  const kilobytes = stdout.split('\n').map((line) => Number(/^\d+/.exec(line)?.[0] ?? 0));
   return kilobytes.reduce((sum, each) => sum + each, 0) * 1024;
 }
 

@@ -1,0 +1,186 @@
+/**
+ * A small process beside this program that starts others for it. Whoever starts a process is copied for it and stands still meanwhile,
+ * which takes this program, with much in its memory, tens of milliseconds.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { tmpdir } from 'node:os';
+
+const COMPILED = process.env['NODE_COMPILE_CACHE'];
+/** Electron starts an editor instead of Node without it. */
+const AS_NODE = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN_AS_NODE: '1' };
+
+/** Longest start. A process that finds no room for its threads may hang at it for ever. */
+const START_LIMIT_MS = 60_000;
+
+/** System error codes for a lack of processes, memory or file descriptors. */
+const NO_ROOM: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
+
+/**
+ * A program did not start for want of something that comes back, such as memory or room for one more process; or what starts it was
+ * killed, and whether the program has done what it was started for is not known.
+ */
+export class ProcessUnavailable extends Error {}
+
+/** Why a program was not started, as the small process reports it. */
+export interface StartFault {
+  readonly fault: string;
+  /** Of the system. */
+  readonly code?: string;
+}
+
+/** @param what begins the sentence where time mends it */
+export function notStarted(what: string, { fault, code }: StartFault): Error {
+  return NO_ROOM.has(code) ? new ProcessUnavailable(`${what} cannot be started (${fault})`) : new Error(fault);
+}
+
+export function startFault(error: unknown): StartFault {
+  if (!(error instanceof Error)) return { fault: String(error) };
+  return { fault: error.message, ...('code' in error ? { code: String(error.code) } : {}) };
+}
+
+export interface SmallProcessSettings {
+  /** File that it runs. Its first message says that it has all it needs. */
+  readonly program: string;
+  /** What it starts, for messages. */
+  readonly starts: string;
+  readonly onReady?: (self: SmallProcess) => void;
+  readonly onEnd: (self: SmallProcess) => void;
+}
+
+export interface Sending<Report> {
+  /** Reports that come before the last one, which has no `isNews`. */
+  readonly onNews?: (report: Report) => void;
+  /** Asks it to end what the message has started; the last report still comes. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Asks for the end of what the message of this id has started. */
+export interface Cancellation {
+  readonly cancel: number;
+}
+
+interface Waiting {
+  readonly onNews: ((report: never) => void) | undefined;
+  readonly resolve: (report: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+export class SmallProcess {
+  readonly #process: ChildProcess;
+  readonly #starts: string;
+  readonly #waiting = new Map<number, Waiting>();
+  #lastId = 0;
+  #isRetired = false;
+
+  /** @throws {ProcessUnavailable} where Node says at once that there is no room for it */
+  constructor({ program, starts, onReady, onEnd }: SmallProcessSettings) {
+    this.#starts = starts;
+    this.#process = this.#fork(program);
+    const kill = (): void => void this.#process.kill('SIGKILL');
+    const limit = setTimeout(() => {
+      end(new ProcessUnavailable(`${this.#name} was not ready within ${START_LIMIT_MS / 1_000} seconds`));
+      kill();
+    }, START_LIMIT_MS).unref();
+    // One that hangs does not hear that this program ends.
+    process.once('exit', kill);
+    const hasStarted = (): void => {
+      clearTimeout(limit);
+      process.off('exit', kill);
+    };
+    this.#process.once('message', () => {
+      hasStarted();
+      onReady?.(this);
+      this.#process.on('message', (report) => this.#take(report as { readonly id: number }));
+    });
+    // It has ended, or could not be started; the next message starts another one.
+    const end = (why: Error): void => {
+      hasStarted();
+      onEnd(this);
+      const waiting = [...this.#waiting.values()];
+      this.#waiting.clear();
+      for (const each of waiting) each.reject(why);
+    };
+    this.#process.on('error', (error) => end(notStarted(this.#name, startFault(error))));
+    this.#process.once('exit', (code, signal) =>
+      end(new ProcessUnavailable(`${this.#name} ended (${signal ?? code}) while ${starts} worked`)),
+    );
+    this.#hold();
+  }
+
+  get #name(): string {
+    return `The process that starts ${this.#starts}`;
+  }
+
+  #fork(program: string): ChildProcess {
+    try {
+      return fork(program, [], {
+        serialization: 'advanced',
+        // Nothing of the server's own environment: what a program needs comes with each message.
+        env: { TMPDIR: tmpdir(), ...(COMPILED === undefined ? {} : { NODE_COMPILE_CACHE: COMPILED }), ...AS_NODE },
+        execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1'],
+        stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      });
+    } catch (error) {
+      throw notStarted(this.#name, startFault(error));
+    }
+  }
+
+  /** Ends the process as soon as nothing is under way in it. It takes no more messages. */
+  retire(): void {
+    this.#isRetired = true;
+    this.#endRetired();
+  }
+
+  #endRetired(): void {
+    if (this.#isRetired && this.#waiting.size === 0 && this.#process.connected) this.#process.disconnect();
+  }
+
+  /**
+   * Sends a message and waits for its last report.
+   * @param message gets an id
+   * @throws {ProcessUnavailable} when the process ends without it
+   */
+  send<Report>(message: object, { onNews, signal }: Sending<Report> = {}): Promise<Report> {
+    const { promise, resolve, reject } = Promise.withResolvers<Report>();
+    const id = (this.#lastId += 1);
+    const cancel = (): void => void this.#process.send({ cancel: id } satisfies Cancellation, () => {});
+    this.#waiting.set(id, { onNews, resolve, reject });
+    // One that could not be started may have no channel; why is told to all who wait.
+    if (this.#process.pid === undefined) return promise;
+    this.#hold();
+    this.#process.send({ ...message, id }, (error) => {
+      if (error === null) return;
+      this.#waiting.delete(id);
+      this.#hold();
+      reject(new ProcessUnavailable(`${this.#name} ended before it took a command`, { cause: error }));
+    });
+    if (signal === undefined) return promise;
+    signal.addEventListener('abort', cancel, { once: true });
+    if (signal.aborted) cancel();
+    return promise.finally(() => signal.removeEventListener('abort', cancel));
+  }
+
+  #take(report: { readonly id: number; readonly isNews?: true }): void {
+    const waiting = this.#waiting.get(report.id);
+    if (report.isNews === true) {
+      waiting?.onNews?.(report as never);
+      return;
+    }
+    this.#waiting.delete(report.id);
+    this.#hold();
+    this.#endRetired();
+    waiting?.resolve(report as never);
+  }
+
+  /** Keeps the program alive while a command is under way, and no longer. */
+  #hold(): void {
+    const { channel } = this.#process;
+    if (this.#waiting.size > 0) {
+      this.#process.ref();
+      channel?.ref();
+    } else {
+      this.#process.unref();
+      channel?.unref();
+    }
+  }
+}
