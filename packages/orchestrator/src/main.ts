@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { runCli } from './cli/program.ts';
 import { SERVER_VARIABLES } from './config.ts';
-import { isMisspelt } from './misspelt-variables.ts';
+import { isMisspelt } from './server-setup/misspelt-variables.ts';
 import { startCommand } from './server/start-command.ts';
 
 const EXIT_BROKEN_PIPE = 141;

@@ -43,7 +43,6 @@ const LAYERS: readonly Layer[] = [
       'data-folder.ts',
       'default-models.ts',
       'folder-holder.ts',
-      'misspelt-variables.ts',
       'library.ts',
       'workflow-library.ts',
       'custom-workflows.ts',

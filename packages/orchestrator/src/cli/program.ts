@@ -48,7 +48,7 @@ import { wayToServer } from './connection.ts';
 import { CommandFailure, EXIT, explainError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
 import { refusePlaceholders } from './placeholders.ts';
-import { misspeltVariables } from '../misspelt-variables.ts';
+import { misspeltVariables } from '../server-setup/misspelt-variables.ts';
 
 /** Headings of the help, each with its commands in the order in which it lists them. */
 const GROUPS: Readonly<Record<string, readonly ((line: CommandLine) => void)[]>> = {

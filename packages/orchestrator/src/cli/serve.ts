@@ -9,7 +9,7 @@ import { modelStatus } from './doctor/model-status.ts';
 import { type RunningOrchestrator, startOrchestrator } from '../compose.ts';
 import { createLearningScrubber, type Scrubber } from '../secrets/secrets.ts';
 import { readServerConfig, type ServerConfig } from '../config.ts';
-import { misspeltVariables } from '../misspelt-variables.ts';
+import { misspeltVariables } from '../server-setup/misspelt-variables.ts';
 import { watchEventLoop } from '../engine/crashes/event-loop-watch.ts';
 import { printable } from './follow/timeline.ts';
 

@@ -127,8 +127,9 @@ export function startProcess(request: SpawnRequest): StartedProcess {
     collect(started.stderr, stderr);
     if (!streamed || started.stdin === null) collect(started.stdout, stdout);
     else {
-      // A write to a process that is gone fails where it is made.
-      pipeline(input, started.stdin, () => {});
+      // A write to a process that is gone fails where it is made. A quick one is gone by now.
+      if (started.stdin.writable) pipeline(input, started.stdin, () => {});
+      else input.destroy();
       pipeline(started.stdout, output, () => {});
     }
     return started.end.catch(lost);

@@ -16,7 +16,7 @@ import { findUnseen, inOneLine, topOf, whyNoBranch } from '../local-git.ts';
 import { addressAround, isAddress, projectAt } from '../project.ts';
 import { modelsOfRoles, modelStatus } from './model-status.ts';
 import { readServerConfig, type ServerConfig } from '../../config.ts';
-import { misspeltVariables } from '../../misspelt-variables.ts';
+import { misspeltVariables } from '../../server-setup/misspelt-variables.ts';
 import { processOf } from '../../folder-holder.ts';
 import { startCommand } from '../../server/start-command.ts';
 import { describeLostProjects, lostProjects } from '../../data-folder.ts';

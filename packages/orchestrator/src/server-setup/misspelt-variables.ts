@@ -1,5 +1,5 @@
 /** Finds variables that were meant for the server or its command line and that neither knows. */
-import { SERVER_VARIABLES } from './config.ts';
+import { SERVER_VARIABLES } from '../config.ts';
 
 /** Every name that begins so is the product's. */
 const OWN = /^(?:ORCHESTRATOR|AUTONOMOUS)_/;

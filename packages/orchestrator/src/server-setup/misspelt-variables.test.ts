@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SERVER_VARIABLES } from './config.ts';
+import { SERVER_VARIABLES } from '../config.ts';
 import { misspeltVariables } from './misspelt-variables.ts';
 
 describe('misspelt variables', () => {
