@@ -43,6 +43,18 @@ export async function eachInSlices<Item>(
   }
 }
 
+/** What becomes of each item, in their order. */
+export async function mapInSlices<Item, Result>(
+  items: Iterable<Item>,
+  change: (item: Item, index: number) => Result,
+): Promise<Result[]> {
+  const changed: Result[] = [];
+  await eachInSlices(items, (item, index) => {
+    changed.push(change(item, index));
+  });
+  return changed;
+}
+
 /** The items that pass, in their order. */
 export async function filterInSlices<Item>(
   items: Iterable<Item>,

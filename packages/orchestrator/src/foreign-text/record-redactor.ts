@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readForeignText } from './foreign-text.ts';
+import { mapInSlices } from './foreign-text-slices.ts';
 import type { Redacted, RedactionTask } from '../secrets/record-redaction.ts';
 
 type Answer = { readonly ok: true; readonly value: Redacted } | { readonly ok: false; readonly why: string };
@@ -197,7 +198,7 @@ class Work {
     const lines: string[] = [];
     let settled: number | null = null;
     for (const chunk of chunksOf(raw)) {
-      const scrubbed = byRules ? chunk.map(this.#options.scrub) : chunk;
+      const scrubbed = byRules ? await mapInSlices(chunk, (line) => this.#options.scrub(line)) : chunk;
       const done =
         (await this.#task(scrubbed, byRules, this.#options.maxTaskMs ?? 10_000)) ??
         (await this.#oneByOne(scrubbed, byRules));

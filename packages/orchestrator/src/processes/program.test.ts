@@ -88,7 +88,9 @@ describe('A program that another process starts', () => {
   });
 
   it('ends although a process that left its group holds its output', async () => {
-    const program = await shell(`setsid sh -c 'echo $$ > ${folder}/left; exec sleep 100' & until [ -s ${folder}/left ]; do sleep 0.1; done`);
+    const program = await shell(
+      `setsid sh -c 'echo $$ > ${folder}/left; exec sleep 100' & until [ -s ${folder}/left ]; do sleep 0.1; done`,
+    );
     const read = text(program.stdout).catch(() => 'cut off');
     expect(await program.end).toMatchObject({ exitCode: 0 });
     await read;

@@ -400,11 +400,13 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     it.each([
       ['the server is killed', 'process'],
       ['what starts its commands is killed', 'this'],
-    ])('leaves nothing for longer than its next start, where %s as soon as the first process is there', async (_, who) => {
-      const status = join(root, 'status');
-      const server = startServer(
-        'sleep 600',
-        `const { emit } = ChildProcess.prototype;
+    ])(
+      'leaves nothing for longer than its next start, where %s as soon as the first process is there',
+      async (_, who) => {
+        const status = join(root, 'status');
+        const server = startServer(
+          'sleep 600',
+          `const { emit } = ChildProcess.prototype;
         ChildProcess.prototype.emit = function (name, report, ...rest) {
           if (name === 'message' && String(report.text).includes('child-pid')) {
             writeFileSync(${JSON.stringify(status)}, report.text);
@@ -412,14 +414,15 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
           }
           return emit.call(this, name, report, ...rest);
         };`,
-      );
-      await new Promise((resolve) => server.once('close', resolve));
-      const first = Number(/"child-pid": (\d+)/.exec(readFileSync(status, 'utf8'))?.[1]);
-      expect(first).toBeGreaterThan(1);
-      await createBubblewrapProvider().availability();
-      await expect.poll(() => existsSync(`/proc/${first}`)).toBe(false);
-      expect(await processesNaming(folder)).toEqual([]);
-    });
+        );
+        await new Promise((resolve) => server.once('close', resolve));
+        const first = Number(/"child-pid": (\d+)/.exec(readFileSync(status, 'utf8'))?.[1]);
+        expect(first).toBeGreaterThan(1);
+        await createBubblewrapProvider().availability();
+        await expect.poll(() => existsSync(`/proc/${first}`)).toBe(false);
+        expect(await processesNaming(folder)).toEqual([]);
+      },
+    );
   });
 
   it('pauses with a reason when bubblewrap is not installed, and never runs the command', async () => {
