@@ -5,8 +5,8 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
@@ -39,7 +39,7 @@ export type ProgramReport = { readonly id: number } &
   );
 
 /** Characters of a key; the number of the stream follows. */
-export const KEY_LENGTH = 36;
+const KEY_LENGTH = 36;
 
 /** How long descriptors may stay open after the program has ended, held by a process that left its group. */
 const PIPE_GRACE_MS = 2_000;
@@ -56,10 +56,8 @@ const awaited = new Map<string, (stream: number, socket: Socket) => void>();
 /** Ends of what was started or is about to be, by id. */
 const ends = new Map<number, () => void>();
 
-const listening = listen();
-listening.catch(() => {
-  // Each order is told.
-});
+let listener: { readonly server: Server; readonly folder: string } | null = null;
+process.on('exit', stopListening);
 
 process.on('message', (message: ProgramOrder | Cancellation) => {
   if ('cancel' in message) ends.get(message.cancel)?.();
@@ -115,7 +113,7 @@ async function socketsOf(
     if (wanted.every((each) => sockets.has(each))) resolve();
   });
   try {
-    tell({ id, isNews: true, socketPath: await listening });
+    tell({ id, isNews: true, socketPath: await listen() });
     await promise;
     return sockets;
   } catch (error) {
@@ -171,23 +169,47 @@ function killGroup({ pid }: ChildProcess): void {
   }
 }
 
-/** @returns where it listens */
+/**
+ * Listens where nothing else does, and elsewhere once that is gone: temporary files are swept while a server runs for weeks.
+ * @returns the path of the socket
+ * @throws {Error} that names the way out
+ */
 async function listen(): Promise<string> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'autonomous-programs-'));
-  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const socketPath = path.join(folder, 's');
-  const server = createServer((socket) => {
-    socket.setTimeout(CONNECT_LIMIT_MS, () => socket.destroy());
-    socket.on('error', () => {});
-    socket.once('data', (first: Buffer) => {
-      // The server says nothing more to it before the program has it.
-      socket.pause().setTimeout(0);
-      const said = first.toString('latin1');
-      const take = awaited.get(said.slice(0, KEY_LENGTH));
-      if (take === undefined) socket.destroy();
-      else take(Number(said.slice(KEY_LENGTH)), socket);
-    });
+  if (listener !== null && existsSync(socketIn(listener.folder))) return socketIn(listener.folder);
+  const faults: string[] = [];
+  // The path of a socket has at most 107 bytes.
+  for (const parent of new Set([tmpdir(), '/tmp'])) {
+    stopListening();
+    try {
+      listener = { server: createServer(receive), folder: mkdtempSync(path.join(parent, 'autonomous-programs-')) };
+      await once(listener.server.listen(socketIn(listener.folder)), 'listening');
+      return socketIn(listener.folder);
+    } catch (error) {
+      faults.push(startFault(error).fault);
+    }
+  }
+  throw new Error(`no socket can be made (${faults.join('; ')}); set TMPDIR to a folder that can be written`);
+}
+
+function stopListening(): void {
+  if (listener === null) return;
+  listener.server.close();
+  rmSync(listener.folder, { recursive: true, force: true });
+  listener = null;
+}
+
+const socketIn = (folder: string): string => path.join(folder, 's');
+
+/** Gives a socket to the order that waits for it. */
+function receive(socket: Socket): void {
+  socket.setTimeout(CONNECT_LIMIT_MS, () => socket.destroy());
+  socket.on('error', () => {});
+  socket.once('data', (first: Buffer) => {
+    // The server says nothing more to it before the program has it.
+    socket.pause().setTimeout(0);
+    const said = first.toString('latin1');
+    const take = awaited.get(said.slice(0, KEY_LENGTH));
+    if (take === undefined) socket.destroy();
+    else take(Number(said.slice(KEY_LENGTH)), socket);
   });
-  await once(server.listen(socketPath), 'listening');
-  return socketPath;
 }

@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
@@ -110,6 +110,26 @@ describe.skipIf(process.platform !== 'linux')('What a program runs on in', () =>
     process.kill(Number(starter), 'SIGKILL');
     await expect(program.end).rejects.toThrow(ProcessUnavailable);
     expect((await runProgram('sh', ['-c', 'echo $PPID'])).stdout.trim()).not.toBe(starter);
+  });
+
+  it('finds another place when the folder of temporary files is swept, or has too long a path', async () => {
+    const source = `
+      import { readdirSync, rmSync } from 'node:fs';
+      import { tmpdir } from 'node:os';
+      const { runProgram } = await import(${JSON.stringify(new URL('./program.ts', import.meta.url).href)});
+      const run = async () => console.log((await runProgram('echo', ['works'])).stdout.trim());
+      await run();
+      for (const name of readdirSync(tmpdir())) rmSync(tmpdir() + '/' + name, { recursive: true });
+      await run();
+      console.log(readdirSync(tmpdir()).length);`;
+    const runIn = (name: string) => {
+      const TMPDIR = path.join(folder, name);
+      mkdirSync(TMPDIR);
+      const env = { ...process.env, TMPDIR };
+      return execFileSync(process.execPath, ['--input-type=module', '--eval', source], { env, encoding: 'utf8' });
+    };
+    expect(runIn('short')).toBe('works\nworks\n1\n');
+    expect(runIn('long'.repeat(25))).toBe('works\nworks\n0\n');
   });
 
   it('ends with this program, with all that it started and its folder', async () => {
