@@ -210,4 +210,26 @@ describe('a record without secrets', () => {
       expect(second).toContain('[secret: Google client secret]');
     }
   });
+
+  it('gives others their turn while its lines are scrubbed', async () => {
+    let turns = 0;
+    let isDone = false;
+    const count = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(count);
+    };
+    const [SLOW_MS, LINES] = [2, 40];
+    const { redactor } = aRedactor({
+      scrub: (line) => {
+        const until = performance.now() + SLOW_MS;
+        while (performance.now() < until);
+        return line;
+      },
+      look: async () => ({ ok: true, value: { changed: [], found: [] } }),
+    });
+    setImmediate(count);
+    await redactor.redact('r-1', { 'transcript.jsonl': `${entry('line')}\n`.repeat(LINES) });
+    isDone = true;
+    expect(turns).toBeGreaterThan(LINES / 10);
+  });
 });
