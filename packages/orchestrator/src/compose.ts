@@ -267,7 +267,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   await readImportedAgain({
     store,
     workflows: parts.workflows.registry,
-    pauseOf: async (view) => rebuiltPause(view, await store.getProject(view.projectId)),
+    pauseOf: async (view, context) => rebuiltPause(view, await store.getProject(view.projectId), context),
     now: () => systemClock.now(),
   });
   // The port is taken before any work is: a second server must not begin and then fail.

@@ -13,6 +13,7 @@ import {
   StorageFull,
   Unavailable,
   Unprocessable,
+  type JsonObject,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { RecordedProject } from '../documents/record-schemas.ts';
@@ -21,7 +22,7 @@ import { openDataFolder } from '../data-folder.ts';
 import { systemClock } from '../engine/clock.ts';
 import { importRun, viewOfRecord } from '../record/import-run.ts';
 import { readRun, type ReadRun, type RunFiles } from '../record/recorded-projects.ts';
-import { rebuiltPause } from '../record/rebuilt-pause.ts';
+import { type PauseText, rebuiltPause } from '../record/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { markOfRepository } from '../forges/repository-identity.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
@@ -248,7 +249,7 @@ class Rebuild {
         {
           store,
           workflows: workflows.registry,
-          pauseOf: (imported) => pauseOf(imported, project),
+          pauseOf: (imported, context) => pauseOf(imported, project, context),
           now: () => systemClock.now(),
         },
         read.run,
@@ -346,8 +347,8 @@ class Rebuild {
   }
 }
 
-function pauseOf({ view, fault }: RebuiltRun, project: Project): ReturnType<typeof rebuiltPause> {
-  const pause = rebuiltPause(view, project);
+function pauseOf({ view, fault }: RebuiltRun, project: Project, context: JsonObject | null): PauseText {
+  const pause = rebuiltPause(view, project, context);
   return fault === null ? pause : { ...pause, reason: 'poisoned', message: `It cannot go on: ${fault}` };
 }
 

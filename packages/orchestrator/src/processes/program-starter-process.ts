@@ -43,6 +43,8 @@ const KEY_LENGTH = 36;
 
 /** How long descriptors may stay open after the program has ended, held by a process that left its group. */
 const PIPE_GRACE_MS = 2_000;
+/** Connections that wait to be taken; the system's own limit is lower in general. */
+const BACKLOG = 4_096;
 /** Longest time until all sockets of an order are there, and until one has said whose it is. */
 const CONNECT_LIMIT_MS = 30_000;
 
@@ -106,7 +108,10 @@ async function socketsOf(
 ): Promise<Map<number, Socket>> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const sockets = new Map<number, Socket>();
-  const limit = setTimeout(() => reject(new Error('its streams were not connected')), CONNECT_LIMIT_MS);
+  const limit = setTimeout(
+    () => reject(Object.assign(new Error('its streams were not connected'), { code: 'EAGAIN' })),
+    CONNECT_LIMIT_MS,
+  );
   signal.addEventListener('abort', () => reject(signal.reason as Error));
   awaited.set(key, (stream, socket) => {
     sockets.set(stream, socket);
@@ -182,7 +187,7 @@ async function listen(): Promise<string> {
     stopListening();
     try {
       listener = { server: createServer(receive), folder: mkdtempSync(path.join(parent, 'autonomous-programs-')) };
-      await once(listener.server.listen(socketIn(listener.folder)), 'listening');
+      await once(listener.server.listen({ path: socketIn(listener.folder), backlog: BACKLOG }), 'listening');
       return socketIn(listener.folder);
     } catch (error) {
       faults.push(startFault(error).fault);

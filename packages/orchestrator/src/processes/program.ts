@@ -3,16 +3,20 @@
  * memory, would stand still for tens of milliseconds.
  */
 import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ProgramOrder, ProgramReport } from './program-starter-process.ts';
-import { notStarted, SmallProcess, startFault } from './small-process.ts';
+import { notStarted, ProcessUnavailable, SmallProcess } from './small-process.ts';
 
 const PROGRAM = fileURLToPath(new URL(`./program-starter-process${import.meta.url.slice(-3)}`, import.meta.url));
 
 /** How long output may stay open after the program has ended, held by a process that left its group. */
 const OUTPUT_GRACE_MS = 2_000;
+/** Longest time that a slow reader has for the output of a program that has ended by itself. */
+const READING_LIMIT_MS = 60_000;
 
 export interface ProgramRequest extends Pick<ProgramOrder, 'file' | 'args' | 'cwd' | 'env'> {
   /** Its whole input. Absent: it is empty. */
@@ -66,9 +70,10 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
   const sockets = new Map<number, Socket>();
   const onNews = (news: ProgramReport): void => {
     if ('pid' in news) resolve(news.pid);
-    else if ('socketPath' in news)
+    else if ('socketPath' in news) {
+      socketFolder = path.dirname(news.socketPath);
       for (const stream of order.sockets) sockets.set(stream, openStream(news.socketPath, `${key}${stream}`, reject));
-    else if ('text' in news) {
+    } else if ('text' in news) {
       const descriptor = descriptors[news.descriptor - 3];
       if (descriptor !== undefined && !('write' in descriptor)) descriptor.read?.(news.text);
     }
@@ -77,7 +82,11 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
   const signal = AbortSignal.any([unconnected.signal, ...(request.signal === undefined ? [] : [request.signal])]);
   const last = runningStarter().send<ProgramReport>(order, { onNews, signal });
   last.then((report) => {
-    if ('fault' in report) reject(notStarted(file, report));
+    if (!('fault' in report)) return;
+    const why = notStarted(file, report);
+    // After a start without room a process may hold on to descriptors that it had already opened for it.
+    if (why instanceof ProcessUnavailable) replaceStarter();
+    reject(why);
   }, reject);
   try {
     const pid = await started;
@@ -90,14 +99,20 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
       async (report): Promise<ProgramEnd> => {
         stdin?.destroy();
         for (const output of [stdout, stderr]) output.resume();
-        const grace = setTimeout(() => [stdout, stderr].forEach((output) => output.destroy()), OUTPUT_GRACE_MS);
+        const endedAt = performance.now();
+        const grace = setInterval(() => {
+          const isOver = request.signal?.aborted || performance.now() - endedAt > READING_LIMIT_MS;
+          for (const output of [stdout, stderr])
+            if (isOver || !isBehind(output)) output.destroy(new Error('The output of a program was cut off'));
+        }, OUTPUT_GRACE_MS);
         await closed;
-        clearTimeout(grace);
+        clearInterval(grace);
         if ('exitCode' in report) return { exitCode: report.exitCode, signal: report.signal };
         throw new Error('fault' in report ? report.fault : 'nobody told how it ended');
       },
       (error: unknown) => {
         killGroup(pid);
+        for (const socket of sockets.values()) socket.destroy(new Error('The output of a program was cut off'));
         throw error;
       },
     );
@@ -109,14 +124,31 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
   }
 }
 
+/** Whether its reader has not read what there is of it. */
+function isBehind(output: Socket): boolean {
+  return output.readableLength > 0;
+}
+
 let starter: SmallProcess | null = null;
+let socketFolder: string | null = null;
+
+/** What is under way in it comes to its end. */
+function replaceStarter(): void {
+  starter?.retire();
+  starter = null;
+  socketFolder = null;
+}
 
 function runningStarter(): SmallProcess {
   starter ??= new SmallProcess({
     program: PROGRAM,
     starts: 'programs',
     onEnd(ended) {
-      if (starter === ended) starter = null;
+      if (starter !== ended) return;
+      starter = null;
+      // One that was killed could not remove it.
+      if (socketFolder !== null) rmSync(socketFolder, { recursive: true, force: true });
+      socketFolder = null;
     },
   });
   return starter;
@@ -125,7 +157,7 @@ function runningStarter(): SmallProcess {
 /** @param fail is told when it breaks; that means nothing once the program has started */
 function openStream(socketPath: string, name: string, fail: (error: Error) => void): Socket {
   const socket = connect(socketPath);
-  socket.on('error', (error) => fail(notStarted('The stream of a program', startFault(error))));
+  socket.on('error', (error) => fail(new ProcessUnavailable(`The stream of a program broke: ${error.message}`)));
   socket.write(name);
   return socket;
 }

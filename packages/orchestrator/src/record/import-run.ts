@@ -2,7 +2,7 @@
  * Makes a run in the store from its record: the same steps with the same hashes, and what follows from them, which replay gives.
  * A run of which the store has the beginning is continued.
  */
-import { foldRun, type RunView, Unprocessable, type WorkflowEvent } from '@autonomous/shared';
+import { foldRun, type JsonObject, type RunView, Unprocessable, type WorkflowEvent } from '@autonomous/shared';
 import { dehydrate, isFinal, newRun } from '../core/advance.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay, versionBefore } from '../core/replay.ts';
@@ -20,7 +20,7 @@ export interface ImportOptions {
    * Marks a run that others could have written: one that has not ended is paused, so that a person looks at it before it goes on;
    * for one that has ended, the message is a notice. `null`: it is as this server made it. Default: it is.
    */
-  readonly pauseOf?: (imported: ImportedRun) => PauseText | null;
+  readonly pauseOf?: (imported: ImportedRun, context: JsonObject | null) => PauseText | null;
   readonly now: () => Date;
 }
 
@@ -45,7 +45,7 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
   const { commits, view } = commitsOf(run, replayed, known, stored);
   if (options.mustReplay === true && !replayed.ok && !isFinal(view.status)) throw new Unprocessable(replayed.message);
   const imported = { view, fault: replayed.ok || isFinal(view.status) ? null : replayed.message };
-  const pause = options.pauseOf?.(imported) ?? null;
+  const pause = options.pauseOf?.(imported, contextOf(replayed)) ?? null;
   const marks = pause === null ? [] : [markCommit(view, pause, options.now())];
   await store.appendAll([...commits, ...marks]);
   return { ...imported, view: marks[0]?.view ?? view };
@@ -64,7 +64,7 @@ export async function readImportedAgain({
 }: {
   readonly store: Pick<EventStore, 'appendAll' | 'openKeys' | 'listOpenRuns' | 'loadView' | 'readRun'>;
   readonly workflows: Pick<WorkflowRegistry, 'find'>;
-  readonly pauseOf: (view: RunView) => Promise<PauseText>;
+  readonly pauseOf: (view: RunView, context: JsonObject | null) => Promise<PauseText>;
   readonly now: () => Date;
 }): Promise<void> {
   for (const { id } of await store.listOpenRuns('paused')) {
@@ -76,7 +76,7 @@ export async function readImportedAgain({
     const replayed = replayUnder(workflows, view, await store.readRun(id, 0));
     if (!replayed.ok) continue;
     const { snapshot: _beforeThePause, ...work } = openWork(id, replayed, view, stored);
-    await store.appendAll([{ ...markCommit(view, await pauseOf(view), now()), ...work }]);
+    await store.appendAll([{ ...markCommit(view, await pauseOf(view, contextOf(replayed)), now()), ...work }]);
   }
 }
 
@@ -165,6 +165,10 @@ function replayUnder(
     };
   const replayed = replay(definition, newRun(view.id), events, (other) => workflows.find(name, other), contexts);
   return replayed.ok ? replayed : { ok: false, message: `event ${replayed.sequence}: ${replayed.message}` };
+}
+
+function contextOf(replayed: Replayed): JsonObject | null {
+  return replayed.ok ? ((replayed.state.snapshot?.context ?? null) as JsonObject | null) : null;
 }
 
 type OpenKeys = Awaited<ReturnType<EventStore['openKeys']>>;

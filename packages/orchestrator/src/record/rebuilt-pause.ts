@@ -5,6 +5,7 @@
 import {
   FINAL_STATUSES,
   type JsonObject,
+  type JsonValue,
   type Project,
   type RunConfig,
   type RunView,
@@ -25,8 +26,11 @@ const MOST_SHOWN = 300;
 /** Decisions that are shown, the newest. */
 const DECISIONS_SHOWN = 20;
 
-/** @param project as it was stored; `null` where the workflow needs none */
-export function rebuiltPause(view: RunView, project: Project | null): PauseText {
+/**
+ * @param project as it was stored; `null` where the workflow needs none
+ * @param context of the run's machine; `null` where it cannot be had
+ */
+export function rebuiltPause(view: RunView, project: Project | null, context: JsonObject | null): PauseText {
   const { lastSequence, currentStage, gate } = view;
   const stage = currentStage === null ? '' : `, in stage ${shown(currentStage)}`;
   const open = gate === null ? '' : `, at its gate '${shown(gate.kind)}'`;
@@ -36,11 +40,14 @@ export function rebuiltPause(view: RunView, project: Project | null): PauseText 
   return {
     reason: 'rebuilt',
     message: `The run was rebuilt from its record in git at event ${lastSequence}${stage}${open}, and anybody who can push there could have written it.${wayOn}`,
-    details: { applies: applying(view, project), decided: decidedIn(view) },
+    details: { applies: applying(view, project, context ?? {}), decided: decidedIn(view) },
   };
 }
 
-function applying(view: RunView, project: Project | null): JsonObject[] {
+/**
+ * @param context has the commands and patterns that a preparation found in the project's files: they act, whatever these say
+ */
+function applying(view: RunView, project: Project | null, context: JsonObject): JsonObject[] {
   // A record of others may lack any of it.
   const config: Partial<RunConfig> = view.config;
   const { git, commands } = config;
@@ -54,11 +61,12 @@ function applying(view: RunView, project: Project | null): JsonObject[] {
     ['mergeStrategy', git?.mergeStrategy],
     ['createPR', onOff(git?.createPR)],
     ['push', whatIsPushed(view)],
-    ['install command', commandOf(commands?.setup)],
+    ['install command', foundCommand(context['setup']) ?? commandOf(commands?.setup)],
     ['install scripts', onOff(commands?.installScripts)],
-    ['check command', commandOf(commands?.test)],
+    ['check command', foundCommand(context['test']) ?? commandOf(commands?.test)],
     ['lint command', commandOf(commands?.lint)],
     ...each('command', otherCommands(commands)),
+    ...textsIn(context['excludePaths']).map((pattern) => ['kept from agents and checks', pattern] as const),
     ...(config.egress === undefined
       ? [['network', 'all hosts that the server allows'] as const]
       : each('network', config.egress)),
@@ -97,6 +105,16 @@ function whatIsPushed({ branch, config }: RunView): string {
   if (branch === '') return 'nothing';
   const { git }: Partial<RunConfig> = config;
   return git?.autoMerge ? 'its branch, and the base branch by the merge' : 'its branch';
+}
+
+function foundCommand(found: JsonValue | undefined): string | undefined {
+  // Before its preparation a run has none.
+  if (typeof found !== 'object' || found === null || !('command' in found)) return undefined;
+  return String(found['command']);
+}
+
+function textsIn(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function commandOf(command: string | null | undefined): string {

@@ -131,7 +131,7 @@ async function importOne(options: RecordImportOptions, project: Project, files: 
         store,
         workflows,
         mustReplay: true,
-        pauseOf: (imported) => (run.isWholeBeyond ? null : rebuiltPause(imported.view, project)),
+        pauseOf: (imported, context) => (run.isWholeBeyond ? null : rebuiltPause(imported.view, project, context)),
         now: () => clock.now(),
       },
       run.run,

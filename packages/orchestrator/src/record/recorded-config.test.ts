@@ -89,7 +89,7 @@ it('the pause of a rebuilt run shows each trust mode, role and model by itself, 
     egress: { planner: [], setup: ['a.test', 'b.test'] },
     git: { ...view.config.git, autoMerge: 1 as never },
   } as typeof view.config;
-  const { details } = rebuiltPause({ ...view, config }, null);
+  const { details } = rebuiltPause({ ...view, config }, null, null);
   expect(details['applies']).toEqual(
     expect.arrayContaining([
       { what: 'trust: implementation', value: 'auto' },
@@ -99,4 +99,21 @@ it('the pause of a rebuilt run shows each trust mode, role and model by itself, 
       { what: 'autoMerge', value: 'on' },
     ]),
   );
+});
+
+it('the pause of a rebuilt run shows the commands and patterns that its machine keeps, which act whatever the files say', () => {
+  const told = (context: JsonObject | null) => rebuiltPause(aView('r-1'), null, context).details['applies'];
+  const kept = {
+    setup: { command: 'sh forged.sh', source: 'package.json' },
+    test: null,
+    excludePaths: ['test/**', 'src/check.js'],
+  };
+  expect(told(kept)).toEqual(
+    expect.arrayContaining([
+      { what: 'install command', value: 'sh forged.sh' },
+      { what: 'kept from agents and checks', value: 'test/**' },
+      { what: 'kept from agents and checks', value: 'src/check.js' },
+    ]),
+  );
+  expect(told(null)).toContainEqual({ what: 'install command', value: "found in the project's files" });
 });

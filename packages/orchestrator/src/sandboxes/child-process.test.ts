@@ -1,7 +1,9 @@
 /** The start of a command where the machine has nothing left to start it with, in a process of its own. */
 import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
+import { sandboxProcess, startProcess } from './child-process.ts';
 
 const WITHOUT_DESCRIPTORS = `
   import { closeSync, openSync } from 'node:fs';
@@ -31,9 +33,23 @@ it('a command for which no file descriptor is left fails alone, and the next one
   const script = `ulimit -n 64; exec "$0" --disable-warning=ExperimentalWarning --input-type=module -e "$1"`;
   const ended = await promisify(execFile)('/bin/sh', ['-c', script, process.execPath, WITHOUT_DESCRIPTORS]);
   const failure = {
-    name: 'NeedsHuman',
+    name: 'RetryableFailure',
     reason: 'sandbox_unavailable',
     message: expect.stringMatching(/^The command could not be started: .*EMFILE/),
   };
   expect(JSON.parse(ended.stdout)).toEqual([failure, failure, 'works\n', failure, failure, 'works\n']);
+});
+
+it('a reader that is slow gets all that a process wrote before it ended', async () => {
+  const script = 'head -c 220000 /dev/zero';
+  const request = { file: '/bin/sh', args: ['-c', script], cwd: '/', env: {}, timeoutMs: Infinity, streamed: true };
+  const started = startProcess(request);
+  const { stdout, done } = sandboxProcess(started, started.done);
+  let bytes = 0;
+  for await (const chunk of stdout) {
+    if (bytes === 0) await sleep(2_500);
+    bytes += chunk.length;
+  }
+  expect(bytes).toBe(220_000);
+  expect(await done).toMatchObject({ exitCode: 0 });
 });

@@ -6,6 +6,7 @@ import { constants } from 'node:os';
 import { PassThrough, pipeline, Readable, Writable } from 'node:stream';
 import { InvalidRequest, NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { launchProgram, type ProgramRequest } from '../processes/program.ts';
+import { ProcessUnavailable } from '../processes/small-process.ts';
 import { CappedOutput } from './capped-output.ts';
 import type { CommandRequest, CommandResult, ProcessExit, ProcessRequest, SandboxProcess } from './sandbox.ts';
 
@@ -204,11 +205,12 @@ export function neverStarted(): ProcessEnd {
 /** Neither the command nor its author can help that the machine starts no process. */
 function notStarted(error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
-  throw new NeedsHuman(
-    'sandbox_unavailable',
-    `The command could not be started: ${why}. Check whether the server's limits of open files and processes are reached`,
-    { cause: error },
-  );
+  if (error instanceof ProcessUnavailable)
+    throw new RetryableFailure(
+      `The command could not be started: ${why}. It is tried again; check the server's memory and its limits of open files and processes where that goes on`,
+      { reason: 'sandbox_unavailable', cause: error },
+    );
+  throw new NeedsHuman('sandbox_unavailable', `The command could not be started: ${why}`, { cause: error });
 }
 
 /** What starts programs has ended, for no fault of the command's; how far the command came is not known. */

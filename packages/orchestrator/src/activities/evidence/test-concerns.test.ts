@@ -80,6 +80,19 @@ it('counts no evidence of a record that the run was rebuilt from, and tells that
   expect(of(asIs({ rebuiltAt: '2026-01-01', codeTree: 'before' }), asIs({}))).toEqual([]);
 });
 
+it('a rebuilt result that only its record says was accepted without checks is a concern', () => {
+  const decided = (sequence: number, decision: string) =>
+    ({ sequence, type: 'FIX_DECIDED', origin: 'input', payload: { decision } }) as const;
+  const of = (evidence: readonly Evidence[], ...events: readonly ReturnType<typeof decided>[]) =>
+    concernOfRecord({ id: 'r', evidence, rebuiltUpTo: 9 }, 't', events);
+  const [concern] = of([], decided(8, 'accept'));
+  expect(concern?.items[0]?.reason).toMatch(/^A person accepted the result without them, says the record/);
+  expect(of([], decided(8, 'retry'))).toEqual([]);
+  expect(of([], decided(8, 'accept'), decided(12, 'accept'))).toEqual([]);
+  expect(of([asIs({})], decided(8, 'accept'))).toEqual([]);
+  expect(of([asIs({ codeTree: 'before' })], decided(8, 'accept'))).toHaveLength(1);
+});
+
 describe('tests that failed in a command that ended well', () => {
   const failed = (...failedNames: string[]) => ({ ...count, failed: failedNames.length, failedNames });
 

@@ -57,19 +57,22 @@ export function concernsOfTests(baseline: Baseline | undefined, evidence: readon
 }
 
 /**
- * The concern of a result without checks of this server, in a run whose record has some: they are no proof, of whatever tree they say
- * that they were made, nor is an acceptance of them there. The hash is another one after each rebuild.
+ * The concern of a result without checks of this server, in a run whose record has some, or says that a person accepted the result
+ * without any: they are no proof, of whatever tree they say that they were made, nor is an acceptance there. The hash is another one
+ * after each rebuild.
  * @param evidence all of the run
  * @param events of the run; a fork at the last one before the checks makes them here
  */
 export function concernOfRecord(
-  { id, parent, evidence }: Pick<RunView, 'id' | 'parent' | 'evidence'>,
+  { id, parent, evidence, rebuiltUpTo = 0 }: Pick<RunView, 'id' | 'parent' | 'evidence' | 'rebuiltUpTo'>,
   codeTree: string,
   events: readonly Pick<WorkflowEvent, 'type' | 'origin' | 'payload' | 'sequence'>[],
 ): readonly Concern[] {
   const ofTree = latestEvidence(evidence, codeTree);
   const rebuiltAt = (ofTree.length > 0 ? ofTree : evidence).findLast((each) => each.rebuiltAt !== undefined)?.rebuiltAt;
-  if (rebuiltAt === undefined) return [];
+  const accepted = events.findLast(({ type, payload }) => type === 'FIX_DECIDED' && payload['decision'] === 'accept');
+  const isAccepted = ofTree.length === 0 && accepted !== undefined && accepted.sequence <= rebuiltUpTo;
+  if (rebuiltAt === undefined && !isAccepted) return [];
   const recorded = events.findLastIndex(
     ({ type, payload }) => type === 'EVIDENCE_RECORDED' && payload['mode'] === 'as_is',
   );
@@ -79,9 +82,20 @@ export function concernOfRecord(
     checked === undefined || parent !== undefined
       ? 'Run them by hand before you accept.'
       : `To have this server run them, fork the run from before them: fork ${id} --at ${checked.sequence - 1}. Or run them by hand before you accept.`;
-  const reason = `They stand in the record that the run was rebuilt from, and anybody who can push there could have written it. ${way}`;
+  const said =
+    rebuiltAt === undefined
+      ? 'A person accepted the result without them, says the record that the run was rebuilt from'
+      : 'They stand in the record that the run was rebuilt from';
+  const reason = `${said}, and anybody who can push there could have written it. ${way}`;
   const title = 'This server has not run the checks of the result';
-  return [{ kind: 'tests_unknown', title, items: [{ reason }], hash: digest(['rebuilt', codeTree, rebuiltAt]) }];
+  return [
+    {
+      kind: 'tests_unknown',
+      title,
+      items: [{ reason }],
+      hash: digest(['rebuilt', codeTree, rebuiltAt ?? rebuiltUpTo]),
+    },
+  ];
 }
 
 /** The latest evidence of each mode for a code tree. */
