@@ -133,12 +133,16 @@ it('a run whose workflow the server lacked has its open work once the workflow i
   await readImportedAgain({ store, workflows, pauseOf, now });
   const before = await store.loadView('r');
   expect(before).toMatchObject({ gate: { reason: 'poisoned' } });
-  // As a retry pauses it that is refused for want of the workflow.
-  const payload = { ...before?.gate, gate: 'pause', reason: 'definition_missing', message: 'It is not there.' };
-  const events = [newEvent('input', { type: 'RUN_PAUSED', payload: payload as never }, now().toISOString())];
-  const { lastSequence: expectedSequence } = before!;
-  const paused = foldAll(before, 'r', expectedSequence, events);
-  await store.append({ runId: 'r', expectedSequence, events, ...NO_WORK, view: paused, clarifications: [] });
+  /** As a retry pauses it that is refused for want of the workflow, or a start without it. */
+  const pauseWithout = async (type = 'RUN_PAUSED') => {
+    const latest = await store.loadView('r');
+    const payload = { ...latest?.gate, gate: 'pause', reason: 'definition_missing', message: 'It is not there.' };
+    const events = [newEvent('input', { type, payload: payload as never }, now().toISOString())];
+    const { lastSequence: expectedSequence } = latest!;
+    const paused = foldAll(latest, 'r', expectedSequence, events);
+    await store.append({ runId: 'r', expectedSequence, events, ...NO_WORK, view: paused, clarifications: [] });
+  };
+  await pauseWithout();
   const there = { store, workflows: createRegistry([small]), pauseOf, now };
   await readImportedAgain(there);
   const view = await store.loadView('r');
@@ -147,6 +151,16 @@ it('a run whose workflow the server lacked has its open work once the workflow i
   await readImportedAgain(there);
   expect(await store.loadView('r')).toEqual(view);
   expect(await readLiveRun(store, there.workflows, 'r')).toMatchObject({ ok: true });
+
+  await pauseWithout();
+  await readImportedAgain(there);
+  expect(await store.loadView('r')).toMatchObject({ gate: { reason: 'rebuilt' } });
+  expect(await store.openKeys('r')).toEqual(await test.store.openKeys('r'));
+  // Whoever has had it go on has seen what applies.
+  await pauseWithout('NOTICE');
+  await pauseWithout();
+  await readImportedAgain(there);
+  expect(await store.loadView('r')).toMatchObject({ gate: { reason: 'definition_missing' } });
 });
 
 it('what a record has of checks and acceptances does not count', async () => {

@@ -52,8 +52,8 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
 }
 
 /**
- * Repairs runs that were imported while the server lacked their workflow. Once the workflow is there, their open activities and timers are
- * stored, and they are paused as rebuilt. Must be called before the engine starts.
+ * Repairs imported runs that nobody has had go on, where the server lacked their workflow at the import or at a start after it. Once the
+ * workflow is there, their open activities and timers are stored, and they are paused as rebuilt. Must be called before the engine starts.
  * @param pauseOf as at an import
  */
 export async function readImportedAgain({
@@ -72,7 +72,9 @@ export async function readImportedAgain({
     const reason = view?.gate?.reason;
     if (view?.rebuiltUpTo === undefined || (reason !== 'poisoned' && reason !== 'definition_missing')) continue;
     const stored = await store.openKeys(id);
-    if (stored.activities.length + stored.timers.length > 0) continue;
+    const isWhole = stored.activities.length + stored.timers.length > 0;
+    const since = isWhole ? await store.readRun(id, view.rebuiltUpTo) : [];
+    if (since.some(({ type }) => type !== 'RUN_PAUSED')) continue;
     const replayed = replayUnder(workflows, view, await store.readRun(id, 0));
     if (!replayed.ok) continue;
     const { snapshot: _beforeThePause, ...work } = openWork(id, replayed, view, stored);

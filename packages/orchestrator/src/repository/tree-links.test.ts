@@ -30,6 +30,7 @@ describe('C02 C03: links of a tree', () => {
     ['../.GIT', "it leads to git's own files"],
     ['', 'its target is not a valid path'],
     ['a\uFFFD', 'its target is not a valid path'],
+    ['..\0/..', 'its target is not a valid path'],
     ['x'.repeat(4_097), 'its target is longer than 4096 bytes'],
   ])('are not made where the target is %j', async (target, why) => {
     expect(await faults({ 'src/link': target })).toEqual({ 'src/link': why });

@@ -49,7 +49,8 @@ function targetFault(
   const rest: string[] = [];
   let followed = 0;
   const follow = (target: string): string | null => {
-    if (target === '' || target.includes('\uFFFD')) return 'its target is not a valid path';
+    // git ends a target at a NUL.
+    if (target === '' || /[\0\uFFFD]/.test(target)) return 'its target is not a valid path';
     if (target.startsWith('/')) return 'its target is an absolute path';
     if (Buffer.byteLength(target) > MAX_TARGET_BYTES) return `its target is longer than ${MAX_TARGET_BYTES} bytes`;
     if (followed++ > MAX_LINKS_FOLLOWED) return 'it leads back to itself';

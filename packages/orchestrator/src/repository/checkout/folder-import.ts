@@ -18,7 +18,7 @@ import {
 import type { AllowedPaths } from '../../path-rules/allowed-files.ts';
 import type { OwnedPaths } from '../../documents/owned-files.ts';
 import { type GitPlace, objectFacts } from '../git/git.ts';
-import { diffFiles, editTree, type TreeEdit, withScratch, writeBlobsFrom } from '../git/git-trees.ts';
+import { diffFiles, editTree, type TreeEdit, withScratch, writeBlobsFrom, writeEach } from '../git/git-trees.ts';
 import {
   EXECUTABLE_MODE,
   FILE_MODE,
@@ -634,13 +634,13 @@ async function takeChangedLinks(
 }
 
 async function stageLinks(links: ReadonlyMap<string, Buffer>, staged: string): Promise<ChangedFile[]> {
-  return Promise.all(
-    [...links].map(async ([path, target], index) => {
-      const stagedPath = join(staged, `link-${index}`);
-      await writeFile(stagedPath, target);
-      return { path, mode: SYMLINK_MODE, stagedPath };
-    }),
-  );
+  const changed = [...links.keys()].map((path, index) => ({
+    path,
+    mode: SYMLINK_MODE,
+    stagedPath: join(staged, `link-${index}`),
+  }));
+  await writeEach(changed.map(({ path, stagedPath }) => [stagedPath, links.get(path) ?? '']));
+  return changed;
 }
 
 /**
@@ -781,12 +781,15 @@ async function findDeletedFiles(
       refuse(walk, path, `agents do not remove anything under ${OWN_FOLDER}/`);
       return false;
     }
-    const fault = owned.has(path) ? ENGINE_OWNED : allowed.has(path) ? null : NOT_ALLOWED;
-    if (fault !== null) {
-      refuse(walk, path, fault);
-      return false;
-    }
-    return true;
+    const fault = owned.has(path)
+      ? ENGINE_OWNED
+      : !allowed.has(path)
+        ? NOT_ALLOWED
+        : path === '.gitmodules' && listing.hasSubmodules()
+          ? OF_SUBMODULES
+          : null;
+    if (fault !== null) refuse(walk, path, fault);
+    return fault === null;
   });
 }
 

@@ -126,6 +126,13 @@ describe('Submodules', () => {
     const { leftOut } = await repository.checkout(project, taken.tree, join(folder.path, 'again'), []);
     expect(leftOut).toEqual([]);
     expect(taken).toMatchObject({ tree, refused: [{ path: '.gitmodules' }] });
+    for (const other of [null, '.GITMODULES', '.gitmodules/x']) {
+      rmSync(join(work, '.gitmodules'), { recursive: true, force: true });
+      if (other !== null) write(work, { [other]: 'of the agent' });
+      const without = await repository.importFolder(project, { folder: work, baseTree: tree, excludePaths: [] });
+      expect(without).toMatchObject({ tree, refused: expect.arrayContaining([expect.objectContaining({})]) });
+      if (other !== null) rmSync(join(work, other.split('/')[0] ?? ''), { recursive: true });
+    }
   });
 
   it("that are other commits of the project's own repository are checked out", async () => {

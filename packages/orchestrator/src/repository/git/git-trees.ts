@@ -157,9 +157,18 @@ export async function writeBlobs(place: GitPlace, contents: readonly (string | U
   if (contents.length === 0) return [];
   return withScratch(place, async (scratch) => {
     const paths = contents.map((_, index) => join(scratch, String(index)));
-    await Promise.all(paths.map((path, index) => writeFile(path, contents[index] ?? '')));
+    await writeEach(paths.map((path, index) => [path, contents[index] ?? '']));
     return writeBlobsFrom(place, paths);
   });
+}
+
+/** Files that are open at once: each takes a descriptor of the server, which others need too. */
+const WRITTEN_AT_ONCE = 64;
+
+/** Writes files, of which there may be tens of thousands. */
+export async function writeEach(files: readonly (readonly [string, string | Uint8Array])[]): Promise<void> {
+  for (let at = 0; at < files.length; at += WRITTEN_AT_ONCE)
+    await Promise.all(files.slice(at, at + WRITTEN_AT_ONCE).map(([path, content]) => writeFile(path, content)));
 }
 
 /** Stores files of the server as blobs, byte by byte. @returns their ids, in the same order */
