@@ -187,7 +187,7 @@ async function listen(): Promise<string> {
     stopListening();
     try {
       listener = { server: createServer(receive), folder: mkdtempSync(path.join(parent, 'autonomous-programs-')) };
-      await once(listener.server.listen({ path: socketIn(listener.folder), backlog: BACKLOG }), 'listening');
+      await once(listener.server.listen(socketIn(listener.folder), BACKLOG), 'listening');
       return socketIn(listener.folder);
     } catch (error) {
       faults.push(startFault(error).fault);
