@@ -43,7 +43,7 @@ export async function eachInSlices<Item>(
   }
 }
 
-/** What becomes of each item, in their order. */
+/** The results of `change` for each item, in their order. */
 export async function mapInSlices<Item, Result>(
   items: Iterable<Item>,
   change: (item: Item, index: number) => Result,

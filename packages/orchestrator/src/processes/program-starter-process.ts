@@ -10,7 +10,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { type Cancellation, type StartFault, startFault } from './small-process.ts';
+import { type Cancellation, signalGroup, type StartFault, startFault } from './small-process.ts';
 
 export interface ProgramOrder {
   readonly id: number;
@@ -32,7 +32,7 @@ export type ProgramReport = { readonly id: number } &
   (
     | { readonly isNews: true; readonly socketPath: string }
     | { readonly isNews: true; readonly pid: number }
-    /** What the program wrote to a descriptor beside the standard streams. */
+    /** Text that the program wrote to a descriptor from 3 on. */
     | { readonly isNews: true; readonly descriptor: number; readonly text: string }
     | { readonly exitCode: number | null; readonly signal: NodeJS.Signals | null }
     | StartFault
@@ -82,14 +82,14 @@ async function perform(order: ProgramOrder): Promise<void> {
     ends.set(id, () => cancelled.abort(new Error('it was ended before it started')));
     const sockets = await socketsOf(order, cancelled.signal);
     const child = start(order, sockets);
-    ends.set(id, () => killGroup(child));
-    // Of one that has no room on this system, not even the streams are there.
+    ends.set(id, () => signalGroup(child.pid, 'SIGKILL'));
+    // A child without room on this system has no streams.
     await once(child, 'spawn');
     tell({ id, isNews: true, pid: child.pid ?? 0 });
     order.descriptors.forEach((descriptor, index) => attend(child, id, { descriptor, number: 3 + index }));
     child.once('exit', () => {
       // Background processes of the program do not outlive it.
-      killGroup(child);
+      signalGroup(child.pid, 'SIGKILL');
       setTimeout(() => child.stdio.forEach((stream) => stream?.destroy()), PIPE_GRACE_MS).unref();
     });
     const [exitCode, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
@@ -162,16 +162,6 @@ function attend(
     if (descriptor.answer !== null && !stream.writableEnded) stream.end(descriptor.answer);
     tell({ id, isNews: true, descriptor: number, text });
   });
-}
-
-/** Nothing happens to a group that has ended. */
-function killGroup({ pid }: ChildProcess): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile; macOS says something else when only zombies are left of it.
-  }
 }
 
 /**

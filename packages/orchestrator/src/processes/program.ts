@@ -9,7 +9,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ProgramOrder, ProgramReport } from './program-starter-process.ts';
-import { notStarted, ProcessUnavailable, SmallProcess } from './small-process.ts';
+import { notStarted, ProcessUnavailable, signalGroup, SmallProcess } from './small-process.ts';
 
 const PROGRAM = fileURLToPath(new URL(`./program-starter-process${import.meta.url.slice(-3)}`, import.meta.url));
 
@@ -91,7 +91,7 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
   try {
     const pid = await started;
     const [stdin, stdout, stderr] = [sockets.get(0) ?? null, sockets.get(1) as Socket, sockets.get(2) as Socket];
-    // That the program reads no more of it shows at the other end.
+    // It ends when the program closes its input, which shows only while it is read.
     stdin?.resume();
     if (input !== undefined) stdin?.end(input);
     const closed = Promise.all([stdout, stderr].map(isClosed));
@@ -111,7 +111,7 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
         throw new Error('fault' in report ? report.fault : 'nobody told how it ended');
       },
       (error: unknown) => {
-        killGroup(pid);
+        signalGroup(pid, 'SIGKILL');
         for (const socket of sockets.values()) socket.destroy(new Error('The output of a program was cut off'));
         throw error;
       },
@@ -124,7 +124,7 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
   }
 }
 
-/** Whether its reader has not read what there is of it. */
+/** Whether output has arrived that its reader has not taken yet. */
 function isBehind(output: Socket): boolean {
   return output.readableLength > 0;
 }
@@ -132,7 +132,7 @@ function isBehind(output: Socket): boolean {
 let starter: SmallProcess | null = null;
 let socketFolder: string | null = null;
 
-/** What is under way in it comes to its end. */
+/** The next program starts in a new small process. Programs under way in the former one come to their end. */
 function replaceStarter(): void {
   starter?.retire();
   starter = null;
@@ -146,7 +146,7 @@ function runningStarter(): SmallProcess {
     onEnd(ended) {
       if (starter !== ended) return;
       starter = null;
-      // One that was killed could not remove it.
+      // A small process that was killed has not removed its folder.
       if (socketFolder !== null) rmSync(socketFolder, { recursive: true, force: true });
       socketFolder = null;
     },
@@ -167,15 +167,6 @@ function isClosed(socket: Socket): Promise<void> {
     if (socket.closed) resolve();
     else socket.once('close', () => resolve());
   });
-}
-
-/** Nothing happens to a group that has ended. */
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
-  }
 }
 
 export interface RunOptions {

@@ -24,11 +24,14 @@ export class ProcessUnavailable extends Error {}
 /** Why a program was not started, as the small process reports it. */
 export interface StartFault {
   readonly fault: string;
-  /** Of the system. */
+  /** Error code of the system, such as `EMFILE`. */
   readonly code?: string;
 }
 
-/** @param what begins the sentence where time mends it */
+/**
+ * The error for a program that could not be started: `ProcessUnavailable` for a lack of room, which passes.
+ * @param what name of the program, the subject of the message
+ */
 export function notStarted(what: string, { fault, code }: StartFault): Error {
   return NO_ROOM.has(code) ? new ProcessUnavailable(`${what} cannot be started (${fault})`) : new Error(fault);
 }
@@ -41,7 +44,7 @@ export function startFault(error: unknown): StartFault {
 export interface SmallProcessSettings {
   /** File that it runs. Its first message says that it has all it needs. */
   readonly program: string;
-  /** What it starts, for messages. */
+  /** Plural name of the programs that it starts, for messages. */
   readonly starts: string;
   readonly onReady?: (self: SmallProcess) => void;
   readonly onEnd: (self: SmallProcess) => void;
@@ -81,7 +84,7 @@ export class SmallProcess {
       end(new ProcessUnavailable(`${this.#name} was not ready within ${START_LIMIT_MS / 1_000} seconds`));
       kill();
     }, START_LIMIT_MS).unref();
-    // One that hangs does not hear that this program ends.
+    // A process that hangs at its start does not notice that this program ends.
     process.once('exit', kill);
     const hasStarted = (): void => {
       clearTimeout(limit);
@@ -145,7 +148,7 @@ export class SmallProcess {
     const id = (this.#lastId += 1);
     const cancel = (): void => void this.#process.send({ cancel: id } satisfies Cancellation, () => {});
     this.#waiting.set(id, { onNews, resolve, reject });
-    // One that could not be started may have no channel; why is told to all who wait.
+    // A process that could not be started may have no channel. The 'error' event rejects all that wait.
     if (this.#process.pid === undefined) return promise;
     this.#hold();
     this.#process.send({ ...message, id }, (error) => {
@@ -182,5 +185,15 @@ export class SmallProcess {
       this.#process.unref();
       channel?.unref();
     }
+  }
+}
+
+/** Signals a process group. Nothing happens to a group that has ended; macOS refuses a group of zombies. */
+export function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch {
+    // It has ended meanwhile.
   }
 }

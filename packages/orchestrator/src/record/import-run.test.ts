@@ -156,7 +156,7 @@ it('a run whose workflow the server lacked has its open work once the workflow i
   await readImportedAgain(there);
   expect(await store.loadView('r')).toMatchObject({ gate: { reason: 'rebuilt' } });
   expect(await store.openKeys('r')).toEqual(await test.store.openKeys('r'));
-  // Whoever has had it go on has seen what applies.
+  // A person who let it go on has seen what applies.
   await pauseWithout('NOTICE');
   await pauseWithout();
   await readImportedAgain(there);

@@ -23,7 +23,7 @@ const WITHOUT_DESCRIPTORS = `
   };
   await startWithoutAny();
   await tellOutcome(startProcess(request));
-  // What starts commands is there by now.
+  // The small process runs by now.
   await startWithoutAny();
   await tellOutcome(startProcess(request));
   process.stdout.write(JSON.stringify(told));

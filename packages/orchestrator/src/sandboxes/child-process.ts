@@ -140,7 +140,7 @@ export function startProcess(request: SpawnRequest): StartedProcess {
     .catch((error: unknown) => {
       input.destroy();
       output.end();
-      // One that was ended before it had started has no more to say than that.
+      // A command that was ended before it started has no output.
       if (endedBecause !== null) return { exitCode: null, signal: null };
       throw error;
     })
@@ -213,7 +213,7 @@ function notStarted(error: unknown): never {
   throw new NeedsHuman('sandbox_unavailable', `The command could not be started: ${why}`, { cause: error });
 }
 
-/** What starts programs has ended, for no fault of the command's; how far the command came is not known. */
+/** The small process that starts programs has ended while a command ran. The command is not at fault; how far it came is not known. */
 function lost(error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
   throw new RetryableFailure(`A command was lost: ${why}`, { reason: 'sandbox_unavailable', cause: error });

@@ -218,7 +218,7 @@ const GRADIENT: readonly (readonly [RegExp, string])[] = [
   [/^,$/, ','],
 ];
 const AT = '(?:A[xmlpn][ymlpn]?)?';
-/** What stands before the colours, and the colours and places between them, by the kind of gradient. */
+/** Grammar of gradients by their kind: an optional beginning, such as an angle, then colours with their places. */
 const GRADIENTS: Readonly<Record<string, readonly [before: RegExp, stop: RegExp, hint: RegExp]>> = {
   linear: [/^(?:a|T(?:xy?|yx?))?(?:Ik)?$/, /^c[lpn]{0,2}$/, /^[lpn]$/],
   radial: [whole(`(?:[eo]?s?|e?[lp]{2})${AT}(?:Ik)?`), /^c[lpn]{0,2}$/, /^[lpn]$/],

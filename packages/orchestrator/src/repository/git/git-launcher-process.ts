@@ -3,11 +3,11 @@
  * instead. It runs the orders that arrive over its channel and answers with their outcome. It ends with the server,
  * and everything that it started ends with it.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { type Cancellation, type StartFault, startFault } from '../../processes/small-process.ts';
+import { type Cancellation, signalGroup, type StartFault, startFault } from '../../processes/small-process.ts';
 import { type GitObjects, ObjectReader, type ObjectRequest } from './object-reader.ts';
 
 export interface GitOrder {
@@ -128,7 +128,7 @@ async function perform(order: GitOrder): Promise<GitReport> {
     // Not the group: what git has started then ends with its pipe, whereas the git of a remote on this machine that is
     // signalled while it makes a lock leaves that behind.
     child.kill('SIGTERM');
-    forcing = setTimeout(() => signalGroup(child, 'SIGKILL'), GRACE_MS);
+    forcing = setTimeout(() => signalGroup(child.pid, 'SIGKILL'), GRACE_MS);
   };
   running.set(id, { isRemote: order.isRemote === true, end });
   const limit = timeoutMs === undefined ? null : setTimeout(() => end('late'), timeoutMs);
@@ -145,7 +145,7 @@ async function perform(order: GitOrder): Promise<GitReport> {
     bytes += chunk.length;
     if (maxOutputBytes !== undefined && bytes > maxOutputBytes) {
       truncated = true;
-      signalGroup(child, 'SIGKILL');
+      signalGroup(child.pid, 'SIGKILL');
     }
   });
   child.stderr.on('data', (chunk: Buffer) => {
@@ -232,13 +232,3 @@ setInterval(() => {
 
 // Its first message: it has all that it needs.
 process.send?.('ready', undefined, undefined, () => {});
-
-/** Nothing happens to a group that has ended. */
-function signalGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // It has ended meanwhile.
-  }
-}
