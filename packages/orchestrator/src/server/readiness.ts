@@ -43,7 +43,7 @@ export async function readinessOf({
     {
       name: `sandbox (${sandboxes.name})`,
       ok: sandbox.ok,
-      detail: sandbox.ok ? sandbox.detail : `${sandbox.reason} ${sandbox.remedy}`,
+      detail: sandbox.ok ? sandbox.detail : `${sandbox.reason}. ${sandbox.remedy}`,
     },
     ...(shortage === null ? [] : [{ name: 'disk space', ok: false, detail: shortage }]),
     ...(damage() === null ? [] : [{ name: 'database file', ok: false, detail: DAMAGED }]),

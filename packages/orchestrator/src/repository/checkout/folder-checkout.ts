@@ -39,7 +39,8 @@ export async function checkoutTree(
   const placed: PlacedSubmodule[] = [];
   await withScratch(place, async (scratch) => {
     const matcher = await createIgnoreMatcher(place, join(scratch, 'excluded'), excludePaths);
-    // Submodules are among the paths as well.
+    // Submodules are among the paths as well; a pattern for folders means them too.
+    for (const { path } of submodules) matcher.addFolder(path);
     const excluded = await matcher.match([...listing.paths, ...submodules.map(({ path }) => path)]);
     const isLeftOut = new Set(leftOut.map(({ path }) => path));
     const outside = await listing.withMode(SUBMODULE_MODE);

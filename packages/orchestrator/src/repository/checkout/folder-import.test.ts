@@ -603,6 +603,16 @@ describe('Taking files back', () => {
     expect(await read(tree, 'secret/a')).toBe('a');
   });
 
+  it('keeps an excluded file of the project where an agent makes a folder of its name', async () => {
+    const excluded = ['*', '!*/', '!*.js'];
+    await checkOut({ keys: 'k', 'taken.js': 't' }, excluded);
+    write(work, { 'keys/new.js': 'n', 'other/new.js': 'n' });
+    const { changes, refused, tree } = await takeBack(excluded);
+    expect(changes).toEqual(['added other/new.js']);
+    expect(refused.map(({ path }) => path)).toEqual(['keys/new.js']);
+    expect(await read(tree, 'keys')).toBe('k');
+  });
+
   it('tells names apart by their bytes where they read the same', async () => {
     const seed = makeProjectFolder(join(folder.path, 'seed'));
     const [one, other, literal] = [Buffer.of(0xff), Buffer.of(0xfe), Buffer.from('\uFFFD')];

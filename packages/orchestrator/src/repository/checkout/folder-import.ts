@@ -12,6 +12,7 @@ import {
   eachInSlices,
   filterInSlices,
   inSlices,
+  mapInSlices,
   Slices,
   sortInSlices,
 } from '../../foreign-text/foreign-text-slices.ts';
@@ -88,6 +89,7 @@ export async function importFolderTree(
   return withScratch(place, async (scratch) => {
     const matchers = {
       excluded: await createIgnoreMatcher(place, join(scratch, 'excluded'), request.excludePaths),
+      unmade: await createIgnoreMatcher(place, join(scratch, 'unmade'), request.excludePaths),
       ignored: await createIgnoreMatcher(place, join(scratch, 'ignored'), []),
     };
     const root = await resolveRoot(request.folder);
@@ -172,7 +174,11 @@ interface Walk {
 }
 
 interface Matchers {
+  /** For what lies in the folder. */
   readonly excluded: IgnoreMatcher;
+  /** For what the base has, as the checkout asked it: here no folder of an agent makes a file a folder. */
+  readonly unmade: IgnoreMatcher;
+  /** For what lies in the folder and is new. */
   readonly ignored: IgnoreMatcher;
 }
 
@@ -548,7 +554,7 @@ async function foldersOf(paths: readonly string[], isSuch: (path: string) => boo
 async function foldersUnseen(
   { listing, leftOut }: Base,
   walk: Walk,
-  { excluded: matcher }: Matchers,
+  { unmade: matcher }: Matchers,
 ): Promise<ReadonlySet<string>> {
   const replaced = await filterInSlices([...walk.candidates, ...walk.links.keys()], (path) => listing.hasFolder(path));
   if (replaced.length === 0) return new Set();
@@ -634,13 +640,12 @@ async function takeChangedLinks(
 }
 
 async function stageLinks(links: ReadonlyMap<string, Buffer>, staged: string): Promise<ChangedFile[]> {
-  const changed = [...links.keys()].map((path, index) => ({
-    path,
-    mode: SYMLINK_MODE,
-    stagedPath: join(staged, `link-${index}`),
-  }));
-  await writeEach(changed.map(({ path, stagedPath }) => [stagedPath, links.get(path) ?? '']));
-  return changed;
+  const staging = await mapInSlices(links, ([path, target], index) => {
+    const stagedPath = join(staged, `link-${index}`);
+    return { file: { path, mode: SYMLINK_MODE, stagedPath }, content: [stagedPath, target] as const };
+  });
+  await writeEach(staging.map(({ content }) => content));
+  return staging.map(({ file }) => file);
 }
 
 /**
@@ -774,7 +779,7 @@ async function findDeletedFiles(
   const missing = (await listing.filter((_, at) => !isPresent(listing.keyAt(at)))).filter(
     ({ path, mode }) => isFileMode(mode) || (mode === SYMLINK_MODE && !base.leftOut.has(path)),
   );
-  const excluded = await matchers.excluded.match(missing.map(({ path }) => path));
+  const excluded = await matchers.unmade.match(missing.map(({ path }) => path));
   return filterInSlices(missing, ({ path }) => {
     if (excluded.has(path)) return false;
     if (isOwnPath(path)) {

@@ -81,6 +81,10 @@ describe('Submodules', () => {
       { path: 'vendor/lib', reason: 'it is a submodule: the change of 2 files in it is not taken' },
       { path: 'vendor/lib/inner', reason: 'it is a submodule: the change of a file in it is not taken' },
     ]);
+
+    const hidden = join(folder.path, 'hidden');
+    await repository.checkout(project, tree, hidden, ['lib/']);
+    expect(existsSync(join(hidden, 'vendor/lib'))).toBe(false);
   });
 
   it('are taken from the clone that a person has of them', async () => {

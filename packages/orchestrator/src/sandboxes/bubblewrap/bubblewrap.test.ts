@@ -1,5 +1,5 @@
 /** The contract, and hostile commands that must fail, against the real bubblewrap of this machine. */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
@@ -8,6 +8,7 @@ import { homedir, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { getCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type BubblewrapOptions, createBubblewrapProvider } from './bubblewrap.ts';
 import { findHomePrograms } from './home-programs.ts';
@@ -437,6 +438,27 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
       reason: 'sandbox_unavailable',
     });
     expect(existsSync(join(folder, 'ran'))).toBe(false);
+  });
+
+  it('is told as missing by a server without file descriptors, and found by it again', async () => {
+    const script = `
+      import { closeSync, openSync } from 'node:fs';
+      import { createBubblewrapProvider } from ${JSON.stringify(new URL('./bubblewrap.ts', import.meta.url))};
+      const { availability } = createBubblewrapProvider();
+      const taken = [];
+      try {
+        for (;;) taken.push(openSync('/dev/null', 'r'));
+      } catch {}
+      const told = [await availability()];
+      for (const descriptor of taken) closeSync(descriptor);
+      told.push(await availability());
+      process.stdout.write(JSON.stringify(told));`;
+    const limited = `ulimit -n 64; exec "$0" --disable-warning=ExperimentalWarning --input-type=module -e "$1"`;
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', limited, process.execPath, script]);
+    expect(JSON.parse(stdout)).toEqual([
+      { ok: false, reason: expect.stringContaining('EMFILE'), remedy: expect.stringContaining('open files') },
+      { ok: true, detail: expect.any(String) },
+    ]);
   });
 
   it.each(['/workspace/docs', '/home/agent/.npmrc', '/home/agent'])(

@@ -10,7 +10,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, normalize } from 'node:path';
-import { NeedsHuman } from '@autonomous/shared';
+import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { endAbandonedSandboxes } from './abandoned-sandboxes.ts';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
 import { findHomePrograms, type HomePrograms } from './home-programs.ts';
@@ -69,7 +69,7 @@ export function createBubblewrapProvider(options: BubblewrapOptions = {}): Sandb
   let answer: { readonly at: number; readonly availability: Promise<Availability> } | undefined;
   let npm: Promise<NpmSettings> | undefined;
 
-  const availability = (): Promise<Availability> => {
+  const ask = (): Promise<Availability> => {
     if (answer === undefined || performance.now() - answer.at > AVAILABILITY_KEPT_MS) {
       const asked = { at: performance.now(), availability: probe(located(options)) };
       answer = asked;
@@ -84,10 +84,10 @@ export function createBubblewrapProvider(options: BubblewrapOptions = {}): Sandb
 
   return {
     name: 'bubblewrap',
-    availability,
+    availability: () => ask().catch(unanswered),
     async open(spec) {
       assertSpec(spec);
-      const answered = await availability();
+      const answered = await ask();
       if (!answered.ok)
         throw new NeedsHuman(
           'sandbox_unavailable',
@@ -373,6 +373,16 @@ async function probe(options: BubblewrapOptions): Promise<Availability> {
   const end = await launched.process.done;
   if (end.exitCode === 0) return { ok: true, detail: `bubblewrap started a sandbox in ${end.durationMs} ms` };
   return explainFailure(end.stderr, bwrap, readHostFacts());
+}
+
+/** The answer of a server that is short of something itself: a run is tried again, a person is told. */
+function unanswered(error: unknown): Availability {
+  const cause = error instanceof RetryableFailure ? error.cause : error;
+  return {
+    ok: false,
+    reason: `no sandbox could be tried: ${cause instanceof Error ? cause.message : String(cause)}`,
+    remedy: "Check the server's memory and its limits of open files and processes.",
+  };
 }
 
 function assertSpec(spec: SandboxSpec): void {
