@@ -27,11 +27,12 @@ import { type DataFolder, findLostProjects, openDataFolder, removeUnusedMirrors 
 import { systemClock } from './engine/clock.ts';
 import { type CrashLedger, openCrashLedger } from './engine/crashes/crash-ledger.ts';
 import { Engine } from './engine/engine.ts';
+import type { PauseOf } from './engine/rebuilt-pause.ts';
 import type { IssueWatcher } from './upkeep/issue-watcher.ts';
 import { bringBackCommits, findLostCommits } from './record/lost-commits.ts';
 import { findDivergedRuns } from './record/record-check.ts';
 import { readImportedAgain } from './record/import-run.ts';
-import { rebuiltPause } from './record/rebuilt-pause.ts';
+import { rebuiltPause, recordedChanges } from './record/rebuilt-pause.ts';
 import { importNewerRuns } from './record/record-import.ts';
 import type { RecordComparison } from './record/record-comparison.ts';
 import { writeExport } from './engine/run-export.ts';
@@ -202,7 +203,7 @@ async function assertRebuilt(store: EventStore): Promise<void> {
 /** @param comparison asked for only when the engine starts, as is `recorder`: they are made after the engine */
 function createServerEngine({
   options: { config, log, wrap, onStep },
-  adapters: { store, scrubber },
+  adapters,
   workflows,
   tools,
   crashes,
@@ -212,6 +213,7 @@ function createServerEngine({
   readonly comparison: () => RecordComparison;
   readonly recorder: () => RunRecordWriter;
 }): Engine {
+  const { store, scrubber } = adapters;
   const git = { store, repository: tools.repository, log };
   const activities = new Map(
     [...activitiesOf(workflows.all, tools)].map(([name, registry]) => [name, wrap?.activities(registry) ?? registry]),
@@ -232,11 +234,21 @@ function createServerEngine({
     onQuarantined: (runId) => writeExport(path.join(config.dataFolder, 'exports'), store, runId),
     findDamage: async () => [...crashes.faults, ...(await findDivergedRuns(git)), ...(await findLostCommits(git))],
     crashes,
+    pauseOfFork: pauseOfRecord({ adapters, tools }),
     beforeWait: (runId, payload) => recorder().beforeWait(runId, payload),
     faultElsewhere: async (view) =>
       (await comparison().faultOf(view.id, view.projectId)) ?? (await bringBackCommits(git, view)),
     ...(onStep ? { onStep } : {}),
   });
+}
+
+/** The pause of a run of this store that comes from a record. */
+function pauseOfRecord({ adapters: { store }, tools: { repository } }: Pick<Parts, 'adapters' | 'tools'>): PauseOf {
+  return async (view, context) => {
+    const project = await store.getProject(view.projectId);
+    const changes = project === null ? [] : await recordedChanges(repository, project, view);
+    return rebuiltPause({ view, project, context, changes });
+  };
 }
 
 /** Takes the port, then begins all work. */
@@ -267,7 +279,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   await readImportedAgain({
     store,
     workflows: parts.workflows.registry,
-    pauseOf: async (view, context) => rebuiltPause(view, await store.getProject(view.projectId), context),
+    pauseOf: pauseOfRecord(parts),
     now: () => systemClock.now(),
   });
   // The port is taken before any work is: a second server must not begin and then fail.

@@ -100,6 +100,8 @@ describe('The notice of a gate', () => {
     expect([...words.matchAll(/\[([^\]]+)\]/g)].map(([, title]) => title)).toEqual(['Review', 'Retry']);
     const without = linksOf(noticeOf(aWaitingRun('r', {}, { decisions, concerns: [] })));
     expect(without).toContain('[Approve]');
+    const gate = { kind: 'pause', reason: 'rebuilt', decisions: ['retry'] } as const;
+    expect(linksOf(noticeOf(aWaitingRun('r', {}, gate)))).not.toContain('[Retry]');
   });
 
   it('is over as soon as its gate is not the open one', () => {

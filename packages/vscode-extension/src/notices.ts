@@ -115,9 +115,10 @@ interface Action {
 
 function actionsOf(gate: Gate | null, isOfDocument: boolean): readonly Action[] {
   const review = isOfDocument ? COMMANDS.openPlan : COMMANDS.openRun;
-  // Concerns that a message does not show are accepted in the review.
+  // Concerns that a message does not show are accepted in the review, and what a record brings is looked at there.
   const decisions = DECIDED_BY_LINK.filter(
-    ({ decision }) => gate?.decisions.includes(decision) === true && !acceptsConcerns(decision, gate),
+    ({ decision }) =>
+      gate?.decisions.includes(decision) === true && gate.reason !== 'rebuilt' && !acceptsConcerns(decision, gate),
   );
   return [{ title: 'Review', command: review, decision: null }, ...decisions];
 }

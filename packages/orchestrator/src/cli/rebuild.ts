@@ -1,6 +1,7 @@
 /** Carries out `rebuild` and says what came back. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { showHiddenInLine } from '@autonomous/shared';
 import { pino } from 'pino';
 import { rebuild, type RebuildReport, type RebuiltRun } from '../composition/rebuild.ts';
 import { readServerConfig } from '../config.ts';
@@ -60,31 +61,30 @@ function placeOf(io: CliIo, place: string): string {
 }
 
 function tell({ projects, runs, leftOut, withoutParent, repeated, unknownRemotes }: RebuildReport, io: CliIo): number {
+  // Names and texts of a record may be anything.
+  const told = (text: string): void => say(io, showHiddenInLine(text));
+  const warned = (text: string): void => note(io, showHiddenInLine(text));
   const quarantined = runs.filter(({ fault }) => fault !== null);
   const paused = runs.filter(({ view, fault }) => fault === null && !isFinal(view.status));
   for (const { id, name, repository, renamedFrom } of projects)
-    say(
-      io,
+    told(
       `project ${id} is '${name}', ${repository}${renamedFrom === undefined ? '' : `; its name in the record, '${renamedFrom}', is taken by another project`}`,
     );
-  for (const line of repeated) say(io, line);
-  for (const run of paused) say(io, pausedLine(run));
-  for (const { view, fault } of quarantined) note(io, `run ${view.id} is quarantined: ${fault}`);
-  for (const { kind, id, message } of leftOut) note(io, `${kind} ${id} was left out: ${message}`);
+  for (const line of repeated) told(line);
+  for (const run of paused) told(pausedLine(run));
+  for (const { view, fault } of quarantined) warned(`run ${view.id} is quarantined: ${fault}`);
+  for (const { kind, id, message } of leftOut) warned(`${kind} ${id} was left out: ${message}`);
   if (withoutParent.length > 0)
-    note(
-      io,
+    warned(
       `The parents of these child runs did not come back, so that nobody waits for their results: ${withoutParent.map(({ view: { id, parent } }) => `run ${id} (of ${parent?.runId ?? ''})`).join(', ')}`,
     );
-  for (const id of unknownRemotes) note(io, `project ${id} of --remote is in none of these records`);
+  for (const id of unknownRemotes) warned(`project ${id} of --remote is in none of these records`);
   if (leftOut.length > 0)
-    note(
-      io,
+    warned(
       'What was left out stays in git. To bring it back with this version, commit a whole version of its files to the branch autonomous/record of a clone (git log autonomous/record -- .autonomous/runs/RUN lists them) and rebuild into a new folder from that clone.',
     );
   const ended = runs.length - quarantined.length - paused.length;
-  say(
-    io,
+  told(
     `${count(projects.length, 'project')}, ${count(runs.length, 'run')}: ${ended} ended, ${paused.length} paused, ${quarantined.length} quarantined; ${leftOut.length} left out`,
   );
   const isDone = quarantined.length + leftOut.length + unknownRemotes.length === 0;

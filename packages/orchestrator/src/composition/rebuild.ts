@@ -22,7 +22,8 @@ import { openDataFolder } from '../data-folder.ts';
 import { systemClock } from '../engine/clock.ts';
 import { importRun, viewOfRecord } from '../record/import-run.ts';
 import { readRun, type ReadRun, type RunFiles } from '../record/recorded-projects.ts';
-import { type PauseText, rebuiltPause } from '../record/rebuilt-pause.ts';
+import type { PauseText } from '../engine/rebuilt-pause.ts';
+import { rebuiltPause, recordedChanges } from '../record/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { markOfRepository } from '../forges/repository-identity.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
@@ -249,7 +250,7 @@ class Rebuild {
         {
           store,
           workflows: workflows.registry,
-          pauseOf: (imported, context) => pauseOf(imported, project, context),
+          pauseOf: (imported, context) => this.#pauseOf(imported, project, context),
           now: () => systemClock.now(),
         },
         read.run,
@@ -321,6 +322,12 @@ class Rebuild {
     throw new Unprocessable(`its project ${id} is not described in the record, or was left out`);
   }
 
+  async #pauseOf({ view, fault }: RebuiltRun, project: Project, context: JsonObject | null): Promise<PauseText> {
+    const changes = await recordedChanges(this.#parts.adapters.repository, project, view);
+    const pause = rebuiltPause({ view, project, context, changes });
+    return fault === null ? pause : { ...pause, reason: 'poisoned', message: `It cannot go on: ${fault}` };
+  }
+
   /** Branch, transcript and answer files of a run. */
   async #bringBeside(
     { copy }: Source,
@@ -345,11 +352,6 @@ class Rebuild {
       if (content !== undefined && content.length > 0) await uploads.put(name, content);
     }
   }
-}
-
-function pauseOf({ view, fault }: RebuiltRun, project: Project, context: JsonObject | null): PauseText {
-  const pause = rebuiltPause(view, project, context);
-  return fault === null ? pause : { ...pause, reason: 'poisoned', message: `It cannot go on: ${fault}` };
 }
 
 /** The message of an error that was made for people; `null` for a fault of the store or of the program. */

@@ -36,14 +36,15 @@ import { CHILD_LIMITS, type ChildConfig, type ChildLimits, ChildRuns } from './f
 import type { Clock } from './clock.ts';
 import type { CrashLedger } from './crashes/crash-ledger.ts';
 import { FamilySpending } from './families/family-spending.ts';
-import { forkedOrRefused, type ForkSignal, planFork } from './fork-plan.ts';
+import { forkedOrRefused, type ForkSignal, isOfRecord, planFork } from './fork-plan.ts';
 import { jsonCopy } from './json-copy.ts';
 import { committedRun, type LiveRun, readLiveRun, SNAPSHOT_DUE, unbegunRun } from './live/live-run.ts';
 import { LiveRuns } from './live/live-runs.ts';
 import { Quarantine } from './quarantine.ts';
+import { pausedFork, type PauseOf } from './rebuilt-pause.ts';
 import { RequestDeduplication } from './admission/request-deduplication.ts';
 import { RunAdmission } from './admission/run-admission.ts';
-import { type NewInput, requestOf } from './run-commit.ts';
+import { foldAll, type NewInput, requestOf } from './run-commit.ts';
 import { planMigration } from './run-migration.ts';
 import { RunSlots } from './admission/run-slots.ts';
 import { type BeforeWait, RunSteps } from './run-steps.ts';
@@ -86,6 +87,8 @@ export interface EngineOptions {
   readonly childLimits?: Partial<ChildLimits>;
   /** Fault of a run by evidence from outside the database. Asked before a run that was quarantined as damaged resumes. */
   readonly faultElsewhere?: (run: RunView) => Promise<IntegrityFault | null>;
+  /** Pause of a fork from what this server did not make. Default: one that says so, without what applies. */
+  readonly pauseOfFork?: PauseOf;
   /**
    * Called before a run of a project begins to wait for people or child runs, with the payload of the input that makes it wait.
    * The run goes on when it ends, so it must end by itself. Absent: nothing is done before.
@@ -423,6 +426,7 @@ export class Engine {
     const timestamp = this.#now();
     let run = await planFork({ store, workflows, scrub, runId, source, wanted, signal, timestamp });
     await prepare(run);
+    if (isOfRecord(source, wanted.at)) run = await this.#pausedFork(run, sourceId, timestamp);
     await this.#slotsKnown;
     // Nothing is awaited from here to the append, so no other run can take the slot.
     if (this.#stopped) throw stopping();
@@ -435,6 +439,17 @@ export class Engine {
       }
     }
     return this.#steps.storeFork(run, { by: wanted.by, timestamp, once });
+  }
+
+  async #pausedFork(run: ForkedRun, sourceId: string, timestamp: string): Promise<ForkedRun> {
+    const view = foldAll(null, run.state.runId, 0, run.events);
+    const context = (run.state.snapshot?.context ?? null) as JsonObject | null; // plain JSON, as each step was found to be
+    const pause = (await this.#options.pauseOfFork?.(view, context)) ?? {
+      reason: 'rebuilt',
+      message: `The run goes on from run ${sourceId}, which was rebuilt from a record that others could have written. Look at it, then retry to go on from there, or cancel the run.`,
+      details: {},
+    };
+    return pausedFork(run, view, pause, timestamp);
   }
 
   /**

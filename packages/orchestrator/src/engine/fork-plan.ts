@@ -35,7 +35,13 @@ export async function planFork(plan: ForkPlan): Promise<ForkedRun> {
   const forked = forkRun(
     history,
     (version) => workflows.find(source.workflow.name, version),
-    scrub({ ...wanted, ...markOf(source, wanted.at), runId, tree: treeOf(source), now: timestamp }),
+    scrub({
+      ...wanted,
+      ...(isOfRecord(source, wanted.at) ? { rebuilt: true as const } : {}),
+      runId,
+      tree: treeOf(source),
+      now: timestamp,
+    }),
   );
   const run = forkedOrRefused(forked, source.id, wanted.at);
   if (!signal) return run;
@@ -47,9 +53,9 @@ export async function planFork(plan: ForkPlan): Promise<ForkedRun> {
   return forkedOrRefused(decided, source.id, wanted.at);
 }
 
-/** A fork before the event that says that the source was rebuilt does not have it. */
-function markOf({ rebuiltUpTo = 0 }: RunView, at: number): Pick<ForkRequest, 'rebuilt'> {
-  return at < rebuiltUpTo ? { rebuilt: true } : {};
+/** Whether all up to an event comes from a record: a fork there does not have the event that says so. */
+export function isOfRecord({ rebuiltUpTo = 0 }: RunView, at: number): boolean {
+  return at < rebuiltUpTo;
 }
 
 /** @throws {Conflict} saying why the source cannot be forked at this event */

@@ -2,6 +2,7 @@ import { Conflict, type JsonValue } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { EngineUnderTest } from './engine.fixture.ts';
 import type { ForkOptions } from './engine.ts';
+import { foldAll, newEvent } from './run-commit.ts';
 
 let test: EngineUnderTest;
 beforeEach(async () => {
@@ -47,6 +48,36 @@ describe('forking a run', () => {
     const keys = [await test.call('work'), await test.call('work')].map(({ context }) => context.key);
     expect(keys.toSorted()).toEqual([first.context.key, second.context.key]);
     expect(test.calls).toEqual([]);
+  });
+
+  it('from what others could have written begins nothing before a person has it go on, also after a restart', async () => {
+    await test.launch('a');
+    await test.toGate('a');
+    const { lastSequence } = await test.approve('a');
+    await test.call('work');
+    const ended = await test.engine.cancel('a', 'u');
+    const payload = { message: 'Rebuilt.', rebuilt: true };
+    const events = [newEvent('input', { type: 'NOTICE', payload }, test.clock.now().toISOString())];
+    await test.store.append({
+      runId: 'a',
+      expectedSequence: ended.lastSequence,
+      events,
+      startActivities: [],
+      endActivities: [],
+      setTimers: [],
+      clearTimers: [],
+      view: foldAll(ended, 'a', ended.lastSequence, events),
+      clarifications: [],
+    });
+    await test.restart();
+    const fork = await test.engine.fork('b', 'a', options(lastSequence));
+    expect(fork).toMatchObject({ status: 'paused', gate: { reason: 'rebuilt', decisions: ['retry'] } });
+    await test.restart();
+    await test.engine.checkTimers();
+    expect(test.calls).toEqual([]);
+    await test.engine.signal('b', 'RETRY_REQUESTED', { by: 'u' });
+    (await test.call('work')).complete('done');
+    await test.until('b', (view) => view.status === 'completed');
   });
 
   it('gives its timers the time that they had left', async () => {

@@ -193,7 +193,7 @@ export class RunSteps {
     if (view.treeBudgetsAt === timestamp) void families.resumeOthers(view);
     feed.publish({ events, view });
     timers.armed(commit.setTimers);
-    if (run.state.queuedAt === null) {
+    if (run.state.queuedAt === null && run.state.parked === null) {
       for (const activity of commit.startActivities) runner.begin(activity, ownerOf(view));
     }
     return admission.withPosition(view);

@@ -7,8 +7,8 @@ import { dehydrate, isFinal, newRun } from '../core/advance.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay, versionBefore } from '../core/replay.ts';
 import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
+import { type PauseOf, pausePayload, type PauseText } from '../engine/rebuilt-pause.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
-import type { PauseText } from './rebuilt-pause.ts';
 import { eventsOf, type RecordedRun } from './recorded-run.ts';
 
 export interface ImportOptions {
@@ -20,7 +20,10 @@ export interface ImportOptions {
    * Marks a run that others could have written: one that has not ended is paused, so that a person looks at it before it goes on;
    * for one that has ended, the message is a notice. `null`: it is as this server made it. Default: it is.
    */
-  readonly pauseOf?: (imported: ImportedRun, context: JsonObject | null) => PauseText | null;
+  readonly pauseOf?: (
+    imported: ImportedRun,
+    context: JsonObject | null,
+  ) => Promise<PauseText | null> | PauseText | null;
   readonly now: () => Date;
 }
 
@@ -45,7 +48,7 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
   const { commits, view } = commitsOf(run, replayed, known, stored);
   if (options.mustReplay === true && !replayed.ok && !isFinal(view.status)) throw new Unprocessable(replayed.message);
   const imported = { view, fault: replayed.ok || isFinal(view.status) ? null : replayed.message };
-  const pause = options.pauseOf?.(imported, contextOf(replayed)) ?? null;
+  const pause = (await options.pauseOf?.(imported, contextOf(replayed))) ?? null;
   const marks = pause === null ? [] : [markCommit(view, pause, options.now())];
   await store.appendAll([...commits, ...marks]);
   return { ...imported, view: marks[0]?.view ?? view };
@@ -64,7 +67,7 @@ export async function readImportedAgain({
 }: {
   readonly store: Pick<EventStore, 'appendAll' | 'openKeys' | 'listOpenRuns' | 'loadView' | 'readRun'>;
   readonly workflows: Pick<WorkflowRegistry, 'find'>;
-  readonly pauseOf: (view: RunView, context: JsonObject | null) => Promise<PauseText>;
+  readonly pauseOf: PauseOf;
   readonly now: () => Date;
 }): Promise<void> {
   for (const { id } of await store.listOpenRuns('paused')) {
@@ -115,10 +118,11 @@ function commitsOf(
   return { commits, view };
 }
 
-function markCommit(view: RunView, { reason, message, details }: PauseText, at: Date): RunCommit {
-  const { id: runId, currentStage: stage, lastSequence: expectedSequence } = view;
-  const pause = { gate: 'pause', stage, decisions: ['retry'], summary: message, details, reason, message };
-  const [type, payload] = isFinal(view.status) ? ['NOTICE', { message }] : ['RUN_PAUSED', pause];
+function markCommit(view: RunView, pause: PauseText, at: Date): RunCommit {
+  const { id: runId, lastSequence: expectedSequence } = view;
+  const [type, payload] = isFinal(view.status)
+    ? ['NOTICE', { message: pause.message }]
+    : ['RUN_PAUSED', pausePayload(view, pause)];
   const event = newEvent('input', { type, payload: { ...payload, rebuilt: true } }, at.toISOString());
   const marked = foldAll(view, runId, expectedSequence, [event]);
   return { runId, expectedSequence, events: [event], ...NO_WORK, view: marked, clarifications: [] };

@@ -2,7 +2,8 @@ import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aView } from '../event-store/sqlite/steps.fixture.ts';
 import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
-import { rebuiltPause } from './rebuilt-pause.ts';
+import { pausePayload } from '../engine/rebuilt-pause.ts';
+import { type Rebuilt, rebuiltPause } from './rebuilt-pause.ts';
 import { faultOfBranch, faultOfConfigs } from './recorded-config.ts';
 
 const event = (type: string, payload: object): WorkflowEvent =>
@@ -89,7 +90,7 @@ it('the pause of a rebuilt run shows each trust mode, role and model by itself, 
     egress: { planner: [], setup: ['a.test', 'b.test'] },
     git: { ...view.config.git, autoMerge: 1 as never },
   } as typeof view.config;
-  const { details } = rebuiltPause({ ...view, config }, null, null);
+  const { details } = rebuiltPause({ view: { ...view, config }, project: null, context: null, changes: [] });
   expect(details['applies']).toEqual(
     expect.arrayContaining([
       { what: 'trust: implementation', value: 'auto' },
@@ -102,7 +103,8 @@ it('the pause of a rebuilt run shows each trust mode, role and model by itself, 
 });
 
 it('the pause of a rebuilt run shows the commands and patterns that its machine keeps, which act whatever the files say', () => {
-  const told = (context: JsonObject | null) => rebuiltPause(aView('r-1'), null, context).details['applies'];
+  const told = (context: JsonObject | null) =>
+    rebuiltPause({ view: aView('r-1'), project: null, context, changes: [] }).details['applies'];
   const kept = {
     setup: { command: 'sh forged.sh', source: 'package.json' },
     test: null,
@@ -116,4 +118,39 @@ it('the pause of a rebuilt run shows the commands and patterns that its machine 
     ]),
   );
   expect(told(null)).toContainEqual({ what: 'install command', value: "found in the project's files" });
+});
+
+it('the pause of a rebuilt run shows the whole of a command, and is the end of a run of which more applies than can be shown', () => {
+  const toldOf = (command: string) =>
+    rebuiltPause({ view: aView('r-1'), project: null, context: { test: { command } }, changes: [] });
+  expect(toldOf(`npm test${' '.repeat(320)}--help; node${'x'.repeat(5_000)}`).details['applies']).toContainEqual({
+    what: 'check command',
+    value: `npm test⟨320 spaces⟩--help; node${'x'.repeat(5_000)}`,
+  });
+  const endless = toldOf('x'.repeat(100_000));
+  expect(endless).toMatchObject({ isTooLong: true, message: expect.stringMatching(/it cannot go on/) });
+  expect(pausePayload(aView('r-1'), endless)).toMatchObject({ decisions: [] });
+});
+
+it('the pause of a rebuilt run names the files that its commits change', () => {
+  const file = { mode: '100644', oid: '1'.repeat(40) };
+  const told = (changes: Rebuilt['changes']) =>
+    rebuiltPause({ view: { ...aView('r-1'), headCommit: 'c1' }, project: null, context: null, changes }).details[
+      'applies'
+    ];
+  const changes = [
+    { path: 'src/evil.js', before: null, after: file },
+    { path: 'test/a.js', before: file, after: null },
+    ...Array.from({ length: 200 }, (_, index) => ({ path: `f${index}`, before: file, after: file })),
+  ];
+  expect(told(changes)).toEqual(
+    expect.arrayContaining([
+      { what: 'changes so far', value: '202 files, in commit c1' },
+      { what: 'added file', value: 'src/evil.js' },
+      { what: 'removed file', value: 'test/a.js' },
+      { what: 'changed files', value: '102 more' },
+    ]),
+  );
+  expect(told([])).toContainEqual({ what: 'changes so far', value: 'none' });
+  expect(told(null)).toContainEqual({ what: 'changes so far', value: 'unknown: commit c1 is not here' });
 });

@@ -6,6 +6,7 @@ import { constants } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Conflict } from '@autonomous/shared';
+import { mapInSlices } from '../../foreign-text/foreign-text-slices.ts';
 import { type GitPlace, runGit } from '../git/git.ts';
 import { editIndex, withScratch } from '../git/git-trees.ts';
 import { SUBMODULE_MODE, SYMLINK_MODE, type TreeEntry, type TreeListing } from '../git/tree-listing.ts';
@@ -18,6 +19,7 @@ import { linkFaults, MAX_TARGET_BYTES } from '../tree-links.ts';
 
 /**
  * @param folder absolute; empty or absent
+ * @param excludePaths gitignore patterns, for paths in submodules too
  * @returns paths that were not written, except excluded ones
  * @throws {Conflict} when something lies in the folder
  */
@@ -30,6 +32,30 @@ export async function checkoutTree(
   submodules: readonly Submodule[] = [],
   lfs: readonly LfsFile[] = [],
 ): Promise<{ readonly leftOut: readonly LeftOut[] }> {
+  return withScratch(place, async (scratch) => {
+    const matcher = await createIgnoreMatcher(place, join(scratch, 'excluded'), excludePaths);
+    // A pattern for folders means submodules too.
+    for (const { path } of submodules) matcher.addFolder(path);
+    const excludedOf = (paths: readonly string[]): Promise<ReadonlySet<string>> => matcher.match(paths);
+    const { leftOut } = await writeTree({ place, tree, listing, folder, excludedOf }, submodules, lfs);
+    return { leftOut };
+  });
+}
+
+interface WrittenTree {
+  readonly place: GitPlace;
+  readonly tree: string;
+  readonly listing: TreeListing;
+  readonly folder: string;
+  /** Those of the tree's paths that are not to be written. */
+  readonly excludedOf: (paths: readonly string[]) => Promise<ReadonlySet<string>>;
+}
+
+async function writeTree(
+  { place, tree, listing, folder, excludedOf }: WrittenTree,
+  submodules: readonly Submodule[],
+  lfs: readonly LfsFile[],
+): Promise<{ readonly leftOut: readonly LeftOut[]; readonly excluded: ReadonlySet<string> }> {
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length > 0)
     throw new Conflict(`The folder ${folder} is not empty; a tree is only written into an empty one`);
@@ -37,18 +63,16 @@ export async function checkoutTree(
   await Promise.all([index, submodulesFileOf(folder)].map((file) => rm(file, { force: true })));
   const leftOut = [...(await linksLeftOut(place, listing))];
   const placed: PlacedSubmodule[] = [];
-  await withScratch(place, async (scratch) => {
-    const matcher = await createIgnoreMatcher(place, join(scratch, 'excluded'), excludePaths);
-    // Submodules are among the paths as well; a pattern for folders means them too.
-    for (const { path } of submodules) matcher.addFolder(path);
-    const excluded = await matcher.match([...listing.paths, ...submodules.map(({ path }) => path)]);
-    const isLeftOut = new Set(leftOut.map(({ path }) => path));
-    const outside = await listing.withMode(SUBMODULE_MODE);
-    const named = await listing.filter((path) => excluded.has(path) || isLeftOut.has(path));
-    // A file may have a name that reads like that of a link.
-    const unwanted = [...outside, ...named.filter(({ path, mode }) => excluded.has(path) || mode === SYMLINK_MODE)];
-    // It is renamed on one disk when all is written: a folder beside an index is whole.
-    const indexFile = `${index}.new`;
+  // Submodules are among the paths as well.
+  const excluded = await excludedOf([...listing.paths, ...submodules.map(({ path }) => path)]);
+  const isLeftOut = new Set(leftOut.map(({ path }) => path));
+  const outside = await listing.withMode(SUBMODULE_MODE);
+  const named = await listing.filter((path) => excluded.has(path) || isLeftOut.has(path));
+  // A file may have a name that reads like that of a link.
+  const unwanted = [...outside, ...named.filter(({ path, mode }) => excluded.has(path) || mode === SYMLINK_MODE)];
+  // It is renamed on one disk when all is written: a folder beside an index is whole.
+  const indexFile = `${index}.new`;
+  try {
     await runGit(place, { indexFile, args: ['read-tree', '--end-of-options', tree] });
     const removals = unwanted.map(({ rawPath, mode }) => ({ path: rawPath, mode, oid: null }));
     await editIndex(place, indexFile, removals);
@@ -70,11 +94,15 @@ export async function checkoutTree(
     }
     for (const each of submodules.filter(({ path }) => !excluded.has(path))) {
       const inside = join(folder, each.path);
-      const inner = await checkoutTree(each.place, each.tree, each.listing, inside, []);
+      const inner = await writeTree(
+        { ...each, folder: inside, excludedOf: excludedBelow(each.path, excludedOf) },
+        [],
+        [],
+      );
       // The sandbox must not write it, and two files beside a folder of the project would be the project's.
       await Promise.all([indexOf(inside), submodulesFileOf(inside)].map((file) => rm(file, { force: true })));
       for (const one of inner.leftOut) leftOut.push({ ...one, path: `${each.path}/${one.path}` });
-      const isMissing = new Set(inner.leftOut.map(({ path }) => path));
+      const isMissing = new Set([...inner.leftOut.map(({ path }) => path), ...inner.excluded]);
       const written = (await each.listing.filter((path) => !isMissing.has(path))).filter(
         ({ mode }) => mode !== SUBMODULE_MODE,
       );
@@ -82,8 +110,18 @@ export async function checkoutTree(
     }
     if (placed.length > 0) await writeFile(submodulesFileOf(folder), JSON.stringify(placed));
     await rename(indexFile, index);
-  }).finally(() => rm(`${index}.new`, { force: true }));
-  return { leftOut };
+  } finally {
+    await rm(indexFile, { force: true });
+  }
+  return { leftOut, excluded };
+}
+
+/** The same question for paths of a submodule. */
+function excludedBelow(folder: string, excludedOf: WrittenTree['excludedOf']): WrittenTree['excludedOf'] {
+  return async (paths) => {
+    const excluded = await excludedOf(await mapInSlices(paths, (path) => `${folder}/${path}`));
+    return new Set(await mapInSlices(excluded, (path) => path.slice(folder.length + 1)));
+  };
 }
 
 /** A submodule as it was written into a folder. */

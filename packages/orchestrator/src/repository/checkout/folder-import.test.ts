@@ -506,6 +506,19 @@ describe('Taking files back', () => {
     expect(links.get('keeps')).toBe('README.md');
   });
 
+  it.each(['.gitmodules', '.GITMODULES', 'gitmod~1', 'GI7EBA~1', 'folder/.gitmodules'])(
+    'C03: takes no link at %s, which git would drop, and none that leads on through it',
+    async (name) => {
+      const { takeLinksBack } = await checkOutLinks({ kept: 'README.md' });
+      write(work, { 'a/b/c/d/f': 'f', 'folder/f': 'f' });
+      symlinkSync('a/b/c/d', join(work, name));
+      symlinkSync(`${name}/../../../../etc/hostname`, join(work, 'x'));
+      const { refused, links } = await takeLinksBack();
+      expect(refused.map(({ path }) => path).toSorted()).toEqual([name, 'x'].toSorted());
+      expect([...links.keys()]).toEqual(['kept']);
+    },
+  );
+
   it('checks out and takes back ten thousand links', async () => {
     const next = (index: number): string => (index % 100 === 0 ? 'README.md' : `l${index - 1}`);
     const { leftOut, takeLinksBack } = await checkOutLinks(

@@ -37,7 +37,7 @@ import { createIgnoreMatcher, type IgnoreMatcher, withoutTooWild } from './ignor
 import { type KnownContent, readKnownStats, submodulesFileOf } from './known-stats.ts';
 import type { ImportRequest, ImportResult } from '../repository.ts';
 import { type LfsPointer, lfsPointersOf } from './lfs-pointers.ts';
-import { collidingPaths, nameFault } from './portable-names.ts';
+import { collidingPaths, linkNameFault, nameFault } from './portable-names.ts';
 import { isDotGit, isOwnPath, onEachFolder, OWN_FOLDER, pathFault } from '../repository-paths.ts';
 import { linkFaults } from '../tree-links.ts';
 
@@ -614,7 +614,7 @@ async function takeChangedLinks(
   for await (const [path, target] of inSlices(walk.links)) {
     const before = base.listing.get(path);
     if (before?.mode === SYMLINK_MODE && before.oid === blobId(target)) continue;
-    const fault = placeFault(path);
+    const fault = placeFault(path) ?? linkNameFault(path);
     if (fault !== null) {
       refuse(walk, path, fault);
       continue;

@@ -26,6 +26,15 @@ export function nameFault(name: string): string | null {
   return null;
 }
 
+/** Names of which git takes no link: it is dropped without a word, and what was judged with it would lead elsewhere. */
+const NO_LINK = /^(?:\.gitmodules|gitmod~\d|g?i?7?e?b?a?~\d+)$/;
+
+/** Why no link may lie at a path; `null` where one may. */
+export function linkNameFault(path: string): string | null {
+  const name = path.split('/').find((each) => NO_LINK.test(plainName(each)));
+  return name === undefined ? null : `git takes no link under the name ${showHidden(name)}`;
+}
+
 /** Equal for paths that some file system takes for the same: other case, or other code points for the same letters. */
 export function foldedPath(path: string): string {
   return path.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC');

@@ -1,5 +1,5 @@
 /** Submodules of real repositories: fetched at their recorded commits, and never from where a project must not lead. */
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -85,6 +85,14 @@ describe('Submodules', () => {
     const hidden = join(folder.path, 'hidden');
     await repository.checkout(project, tree, hidden, ['lib/']);
     expect(existsSync(join(hidden, 'vendor/lib'))).toBe(false);
+
+    const partly = join(folder.path, 'partly');
+    const excludePaths = ['*.sh', '/vendor/lib/inner/deep.txt'];
+    await repository.checkout(project, tree, partly, excludePaths);
+    expect(readdirSync(join(partly, 'vendor/lib')).toSorted()).toEqual(['.gitmodules', 'inner', 'lib.js']);
+    expect(readdirSync(join(partly, 'vendor/lib/inner'))).not.toContain('deep.txt');
+    const untouched = await repository.importFolder(project, { folder: partly, baseTree: tree, excludePaths });
+    expect(untouched).toEqual({ tree, files: [], refused: [] });
   });
 
   it('are taken from the clone that a person has of them', async () => {

@@ -1,7 +1,7 @@
 /** Trees by plumbing: reading, editing, comparing and merging them without a work tree, in few processes. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type FileChange, NeedsHuman } from '@autonomous/shared';
+import { type FileChange, NeedsHuman, showHiddenInLine } from '@autonomous/shared';
 import type { OwnedPaths } from '../../documents/owned-files.ts';
 import {
   type GitAnswer,
@@ -97,7 +97,10 @@ export async function editIndex(place: GitPlace, indexFile: string, edits: reado
     lines.push(oid === null ? `0 ${'0'.repeat(40)}\t` : `${mode} ${oid}\t`, bytesOf(path).toString('latin1'), '\0'),
   );
   const input = Buffer.from(lines.join(''), 'latin1');
-  await runGit(place, { indexFile, args: ['update-index', '-z', '--index-info'], input });
+  const { stderr } = await runGit(place, { indexFile, args: ['update-index', '-z', '--index-info'], input });
+  // It ends well all the same, and what was judged with the path would be another thing without it.
+  const [, dropped] = /^Ignoring path (.*)$/m.exec(stderr) ?? [];
+  if (dropped !== undefined) throw new Error(`git takes nothing at the path '${showHiddenInLine(dropped)}'`);
 }
 
 /** Contents of files as UTF-8, by path. */

@@ -18,6 +18,7 @@ function deciding(view: RunView, engine: object = {}) {
   const decisions = new GateDecisions({
     engine: { view: async () => view, signal, ...engine },
     store: {
+      listGates: async () => (view.gate === null ? [] : [view.gate]),
       readHistory: async (_: string, after: number, limit: number) =>
         types.slice(after, after + limit).map((type) => ({ type })),
     },
@@ -44,6 +45,11 @@ it('retries at each of several gates, also where another refuses, and stops at a
     { gateId: gate.id, retried: true },
   ]);
   await decisions.decideOpen(CALLER, 'r-1', { decision: 'retry' });
+  const rebuilt = deciding(aRun({ gate: { ...gate, reason: 'rebuilt' } }));
+  expect(await rebuilt.decisions.retryAll(CALLER, [gate.id])).toMatchObject([
+    { retried: false, detail: expect.stringContaining('retry this run by itself') },
+  ]);
+  expect(rebuilt.signals).toEqual([]);
   const retried = ['r-1', 'RETRY_REQUESTED', { gateId: gate.id, by: 'me' }];
   expect(signals).toEqual([retried, retried]);
   const broken = deciding(aRun(), { view: () => Promise.reject(new Error('The disk is full.')) });

@@ -70,10 +70,21 @@ export class GateDecisions {
     return this.#options.store.listGates();
   }
 
-  /** Retries at each of these gates; a refusal at one does not keep the others from it. */
+  /**
+   * Retries at each of these gates; a refusal at one does not keep the others from it. What came from a record of others is retried by
+   * itself alone: nobody has looked at what applies there.
+   */
   async retryAll(caller: Caller, gateIds: readonly string[]): Promise<readonly RetriedGate[]> {
     const retried: RetriedGate[] = [];
+    const open = await this.#options.store.listGates();
+    const rebuilt = new Map(open.flatMap(({ id, runId, reason }) => (reason === 'rebuilt' ? [[id, runId]] : [])));
     for (const gateId of new Set(gateIds)) {
+      const runId = rebuilt.get(gateId);
+      if (runId !== undefined) {
+        const detail = `Run ${runId} comes from a record in git that others could have written. Look at what applies, then retry this run by itself.`;
+        retried.push({ gateId, retried: false, detail });
+        continue;
+      }
       try {
         await this.decide(partOf(caller, gateId), gateId, { decision: 'retry' });
         retried.push({ gateId, retried: true });

@@ -176,6 +176,11 @@ async function resume(
   const toldUpTo = (await client.listEvents(open.id, Math.max(0, open.lastSequence - 1), 1))[0]?.position ?? 0;
   const runs = [...(await openChildren(client, open.id)), open];
   const gates = runs.flatMap(({ gate }) => (gate?.decisions.includes('retry') === true ? [gate] : []));
+  const rebuilt = gates.find(({ reason }) => reason === 'rebuilt');
+  if (rebuilt !== undefined)
+    throw new CommandFailure(
+      `Run ${rebuilt.runId} comes from a record in git that others could have written. Look at what applies with "show ${rebuilt.runId}", then "retry ${rebuilt.runId}".`,
+    );
   if (guidance !== undefined && gates.length === 0)
     throw new CommandFailure(
       `Nothing of ${planPath} is blocked or paused, so that nobody takes the guidance. Leave --guidance out.`,
