@@ -5,11 +5,12 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { closeInheritedDescriptors } from './inherited-descriptors.ts';
 import { type Cancellation, signalGroup, type StartFault, startFault } from './small-process.ts';
 
 export interface ProgramOrder {
@@ -58,6 +59,8 @@ const awaited = new Map<string, (stream: number, socket: Socket) => void>();
 /** Ends of what was started or is about to be, by id. */
 const ends = new Map<number, () => void>();
 
+closeInheritedDescriptors();
+
 let listener: { readonly server: Server; readonly folder: string } | null = null;
 process.on('exit', stopListening);
 
@@ -95,7 +98,7 @@ async function perform(order: ProgramOrder): Promise<void> {
     const [exitCode, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
     tell({ id, exitCode, signal });
   } catch (error) {
-    tell({ id, ...startFault(error) });
+    tell({ id, ...startFault(error, order.cwd) });
   } finally {
     ends.delete(id);
   }
@@ -176,7 +179,9 @@ async function listen(): Promise<string> {
   for (const parent of new Set([tmpdir(), '/tmp'])) {
     stopListening();
     try {
-      listener = { server: createServer(receive), folder: mkdtempSync(path.join(parent, 'autonomous-programs-')) };
+      removeAbandonedFolders(parent);
+      const folder = mkdtempSync(path.join(parent, `${FOLDER}${process.pid}-`));
+      listener = { server: createServer(receive), folder };
       await once(listener.server.listen(socketIn(listener.folder), BACKLOG), 'listening');
       return socketIn(listener.folder);
     } catch (error) {
@@ -184,6 +189,26 @@ async function listen(): Promise<string> {
     }
   }
   throw new Error(`no socket can be made (${faults.join('; ')}); set TMPDIR to a folder that can be written`);
+}
+
+/** Begins the names of folders with a socket; the number of their process follows. */
+const FOLDER = 'autonomous-programs-';
+
+/** Removes the folders of processes that were killed. */
+function removeAbandonedFolders(parent: string): void {
+  for (const name of readdirSync(parent)) {
+    const owner = name.startsWith(FOLDER) ? Number.parseInt(name.slice(FOLDER.length), 10) : NaN;
+    // Those of other users stay.
+    if (owner > 0 && !isAlive(owner)) rmSync(path.join(parent, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return startFault(error).code !== 'ESRCH';
+  }
 }
 
 function stopListening(): void {

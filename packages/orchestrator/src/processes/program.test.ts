@@ -66,6 +66,11 @@ describe('A program that another process starts', () => {
     expect({ stdout, heard }).toEqual({ stdout: 'content\ngo\n', heard: ['status\n'] });
   });
 
+  it('in a folder that is not there is told so', async () => {
+    const gone = path.join(folder, 'gone');
+    await expect(launchProgram({ file: 'true', args: [], cwd: gone, env })).rejects.toThrow(`there is no folder ${gone}`);
+  });
+
   it('that is not there is an error with its name', async () => {
     const missing = { file: path.join(folder, 'missing'), args: [], cwd: '/', env };
     await expect(launchProgram(missing)).rejects.toThrow(`spawn ${missing.file} ENOENT`);
@@ -104,6 +109,14 @@ describe('A program that another process starts', () => {
 });
 
 describe.skipIf(process.platform !== 'linux')('What a program runs on in', () => {
+  it('hands on no descriptor of whoever started this program', async () => {
+    const script = `import { runProgram } from ${JSON.stringify(new URL('./program.ts', import.meta.url))};
+      const { stdout } = await runProgram('/bin/sh', ['-c', 'ls /proc/self/fd']);
+      process.stdout.write(stdout.trim().split('\\n').join(' '));`;
+    const shellScript = 'exec 25< / 40< / 197< /; exec "$0" --disable-warning=ExperimentalWarning --input-type=module -e "$1"';
+    expect(execFileSync('/bin/bash', ['-c', shellScript, process.execPath, script], { encoding: 'utf8' })).toBe('0 1 2 3');
+  });
+
   it('may be killed: the program ends with it, and the next one has another', async () => {
     const program = await shell('echo $PPID; exec sleep 100');
     const [starter] = String((await once(program.stdout, 'data'))[0]).split('\n');

@@ -90,6 +90,8 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
   }, reject);
   try {
     const pid = await started;
+    // The small process may stand still.
+    request.signal?.addEventListener('abort', () => signalGroup(pid, 'SIGKILL'), { once: true });
     const [stdin, stdout, stderr] = [sockets.get(0) ?? null, sockets.get(1) as Socket, sockets.get(2) as Socket];
     // It ends when the program closes its input, which shows only while it is read.
     stdin?.resume();

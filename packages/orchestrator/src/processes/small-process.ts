@@ -3,6 +3,7 @@
  * which takes this program, with much in its memory, tens of milliseconds.
  */
 import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 const COMPILED = process.env['NODE_COMPILE_CACHE'];
@@ -36,8 +37,11 @@ export function notStarted(what: string, { fault, code }: StartFault): Error {
   return NO_ROOM.has(code) ? new ProcessUnavailable(`${what} cannot be started (${fault})`) : new Error(fault);
 }
 
-export function startFault(error: unknown): StartFault {
+/** @param cwd folder in which the program was to start: the system names the program where the folder is missing */
+export function startFault(error: unknown, cwd?: string): StartFault {
   if (!(error instanceof Error)) return { fault: String(error) };
+  if (cwd !== undefined && 'code' in error && error.code === 'ENOENT' && !existsSync(cwd))
+    return { fault: `there is no folder ${cwd} to start it in`, code: 'ENOENT' };
   return { fault: error.message, ...('code' in error ? { code: String(error.code) } : {}) };
 }
 
@@ -122,6 +126,8 @@ export class SmallProcess {
         env: { TMPDIR: tmpdir(), ...(COMPILED === undefined ? {} : { NODE_COMPILE_CACHE: COMPILED }), ...AS_NODE },
         execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=1'],
         stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+        // A Ctrl-C at the server's terminal is for the server, which has data to store before it ends.
+        detached: true,
       });
     } catch (error) {
       throw notStarted(this.#name, startFault(error));

@@ -171,8 +171,11 @@ async function checkGit(): Promise<Check> {
     const [, major = 0, minor = 0] = (/(?<!\d)(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number);
     const isNew = major > OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor >= OLDEST_GIT[1]);
     return isNew ? present('git', stdout.trim()) : missing('git', stdout.trim(), way);
-  } catch {
-    return missing('git', 'git cannot be started', way);
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM'].includes(code)
+      ? missing('git', `git cannot be started (${code})`, 'raise the limits of open files, processes and memory')
+      : missing('git', 'git cannot be started', way);
   }
 }
 

@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import { closeInheritedDescriptors } from '../../processes/inherited-descriptors.ts';
 import { type Cancellation, signalGroup, type StartFault, startFault } from '../../processes/small-process.ts';
 import { type GitObjects, ObjectReader, type ObjectRequest } from './object-reader.ts';
 
@@ -68,6 +69,8 @@ interface Running {
 }
 
 const running = new Map<number, Running>();
+
+closeInheritedDescriptors();
 
 process.on('message', (message: GitOrder | GitQuestion | Cancellation) => {
   if ('cancel' in message) {

@@ -47,6 +47,12 @@ export function explainFailure(failure: string, bwrap: string, facts: HostFacts)
   if (/execvp prlimit/.test(failure)) {
     return unavailable('the program prlimit, which sets the limits, is not installed', install('util-linux', facts));
   }
+  if (/Resource temporarily unavailable|Cannot fork/i.test(failure)) {
+    return unavailable(
+      `the server may start no further process: ${says}`,
+      "Raise the limit of processes of the server's user (ulimit -u, TasksMax of a systemd unit, --pids-limit of a container), or end others.",
+    );
+  }
   if (/Unknown option/i.test(failure)) {
     return unavailable(`bubblewrap is too old: ${says}`, `${install('bubblewrap', facts)} (0.8 or later is needed)`);
   }

@@ -6,9 +6,10 @@
  * processes really use. RLIMIT_DATA only stops a single huge request: it counts what V8 merely reserves, 0.5 GB for each
  * isolate, so that a test runner with eight threads has 5 GB. RLIMIT_AS would stop WebAssembly altogether.
  */
-import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
+import { InvalidRequest } from '@autonomous/shared';
 import { EGRESS_SOCKET, proxyVariables, RELAY_FILES, withRelay } from '../egress/egress-relay.ts';
 import { nodeExecutable } from '../node-executable.ts';
 import { type NpmSettings, SCRIPTS_OFF } from '../npm-settings.ts';
@@ -137,7 +138,7 @@ export function sandboxProfile({
       ...(npm === null || npm.certificates === null ? {} : { NODE_EXTRA_CA_CERTS: CERTIFICATES }),
       ...packages?.environment,
     }),
-    ...Object.entries(env).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...ownVariables(env),
     ...system(hiddenFolders),
     ...etc(file, open),
     ...devices(spec.limits.memoryBytes),
@@ -166,6 +167,17 @@ export function sandboxProfile({
   return { args: [...ON_COMMAND_LINE, '--json-status-fd', String(STATUS_DESCRIPTOR), ...unseen(args)], files };
 }
 
+/** @throws {InvalidRequest} for what is no variable: bwrap's options end with a NUL character */
+function ownVariables(env: Readonly<Record<string, string>>): string[] {
+  return Object.entries(env).flatMap(([name, value]) => {
+    if (!/^[^=\0]+$/.test(name) || value.includes('\0'))
+      throw new InvalidRequest(
+        `The variable ${JSON.stringify(name)} cannot be set: a name must not be empty or hold '=', and neither name nor value a NUL character`,
+      );
+    return ['--setenv', name, value];
+  });
+}
+
 /**
  * True for places in folders that commands write and that outlast them. Nothing may be mounted there: bwrap, which still sees the
  * host as /oldroot then, would follow a link that an earlier command left and create the mount's target on the host.
@@ -180,13 +192,14 @@ export function isWrittenInside(path: string): boolean {
  * where the server was killed before, there is no line, and the command does not start.
  */
 export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgress: boolean): string[] {
+  const most = hardLimits();
   const limited = [
     // By its place: the first folder of PATH is one that commands write to.
     PRLIMIT,
-    `--data=${limits.memoryBytes + isolates() * RESERVED_BY_ISOLATE_BYTES}`,
-    `--fsize=${limits.fileBytes}`,
-    `--nproc=${limits.processes}`,
-    `--cpu=${limits.cpuSeconds}`,
+    `--data=${Math.min(limits.memoryBytes + isolates() * RESERVED_BY_ISOLATE_BYTES, most('Max data size'))}`,
+    `--fsize=${Math.min(limits.fileBytes, most('Max file size'))}`,
+    `--nproc=${Math.min(limits.processes, most('Max processes'))}`,
+    `--cpu=${Math.min(limits.cpuSeconds, most('Max cpu time'))}`,
     '--core=0',
     '--',
     '/bin/sh',
@@ -195,6 +208,15 @@ export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgre
   ];
   const wait = `${SAYS_UP} exec ${START_DESCRIPTOR}<&-; exec "$@"`;
   return ['/bin/sh', '-c', wait, 'sh', ...(hasEgress ? withRelay(nodeInside(), limited) : limited)];
+}
+
+/** The server's own hard limits, which nothing that it starts can raise, by their names in `/proc`. */
+function hardLimits(): (name: string) => number {
+  const text = readFileSync('/proc/self/limits', 'utf8');
+  return (name) => {
+    const [, hard] = new RegExp(`^${name}\\s+\\S+\\s+(\\d+)`, 'm').exec(text) ?? [];
+    return hard === undefined ? Infinity : Number(hard);
+  };
 }
 
 /** Test runners start a thread or two for each processor. */

@@ -461,6 +461,37 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     ]);
   });
 
+  it('has no file that whoever started the server had open, and lower limits where the server has lower ones', async () => {
+    const script = `
+      import { createBubblewrapProvider } from ${JSON.stringify(new URL('./bubblewrap.ts', import.meta.url))};
+      const limits = ${JSON.stringify({ ...TEST_LIMITS, fileBytes: 2 ** 30, cpuSeconds: 3_600 })};
+      const spec = { key: 'r-1/1/test', folder: ${JSON.stringify(folder)}, readOnly: [], network: 'none', limits };
+      const sandbox = await createBubblewrapProvider().open(spec);
+      const { exitCode, stdout } = await sandbox.run({
+        command: 'ls /proc/self/fd | tr "\\n" " "; ulimit -f; ulimit -t',
+        timeoutMs: 30_000,
+      });
+      await sandbox.dispose();
+      process.stdout.write(JSON.stringify({ exitCode, said: stdout.split(/\\s+/).filter(Boolean) }));`;
+    const limited = `exec 25< / 40< / 197< /; exec prlimit --fsize=512000000 --cpu=1800 "$0" --disable-warning=ExperimentalWarning --input-type=module -e "$1"`;
+    const { stdout } = await promisify(execFile)('/bin/bash', ['-c', limited, process.execPath, script]);
+    // 3 is that of the list itself.
+    expect(JSON.parse(stdout)).toEqual({ exitCode: 0, said: ['0', '1', '2', '3', String(512_000_000 / 512), '1800'] });
+  });
+
+  it.each(['A=B', '', 'A'])('refuses the variable %j with a value that would be an option of its own', async (name) => {
+    const sandbox = await createBubblewrapProvider().open({
+      key: 'r-1/1/test',
+      folder,
+      readOnly: [],
+      network: 'none',
+      limits: TEST_LIMITS,
+    });
+    const env = { [name]: 'a\0--bind\0/\0/hostroot' };
+    await expect(sandbox.start({ command: 'true', env })).rejects.toThrow(`The variable ${JSON.stringify(name)} cannot`);
+    await sandbox.dispose();
+  });
+
   it.each(['/workspace/docs', '/home/agent/.npmrc', '/home/agent'])(
     'mounts nothing at %s, which commands write',
     async (inside) => {

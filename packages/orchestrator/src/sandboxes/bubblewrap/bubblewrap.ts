@@ -378,10 +378,14 @@ async function probe(options: BubblewrapOptions): Promise<Availability> {
 /** The answer of a server that is short of something itself: a run is tried again, a person is told. */
 function unanswered(error: unknown): Availability {
   const cause = error instanceof RetryableFailure ? error.cause : error;
+  const { code } = cause as NodeJS.ErrnoException;
+  const isOfFolder = code === 'ENOENT' || code === 'EACCES' || code === 'EROFS' || code === 'ENOTDIR';
   return {
     ok: false,
     reason: `no sandbox could be tried: ${cause instanceof Error ? cause.message : String(cause)}`,
-    remedy: "Check the server's memory and its limits of open files and processes.",
+    remedy: isOfFolder
+      ? `Set TMPDIR to a folder that is there and can be written; it is ${tmpdir()}.`
+      : "Check the server's memory and its limits of open files and processes.",
   };
 }
 
