@@ -212,10 +212,10 @@ export function limitedCommand({ limits }: SandboxSpec, command: string, hasEgre
 
 /** The server's own hard limits, which nothing that it starts can raise, by their names in `/proc`. */
 function hardLimits(): (name: string) => number {
-  const text = readFileSync('/proc/self/limits', 'utf8');
+  const lines = readFileSync('/proc/self/limits', 'utf8').split('\n');
   return (name) => {
-    const [, hard] = new RegExp(`^${name}\\s+\\S+\\s+(\\d+)`, 'm').exec(text) ?? [];
-    return hard === undefined ? Infinity : Number(hard);
+    const [, hard = ''] = (lines.find((line) => line.startsWith(name)) ?? '').slice(name.length).trim().split(/\s+/);
+    return /^\d+$/.test(hard) ? Number(hard) : Infinity;
   };
 }
 
