@@ -68,7 +68,9 @@ describe('A program that another process starts', () => {
 
   it('in a folder that is not there is told so', async () => {
     const gone = path.join(folder, 'gone');
-    await expect(launchProgram({ file: 'true', args: [], cwd: gone, env })).rejects.toThrow(`there is no folder ${gone}`);
+    await expect(launchProgram({ file: 'true', args: [], cwd: gone, env })).rejects.toThrow(
+      `there is no folder ${gone}`,
+    );
   });
 
   it('that is not there is an error with its name', async () => {
@@ -113,8 +115,11 @@ describe.skipIf(process.platform !== 'linux')('What a program runs on in', () =>
     const script = `import { runProgram } from ${JSON.stringify(new URL('./program.ts', import.meta.url))};
       const { stdout } = await runProgram('/bin/sh', ['-c', 'ls /proc/self/fd']);
       process.stdout.write(stdout.trim().split('\\n').join(' '));`;
-    const shellScript = 'exec 25< / 40< / 197< /; exec "$0" --disable-warning=ExperimentalWarning --input-type=module -e "$1"';
-    expect(execFileSync('/bin/bash', ['-c', shellScript, process.execPath, script], { encoding: 'utf8' })).toBe('0 1 2 3');
+    const shellScript =
+      'exec 25< / 40< / 197< /; exec "$0" --disable-warning=ExperimentalWarning --input-type=module -e "$1"';
+    expect(execFileSync('/bin/bash', ['-c', shellScript, process.execPath, script], { encoding: 'utf8' })).toBe(
+      '0 1 2 3',
+    );
   });
 
   it('may be killed: the program ends with it, and the next one has another', async () => {

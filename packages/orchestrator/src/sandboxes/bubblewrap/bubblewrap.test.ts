@@ -488,7 +488,9 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
       limits: TEST_LIMITS,
     });
     const env = { [name]: 'a\0--bind\0/\0/hostroot' };
-    await expect(sandbox.start({ command: 'true', env })).rejects.toThrow(`The variable ${JSON.stringify(name)} cannot`);
+    await expect(sandbox.start({ command: 'true', env })).rejects.toThrow(
+      `The variable ${JSON.stringify(name)} cannot`,
+    );
     await sandbox.dispose();
   });
 
