@@ -9,7 +9,7 @@ import type { WorkflowDefinition } from './definition.ts';
 import { hasEventless, immediateRaises, RESERVED_NAME } from './machine-nodes.ts';
 import { migrateState } from './migration.ts';
 import { asReopened, describeError, plain, restoreSnapshot } from './persisted-state.ts';
-import { findNonJson, freezeJson } from './plain-json.ts';
+import { asStored, findNonJson, freezeJson } from './plain-json.ts';
 import { initialStep, nextStep, type RequestedAction, implicitlySpawnedChildren } from './pure-transition.ts';
 import type { ArmedTimer, RunInput, RunState, StartedActivity, Step, StepResult } from './run-state.ts';
 import { type Fact, factsBetween, needsRunSlot, restatedFacts, type StateView, viewOf } from './view.ts';
@@ -116,15 +116,15 @@ function step(machine: AnyStateMachine, state: RunState, input: RunInput, sequen
   }
 
   // A value that JSON does not preserve would differ after the next start: such a step is not stored.
-  const unfit = findNonJson(made.context, state.snapshot?.context);
-  if (unfit) return poisoned(`context${unfit.path} ${unfit.what}`);
+  const context = asStored(made.context, state.snapshot?.context);
+  if ('what' in context) return poisoned(`context${context.path} ${context.what}`);
   const [unasked] = implicitlySpawnedChildren(state.snapshot, taken);
   if (unasked !== undefined)
     return poisoned(
       `activity '${unasked}' was spawned within assign, where the engine does not perform it; use spawnChild`,
     );
 
-  const snapshot = asReopened(machine, made, state.snapshot);
+  const snapshot = asReopened(machine, made, context.value);
   const told = viewOf(snapshot);
   if ((snapshot.status === 'active') === isFinal(told.status)) return poisoned(unclearEnd(snapshot, told));
   // A run that needs no run slot any more while it waits for one leaves the queue.

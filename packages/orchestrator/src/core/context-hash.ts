@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@autonomous/shared';
+import { sharedStart } from './plain-json.ts';
 import type { RunState } from './run-state.ts';
 
 /**
@@ -111,7 +112,7 @@ function changeOf(before: JsonValue | undefined, after: JsonValue | undefined): 
 
 function changeOfList(before: readonly JsonValue[], after: readonly JsonValue[]): string {
   let text = before.length === after.length ? '' : `[${after.length}]`;
-  for (let index = 0; index < after.length; index += 1) {
+  for (let index = sharedStart(before, after); index < after.length; index += 1) {
     if (before[index] === after[index]) continue;
     const change = changeOf(before[index], after[index]);
     if (change !== '') text += `${index}${change},`;

@@ -7,7 +7,7 @@ import {
   getStateNodes,
   type StateValue,
 } from 'xstate';
-import { asStored, freezeJson } from './plain-json.ts';
+import { freezeJson } from './plain-json.ts';
 
 /**
  * A snapshot from its stored form.
@@ -24,15 +24,13 @@ export function restoreSnapshot(machine: AnyStateMachine, stored: unknown): AnyM
  * A snapshot as it would be after it was stored and read back: what the next step is taken from is the same whether the run
  * stayed in memory or was reopened. XState's own may hold one object in two places, and after a history state that is
  * targeted from within its own parallel state it lacks active states.
- * @param snapshot its context is plain JSON
- * @param before the snapshot of the step before, as this function or {@link restoreSnapshot} gave it
+ * @param context the snapshot's context as it was stored
  */
 export function asReopened(
   machine: AnyStateMachine,
   snapshot: AnyMachineSnapshot,
-  before: AnyMachineSnapshot | null,
+  context: unknown,
 ): AnyMachineSnapshot {
-  const context: unknown = asStored<unknown>(snapshot.context, before?.context);
   const nodes = activeNodes(snapshot);
   const named = namedNodes(machine, snapshot.value as StateValue);
   if (isSameSet(named, nodes) && remembersStates(snapshot)) return { ...snapshot, context, _nodes: named } as never;

@@ -28,36 +28,88 @@ export function freezeJson<Value>(value: Value): Value {
   return Object.freeze(value);
 }
 
+/** A value as it was stored, or its first part that JSON does not keep. */
+export type Stored = { readonly value: unknown } | NonJson;
+
 /**
- * A plain value as it is read back after it was stored: keys that are `undefined` are absent, `-0` is `0`, and an object that
- * stands in two places is two objects. The copy is frozen.
- * @param value {@link findNonJson} finds nothing in it
+ * A value as it is read back after it was stored: keys that are `undefined` are absent, `-0` is `0`, and an object that stands
+ * in two places is two objects. The copy is frozen.
  * @param before a value that this function or `JSON.parse` gave: parts of `value` that are the very same, in the same place,
- *   are kept instead of copied
+ *   are kept, neither looked at nor copied
  */
-export function asStored<Value>(value: Value, before?: unknown): Value {
-  if (value === 0) return 0 as Value;
-  if (value === before || typeof value !== 'object' || value === null) return value;
-  // Each branch gives what the value is as JSON.
-  return (Array.isArray(value) ? storedList(value, before) : storedObject(value, before)) as Value;
+export function asStored(value: unknown, before?: unknown): Stored {
+  const stored = copyOf(value, before, 0);
+  return stored === NOT_PLAIN ? (findNonJson(value, before) ?? found('is not what JSON keeps')) : { value: stored };
 }
 
-function storedList(list: readonly unknown[], before: unknown): readonly unknown[] {
-  const known: readonly unknown[] = Array.isArray(before) ? before : [];
-  return Object.freeze(Array.from(list, (item, index) => asStored(item, known[index])));
+/**
+ * The number of items with which both lists begin, as far as it is known: what {@link asStored} found when it copied `after`.
+ * @param before the list in whose place `after` was
+ */
+export function sharedStart(before: readonly unknown[], after: readonly unknown[]): number {
+  const start = sharedStarts.get(after);
+  return start?.before === before ? start.items : 0;
 }
 
-function storedObject(object: object, before: unknown): object {
-  const known = asRecord(before);
-  const stored: Record<string, unknown> = {};
-  for (const key of Object.keys(object)) {
-    const item = (object as Readonly<Record<string, unknown>>)[key];
-    if (item === undefined) continue;
-    const value = item === known[key] && item !== 0 ? item : asStored(item, known[key]);
-    if (key !== '__proto__') stored[key] = value;
-    else Object.defineProperty(stored, key, { value, enumerable: true, configurable: true, writable: true });
+/** Items from which on a list's start is remembered. */
+const LONG_LIST = 64;
+const sharedStarts = new WeakMap<readonly unknown[], { readonly before: readonly unknown[]; readonly items: number }>();
+
+/** Stands for a copy of what JSON does not keep; `findNonJson` says what it is. */
+const NOT_PLAIN = Symbol('not plain');
+
+function copyOf(value: unknown, before: unknown, depth: number): unknown {
+  if (value === 0) return 0;
+  if (value === before || value === null) return value;
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'undefined':
+      return value;
+    case 'number':
+      return Number.isFinite(value) ? value : NOT_PLAIN;
+    case 'object':
+      if (depth > MAX_DEPTH) return NOT_PLAIN;
+      return Array.isArray(value) ? copyOfList(value, before, depth) : copyOfObject(value, before, depth);
+    default:
+      return NOT_PLAIN;
   }
-  return Object.freeze(stored);
+}
+
+function copyOfList(list: readonly unknown[], before: unknown, depth: number): unknown {
+  const known: readonly unknown[] = Array.isArray(before) ? before : [];
+  const copy = [...list];
+  let same = -1;
+  for (let index = 0; index < copy.length; index += 1) {
+    const item = copy[index];
+    if (item === known[index] && item !== 0 && item !== undefined) continue;
+    if (same < 0) same = index;
+    const stored = item === undefined ? NOT_PLAIN : copyOf(item, known[index], depth + 1);
+    if (stored === NOT_PLAIN) return NOT_PLAIN;
+    copy[index] = stored;
+  }
+  if (copy.length >= LONG_LIST) sharedStarts.set(copy, { before: known, items: same < 0 ? copy.length : same });
+  return Object.freeze(copy);
+}
+
+function copyOfObject(object: object, before: unknown, depth: number): unknown {
+  if (!isPlainObject(object)) return NOT_PLAIN;
+  const known = asRecord(before);
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(object)) {
+    const item = object[key];
+    if (item === undefined) continue;
+    const value = item === known[key] && item !== 0 ? item : copyOf(item, known[key], depth + 1);
+    if (value === NOT_PLAIN) return NOT_PLAIN;
+    if (key !== '__proto__') copy[key] = value;
+    else Object.defineProperty(copy, key, { value, enumerable: true, configurable: true, writable: true });
+  }
+  return Object.freeze(copy);
+}
+
+function isPlainObject(object: object): object is Readonly<Record<string, unknown>> {
+  const prototype: unknown = Object.getPrototypeOf(object);
+  return prototype === Object.prototype || prototype === null;
 }
 
 function asRecord(value: unknown): Readonly<Record<string, unknown>> {
@@ -102,11 +154,10 @@ function findInList(list: readonly unknown[], before: unknown, depth: number): N
 }
 
 function findInObject(object: object, before: unknown, depth: number): NonJson | null {
-  const prototype: unknown = Object.getPrototypeOf(object);
-  if (prototype !== Object.prototype && prototype !== null) return found(describeInstance(object));
+  if (!isPlainObject(object)) return found(describeInstance(object));
   const known = asRecord(before);
   for (const key of Object.keys(object)) {
-    const item = (object as Readonly<Record<string, unknown>>)[key];
+    const item = object[key];
     if (item === known[key]) continue;
     const inner = find(item, known[key], depth + 1);
     if (inner) return { path: `${keyPath(key)}${inner.path}`, what: inner.what };
