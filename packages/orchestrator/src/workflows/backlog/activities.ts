@@ -1,19 +1,12 @@
 /** The activities of a backlog's run, by the names that its machine gives them. */
 import { pathsIn } from '../../path-rules/sorted-paths.ts';
-import { check } from '../../activities/evidence/check.ts';
 import { commitOwnedFiles } from '../../activities/git/commit-owned-files.ts';
-import { findConcerns } from '../../activities/evidence/find-concerns.ts';
-import { integrate, takeIn } from '../../activities/git/integrate-base.ts';
-import { integrateChild, mergeChild } from '../../activities/git/merge-child.ts';
-import { merge } from '../../activities/git/merge-into-base.ts';
-import { prepare } from '../../activities/prepare.ts';
-import { pushBranch } from '../../activities/git/push-branch.ts';
 import { recordRun } from '../../activities/git/record-run.ts';
 import { fetchRemote, remoteBranchHead } from '../../activities/git/remote.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { watchChildren } from '../parts/watch-children.ts';
-import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
+import { type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
 import { readProjectConfig } from '../../run-config/project-config.ts';
 import { columnsOf } from './backlog-table.ts';
@@ -21,37 +14,28 @@ import { checkEnvironment } from './check-environment.ts';
 import { progressFiles } from './progress-file.ts';
 import { LONGEST_BEGINNING, readInWorker, statusUpdate } from './files.ts';
 import { LIMITS } from '../../foreign-text/limits.ts';
+import type { Implementations } from '../parts/declared-activities.ts';
+import { checkedRunActivities, childMergeActivities } from '../parts/project-run-activities.ts';
 import type { BacklogActivities, BacklogConfig, Choice, ChooseInput, SetStatusInput } from './types.ts';
 
-type Of<Name extends keyof BacklogActivities> = Activity<
-  BacklogActivities[Name]['input'],
-  BacklogActivities[Name]['output']
->;
-type Implementations = { readonly [Name in keyof BacklogActivities]: Of<Name> };
+type All = Implementations<BacklogActivities>;
 
 export function backlogActivities(tools: ActivityTools): ActivityRegistry {
-  const activities: Implementations = {
-    prepare: prepare<BacklogConfig>(tools, 'backlog', []),
+  const activities: All = {
+    ...checkedRunActivities<BacklogConfig>(tools, 'backlog', []),
+    ...childMergeActivities(tools),
     chooseItem: chooseItem(tools),
     checkEnvironment: checkEnvironment(tools),
     setStatus: setStatus(tools),
     readAgain: readAgain(tools),
     watchItems: watchChildren(tools),
-    integrateChild: integrateChild(tools),
-    mergeChild: mergeChild(tools),
-    check: check(tools),
-    findConcerns: findConcerns(tools),
-    integrate: integrate(tools),
-    takeIn: takeIn(tools),
     recordRun: recordRun(tools, { files: progressFiles }),
-    pushBranch: pushBranch(tools),
-    merge: merge(tools),
   };
   return tidiedAll(tools, activities);
 }
 
 /** Reads the table where the server keeps the statuses: at the base branch, or at the run's where the base refused a push. */
-function chooseItem(tools: ActivityTools): Of<'chooseItem'> {
+function chooseItem(tools: ActivityTools): All['chooseItem'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context): Promise<Choice> {
@@ -90,7 +74,7 @@ async function* readBatches(
 }
 
 /** Reads the table once more before the result is published. */
-function readAgain(tools: ActivityTools): Of<'readAgain'> {
+function readAgain(tools: ActivityTools): All['readAgain'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {
@@ -131,7 +115,7 @@ async function latestBase(
 }
 
 /** Writes an item's status into the table and its specification. */
-function setStatus(tools: ActivityTools): Of<'setStatus'> {
+function setStatus(tools: ActivityTools): All['setStatus'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {

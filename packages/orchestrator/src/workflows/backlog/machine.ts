@@ -6,9 +6,9 @@ import { enqueueActions } from 'xstate';
 import { takenEverywhere } from '../parts/notes.ts';
 import { endedActor, messageOf } from '../parts/children.ts';
 import { pausedState } from '../parts/pausing.ts';
+import { checkedRunContext, preparingState } from '../parts/project-run.ts';
 import { PUBLISHING_WAYS, publishingWays } from '../parts/publishing.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
-import { headerOf } from '../parts/run-context.ts';
 import { beginning, checkingEnvironment, choosing, claiming, judging, reading, setting, working } from './loop.ts';
 import { merging } from './merging.ts';
 import { publishing } from './publishing.ts';
@@ -16,24 +16,6 @@ import { backlogSetup, failedAt, without } from './setup.ts';
 import { awaitingDecision, stopping } from './stopping.ts';
 import { type BacklogContext, backlogInputSchema, type BacklogRunInput } from './types.ts';
 import { awaitingApproval, doneText, validation } from './validation.ts';
-
-const preparing = backlogSetup.createStateConfig({
-  meta: { status: 'running', stage: 'preparation' },
-  invoke: {
-    id: 'prepare',
-    src: 'prepare',
-    input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
-    onDone: {
-      target: 'choosing',
-      actions: enqueueActions(({ enqueue, event }) => {
-        const { config, baseCommit, excludePaths, setup, test, notices } = event.output;
-        enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths, setup, test });
-        enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
-      }),
-    },
-    onError: failedAt('preparation'),
-  },
-});
 
 export const backlogMachine = backlogSetup.createMachine({
   id: 'backlog',
@@ -72,7 +54,7 @@ export const backlogMachine = backlogSetup.createMachine({
     active: {
       initial: 'preparing',
       states: {
-        preparing,
+        preparing: preparingState('choosing', 'preparation', failedAt),
         choosing,
         reading,
         beginning,
@@ -117,21 +99,7 @@ export const backlogMachine = backlogSetup.createMachine({
 function initialContext(input: BacklogRunInput): BacklogContext {
   const values = backlogInputSchema.parse(input.input ?? {});
   return {
-    runId: input.runId,
-    projectId: input.projectId,
-    request: input.request,
-    branch: input.branch,
-    startedAt: input.startedAt,
-    input: values,
-    config: input.config,
-    requestedConfig: input.requestedConfig,
-    baseCommit: '',
-    head: '',
-    codeTree: null,
-    excludePaths: [],
-    setup: null,
-    test: null,
-    notes: [],
+    ...checkedRunContext(input, values),
     iterations: 0,
     iterationLimit: values.maxIterations,
     open: {},
@@ -143,10 +111,5 @@ function initialContext(input: BacklogRunInput): BacklogContext {
     outcomes: {},
     stopped: null,
     counts: { total: 0, done: 0 },
-    failure: null,
-    concerns: [],
-    published: null,
-    merged: false,
-    paused: null,
   };
 }

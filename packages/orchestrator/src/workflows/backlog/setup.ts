@@ -1,17 +1,20 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { evidenceActions } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
-import { budgetActions, notingActions } from '../parts/notes.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
-import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { publishingActions, publishingGuards, takingInActions } from '../parts/publishing.ts';
+import { pausesAt } from '../parts/pausing.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
-import { clockActions } from '../parts/stage-clock.ts';
-import { wholeCheckActions } from '../parts/whole-check.ts';
+import { declared } from '../parts/declared-activities.ts';
+import {
+  CHECKED_RUN,
+  checkedRunActions,
+  CHILD_MERGE,
+  projectRunDelays,
+  projectRunGuards,
+} from '../parts/project-run.ts';
+import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { ItemStatus } from './backlog-table.ts';
 import type { BacklogFact } from './events.ts';
 import {
@@ -44,9 +47,6 @@ type ItemEnd =
 
 type BacklogEvent = Extract<DecisionSignal, { type: keyof typeof backlogSignals }> | Forked | ItemEnd;
 
-type Input<Name extends keyof BacklogActivities> = BacklogActivities[Name]['input'];
-type Output<Name extends keyof BacklogActivities> = BacklogActivities[Name]['output'];
-
 const withParts = setup({
   types: {
     context: {} as BacklogContext,
@@ -56,35 +56,22 @@ const withParts = setup({
     meta: {} as StateMeta<BacklogContext>,
   },
   actors: {
-    prepare: activity<Input<'prepare'>, Output<'prepare'>>(),
-    chooseItem: activity<Input<'chooseItem'>, Output<'chooseItem'>>(),
-    checkEnvironment: activity<Input<'checkEnvironment'>, Output<'checkEnvironment'>>(),
-    setStatus: activity<Input<'setStatus'>, Output<'setStatus'>>(),
-    readAgain: activity<Input<'readAgain'>, Output<'readAgain'>>(),
+    ...declared<BacklogActivities>()(
+      ...CHECKED_RUN,
+      ...CHILD_MERGE,
+      'chooseItem',
+      'checkEnvironment',
+      'setStatus',
+      'readAgain',
+    ),
     item: childRun('build'),
-    watchItems: watching(activity<Input<'watchItems'>, Output<'watchItems'>>()),
-    integrateChild: activity<Input<'integrateChild'>, Output<'integrateChild'>>(),
-    mergeChild: activity<Input<'mergeChild'>, Output<'mergeChild'>>(),
-    check: activity<CheckInput, Output<'check'>>(),
-    findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
-    integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
-    recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
-    takeIn: activity<Input<'takeIn'>, Output<'takeIn'>>(),
-    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
-    merge: activity<Input<'merge'>, Output<'merge'>>(),
+    watchItems: watching(activity<WatchInput, Rested>()),
   },
-  delays: { ...pausingDelays },
-  guards: { ...pausingGuards, ...publishingGuards },
+  delays: projectRunDelays,
+  guards: projectRunGuards,
   actions: {
-    ...budgetActions<BacklogContext, BacklogEvent>(),
-    ...clockActions<BacklogContext, BacklogEvent>(),
-    ...evidenceActions<BacklogContext, BacklogEvent>(),
-    ...notingActions<BacklogContext, BacklogEvent>(),
+    ...checkedRunActions<BacklogContext, BacklogEvent>(),
     ...ownedFilesActions<BacklogContext, BacklogEvent>(),
-    ...pausingActions<BacklogContext, BacklogEvent>(),
-    ...publishingActions<BacklogContext, BacklogEvent>(),
-    ...takingInActions<BacklogContext, BacklogEvent>(),
-    ...wholeCheckActions<BacklogContext, BacklogEvent>(),
   },
 });
 

@@ -1,25 +1,16 @@
 /** The data of a backlog's run: its input, its context, and what its activities take and give. All plain JSON. */
-import type { AllowedFiles, Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
+import type { AllowedFiles, RunConfig } from '@autonomous/shared';
 import { z } from 'zod';
 import type { CommitOwnedInput, OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
-import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
-import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
-import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
-import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
-import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { RecordRunInput } from '../../activities/git/record-run.ts';
-import type {
-  Checked,
-  CheckInput,
-  Note,
-  ProjectCommand,
-  Published,
-  Recorded,
-  RunHeader,
-} from '../../activities/types.ts';
+import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
+import type { ProjectCommand, RunHeader } from '../../activities/types.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
-import type { Pause } from '../parts/pausing.ts';
-import type { PublishingContext } from '../parts/publishing.ts';
+import type {
+  CheckedRunActivities,
+  CheckedRunContext,
+  ChildMergeActivities,
+  ProjectRunInput,
+} from '../parts/project-run.ts';
 import type { ItemStatus } from './backlog-table.ts';
 import type { Need } from './environment.ts';
 import type { Attempt as ItemAttempt } from './next-item.ts';
@@ -68,11 +59,7 @@ export type BacklogConfig = RunConfig & {
   readonly timeoutMinutes: Readonly<Record<'validation', number>>;
 };
 
-export interface BacklogRunInput extends Omit<RunStart, 'config'> {
-  readonly config: BacklogConfig;
-  readonly runId: string;
-  readonly startedAt: string;
-}
+export type BacklogRunInput = ProjectRunInput<BacklogConfig>;
 
 /** Characters of a specification that the request for an item has. */
 export const MAX_TOLD_SPEC = 40_000;
@@ -130,25 +117,11 @@ export type Outcome = {
   readonly iteration?: number;
 };
 
-export interface BacklogContext
-  extends RunHeader, Pick<PublishingContext, 'leftAsBranch' | 'publishedNote' | 'chosenCommit'> {
-  readonly input: BacklogInputValues;
-  readonly config: BacklogConfig;
-  readonly requestedConfig: RunConfigRequest;
-  readonly baseCommit: string;
-  /** Head of the run's branch in the mirror; empty before it exists. */
-  readonly head: string;
-  /** Tree of the code at `head`; `null` before it is known. */
-  readonly codeTree: string | null;
+export interface BacklogContext extends CheckedRunContext<BacklogConfig, BacklogInputValues> {
   /** An item is merged. Absent: none is. */
   readonly isChanged?: true;
   /** Blocked items that become queued again, since a person wants them tried once more. Absent: none. */
   readonly again?: readonly string[];
-  readonly excludePaths: readonly string[];
-  readonly setup: ProjectCommand | null;
-  /** `null`: the project has none. */
-  readonly test: ProjectCommand | null;
-  readonly notes: readonly Note[];
   /** Attempts that were begun. */
   readonly iterations: number;
   readonly iterationLimit: number;
@@ -174,13 +147,6 @@ export interface BacklogContext
   readonly stopped: Stop | null;
   /** Items of the table, and those of them that are done. */
   readonly counts: { readonly total: number; readonly done: number };
-  /** Why a person must look at the result; `null` without a reason. */
-  readonly failure: string | null;
-  readonly concerns: readonly Concern[];
-  readonly published: Published | null;
-  readonly merged: boolean;
-  readonly paused: Pause | null;
-  readonly resumedByItself?: number | undefined;
 }
 
 export type Stop = { readonly kind: 'done' } | { readonly kind: 'blocked' } | { readonly kind: 'iterations' };
@@ -241,35 +207,26 @@ export type SetStatusInput = CommitOwnedInput & {
   readonly isFirst?: true;
 };
 
-export type BacklogActivities = {
-  prepare: { input: PrepareInput; output: Prepared<BacklogConfig> };
-  chooseItem: { input: ChooseInput; output: Choice };
-  checkEnvironment: {
-    input: RunHeader & {
-      readonly head: string;
-      readonly setup: ProjectCommand | null;
-      readonly excludePaths: readonly string[];
-      readonly item: string;
-      readonly specPath: string;
-      readonly needs: readonly Need[];
+export type BacklogActivities = CheckedRunActivities<BacklogConfig> &
+  ChildMergeActivities & {
+    chooseItem: { input: ChooseInput; output: Choice };
+    checkEnvironment: {
+      input: RunHeader & {
+        readonly head: string;
+        readonly setup: ProjectCommand | null;
+        readonly excludePaths: readonly string[];
+        readonly item: string;
+        readonly specPath: string;
+        readonly needs: readonly Need[];
+      };
+      /** `reason`: why the item cannot be begun; `null`: nothing is missing. */
+      output: { readonly reason: string | null };
     };
-    /** `reason`: why the item cannot be begun; `null`: nothing is missing. */
-    output: { readonly reason: string | null };
+    setStatus: { input: SetStatusInput; output: OwnedCommitted };
+    readAgain: {
+      input: RunHeader & Pick<ChooseInput, 'head' | 'baseBranch' | 'file' | 'merged'>;
+      /** `counts` is `null` where the table cannot be read. */
+      output: { readonly faults: readonly string[]; readonly counts: BacklogContext['counts'] | null };
+    };
+    watchItems: { input: WatchInput; output: Rested };
   };
-  setStatus: { input: SetStatusInput; output: OwnedCommitted };
-  readAgain: {
-    input: RunHeader & Pick<ChooseInput, 'head' | 'baseBranch' | 'file' | 'merged'>;
-    /** `counts` is `null` where the table cannot be read. */
-    output: { readonly faults: readonly string[]; readonly counts: BacklogContext['counts'] | null };
-  };
-  watchItems: { input: WatchInput; output: Rested };
-  integrateChild: { input: MergeChildInput; output: ChildIntegrated };
-  mergeChild: { input: MergeChildInput; output: ChildMerged };
-  check: { input: CheckInput; output: Checked };
-  findConcerns: { input: FindConcernsInput; output: { readonly concerns: readonly Concern[] } };
-  integrate: { input: IntegrateInput; output: IntegratedBase };
-  recordRun: { input: RecordRunInput; output: Recorded };
-  takeIn: { input: TakeInInput; output: TakenIn };
-  pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
-  merge: { input: MergeInput; output: Merged };
-};

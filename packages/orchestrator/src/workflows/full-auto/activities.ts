@@ -1,23 +1,17 @@
 /** The activities of a full-auto run, by the names that its machine gives them. */
 import { NeedsHuman } from '@autonomous/shared';
 import { callAgent, projectFacts, promptNotes } from '../../activities/agents/agent-call.ts';
-import { check } from '../../activities/evidence/check.ts';
 import { commitOwnedFiles, type OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
-import { findConcerns } from '../../activities/evidence/find-concerns.ts';
 import { setupOf } from '../../activities/install/install-step.ts';
-import { integrate, takeIn } from '../../activities/git/integrate-base.ts';
-import { integrateChild, mergeChild } from '../../activities/git/merge-child.ts';
-import { merge } from '../../activities/git/merge-into-base.ts';
-import { prepare } from '../../activities/prepare.ts';
-import { pushBranch } from '../../activities/git/push-branch.ts';
 import { withReadOnlyCheckout } from '../../activities/agents/read-only-checkout.ts';
-import { recordRun } from '../../activities/git/record-run.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
-import { type Activity, type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../core/activity.ts';
+import { type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../core/activity.ts';
 import { topicSlug } from '../parts/topic-files.ts';
 import { hasTests } from '../parts/evidence.ts';
 import { watchChildren } from '../parts/watch-children.ts';
+import type { Implementations } from '../parts/declared-activities.ts';
+import { checkedRunActivities, childMergeActivities } from '../parts/project-run-activities.ts';
 import { featureFaults, passing } from './features.ts';
 import { type Compaction, fullAutoFiles, newsOf, renderFeatureList, renderInit, renderProgress } from './files.ts';
 import { type ImplementingState, withImplementing } from './implementing-state.ts';
@@ -27,35 +21,23 @@ import { featureLister } from './roles/feature-lister.ts';
 import { roles } from './roles/index.ts';
 import type { FullAutoActivities, FullAutoConfig } from './types.ts';
 
-type Of<Name extends keyof FullAutoActivities> = Activity<
-  FullAutoActivities[Name]['input'],
-  FullAutoActivities[Name]['output']
->;
-type Implementations = { readonly [Name in keyof FullAutoActivities]: Of<Name> };
+type All = Implementations<FullAutoActivities>;
 
 export function fullAutoActivities(tools: ActivityTools): ActivityRegistry {
-  const activities: Implementations = {
-    prepare: prepare<FullAutoConfig>(tools, 'full-auto', roles),
+  const activities: All = {
+    ...checkedRunActivities<FullAutoConfig>(tools, 'full-auto', roles),
+    ...childMergeActivities(tools),
     readPlan: findPlan(tools),
     listFeatures: listFeatures(tools),
     writeFiles: writeFiles(tools),
     watchFeature: watchChildren(tools, { nobodyAnswers: true }),
-    integrateChild: integrateChild(tools),
     proveFeature: proveFeature(tools),
-    mergeChild: mergeChild(tools),
-    check: check(tools),
-    findConcerns: findConcerns(tools),
-    integrate: integrate(tools),
-    takeIn: takeIn(tools),
-    recordRun: recordRun(tools),
-    pushBranch: pushBranch(tools),
-    merge: merge(tools),
   };
   return tidiedAll(tools, activities);
 }
 
 /** Looks whether there is a plan that can be carried out. */
-function findPlan(tools: ActivityTools): Of<'readPlan'> {
+function findPlan(tools: ActivityTools): All['readPlan'] {
   return {
     retry: THREE_TRIES,
     async perform({ projectId, runId, head, plan }) {
@@ -78,7 +60,7 @@ const NO_TEST_COMMAND =
   'The project names no command that tests it, so that no feature could pass. Name the one that runs its tests once the first feature has set them up, as "testCommand".';
 
 /** An agent turns the plan into features. The server says whether they can be carried out. */
-function listFeatures(tools: ActivityTools): Of<'listFeatures'> {
+function listFeatures(tools: ActivityTools): All['listFeatures'] {
   return {
     retry: ONE_TRY_A_SANDBOX,
     async perform(input, context) {
@@ -122,7 +104,7 @@ async function compactionsBelow(tools: ActivityTools, runId: string): Promise<re
 }
 
 /** Commits the list of the features, the script of the setup and the progress to the run's branch. */
-function writeFiles(tools: ActivityTools): Of<'writeFiles'> {
+function writeFiles(tools: ActivityTools): All['writeFiles'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {

@@ -7,7 +7,7 @@ import { takenEverywhere } from '../parts/notes.ts';
 import { pausedState } from '../parts/pausing.ts';
 import { PUBLISHING_WAYS, publishingWays } from '../parts/publishing.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
-import { headerOf } from '../parts/run-context.ts';
+import { checkedRunContext, preparingState } from '../parts/project-run.ts';
 import { awaitingResult, ending, publishing, validation } from './ending.ts';
 import { failuresOf } from './features.ts';
 import { implementing } from './implementing.ts';
@@ -15,20 +15,6 @@ import { listing, readingPlan, writing } from './listing.ts';
 import { researching } from './researching.ts';
 import { doneText, failedAt, fullAutoSetup } from './setup.ts';
 import { type FullAutoContext, fullAutoInputSchema, type FullAutoRunInput } from './types.ts';
-
-const preparing = fullAutoSetup.createStateConfig({
-  meta: { status: 'running', stage: 'preparation' },
-  invoke: {
-    id: 'prepare',
-    src: 'prepare',
-    input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
-    onDone: {
-      target: 'researching',
-      actions: { type: 'keepPrepared', params: ({ event }) => ({ output: event.output }) },
-    },
-    onError: failedAt('preparation'),
-  },
-});
 
 export const fullAutoMachine = fullAutoSetup.createMachine({
   id: 'full-auto',
@@ -39,7 +25,7 @@ export const fullAutoMachine = fullAutoSetup.createMachine({
     active: {
       initial: 'preparing',
       states: {
-        preparing,
+        preparing: preparingState('researching', 'preparation', failedAt),
         researching,
         readingPlan,
         listing,
@@ -82,21 +68,7 @@ export const fullAutoMachine = fullAutoSetup.createMachine({
 function initialContext(input: FullAutoRunInput): FullAutoContext {
   const values = fullAutoInputSchema.parse(input.input ?? {});
   return {
-    runId: input.runId,
-    projectId: input.projectId,
-    request: input.request,
-    branch: input.branch,
-    startedAt: input.startedAt,
-    input: values,
-    config: input.config,
-    requestedConfig: input.requestedConfig,
-    baseCommit: '',
-    head: '',
-    codeTree: null,
-    excludePaths: [],
-    setup: null,
-    test: null,
-    notes: [],
+    ...checkedRunContext(input, values),
     calls: {},
     research: null,
     plan: '',
@@ -113,10 +85,5 @@ function initialContext(input: FullAutoRunInput): FullAutoContext {
     accepted: null,
     integrated: null,
     isOver: false,
-    failure: null,
-    concerns: [],
-    published: null,
-    merged: false,
-    paused: null,
   };
 }

@@ -1,22 +1,25 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
-import type { CheckInput } from '../../activities/types.ts';
 import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { bothEnds, causeIn, type ChildEnd, endedActor, failures, keptReason } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
-import { evidenceActions, hasTests } from '../parts/evidence.ts';
+import { declared } from '../parts/declared-activities.ts';
+import { hasTests } from '../parts/evidence.ts';
 import { approves, type Shown } from '../parts/gate.ts';
-import { budgetActions, notingActions } from '../parts/notes.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
-import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { publishingActions, publishingGuards, takingInActions } from '../parts/publishing.ts';
+import { pausesAt } from '../parts/pausing.ts';
+import {
+  CHECKED_RUN,
+  checkedRunActions,
+  CHILD_MERGE,
+  projectRunDelays,
+  projectRunGuards,
+} from '../parts/project-run.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
-import { clockActions } from '../parts/stage-clock.ts';
-import type { Rested } from '../parts/watch-children.ts';
-import { wholeCheckActions } from '../parts/whole-check.ts';
+import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { FullAutoFact } from './events.ts';
 import { failuresOf, type Feature, named, nextFeature, passing, passText } from './features.ts';
 import { fullAutoFiles } from './files.ts';
@@ -48,9 +51,6 @@ type FeatureEnd =
 
 type FullAutoEvent = Extract<DecisionSignal, { type: keyof typeof fullAutoSignals }> | Forked | FeatureEnd;
 
-type Input<Name extends keyof FullAutoActivities> = FullAutoActivities[Name]['input'];
-type Output<Name extends keyof FullAutoActivities> = FullAutoActivities[Name]['output'];
-
 /** Id of the actor that is an attempt's child run. */
 export function actorOf({ iteration }: Pick<FeatureAttempt, 'iteration'>): string {
   return `feature-${iteration}`;
@@ -65,37 +65,24 @@ const withParts = setup({
     meta: {} as StateMeta<FullAutoContext>,
   },
   actors: {
-    prepare: activity<Input<'prepare'>, Output<'prepare'>>(),
-    readPlan: activity<Input<'readPlan'>, Output<'readPlan'>>(),
-    listFeatures: activity<Input<'listFeatures'>, Output<'listFeatures'>>(),
-    writeFiles: activity<Input<'writeFiles'>, Output<'writeFiles'>>(),
+    ...declared<FullAutoActivities>()(
+      ...CHECKED_RUN,
+      ...CHILD_MERGE,
+      'readPlan',
+      'listFeatures',
+      'writeFiles',
+      'proveFeature',
+    ),
     researchAndPlan: childRun<ChildRequest, PlannedOutput>('research-and-plan'),
     feature: childRun('build'),
-    watchFeature: watching(activity<Input<'watchFeature'>, Output<'watchFeature'>>()),
-    integrateChild: activity<Input<'integrateChild'>, Output<'integrateChild'>>(),
-    proveFeature: activity<Input<'proveFeature'>, Output<'proveFeature'>>(),
-    mergeChild: activity<Input<'mergeChild'>, Output<'mergeChild'>>(),
-    check: activity<CheckInput, Output<'check'>>(),
-    findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
-    integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
-    recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
-    takeIn: activity<Input<'takeIn'>, Output<'takeIn'>>(),
-    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
-    merge: activity<Input<'merge'>, Output<'merge'>>(),
+    watchFeature: watching(activity<WatchInput, Rested>()),
   },
-  delays: { ...pausingDelays },
-  guards: { ...pausingGuards, ...publishingGuards },
+  delays: projectRunDelays,
+  guards: projectRunGuards,
   actions: {
-    ...budgetActions<FullAutoContext, FullAutoEvent>(),
+    ...checkedRunActions<FullAutoContext, FullAutoEvent>(),
     ...callActions<FullAutoContext, FullAutoEvent>(),
-    ...clockActions<FullAutoContext, FullAutoEvent>(),
-    ...evidenceActions<FullAutoContext, FullAutoEvent>(),
-    ...notingActions<FullAutoContext, FullAutoEvent>(),
     ...ownedFilesActions<FullAutoContext, FullAutoEvent>(),
-    ...pausingActions<FullAutoContext, FullAutoEvent>(),
-    ...publishingActions<FullAutoContext, FullAutoEvent>(),
-    ...takingInActions<FullAutoContext, FullAutoEvent>(),
-    ...wholeCheckActions<FullAutoContext, FullAutoEvent>(),
   },
 });
 
@@ -178,11 +165,6 @@ export function doneText(context: FullAutoContext): string {
 export const fullAutoSetup = withParts.extend({
   guards: { namesTheResult: approves(shownResult) },
   actions: {
-    keepPrepared: enqueueActions(({ enqueue }, { output }: { output: Output<'prepare'> }) => {
-      const { config, baseCommit, excludePaths, setup: command, test, notices } = output;
-      enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths, setup: command, test });
-      enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
-    }),
     /** The project names no test command: the one of the list holds for all features. Child runs have the configuration of their parent. */
     takeTestCommand: enqueueActions(({ enqueue, context }, { command }: { command: string | null }) => {
       if (command === null || hasTests(context)) return;

@@ -1,27 +1,17 @@
 /** The data of a run: its input, its context, and what its activities take and give. All plain JSON. */
-import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
+import type { RunConfig } from '@autonomous/shared';
 import { z } from 'zod';
 import type { CommitOwnedInput, OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
-import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
-import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
-import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
-import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
-import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { RecordRunInput } from '../../activities/git/record-run.ts';
-import type {
-  Checked,
-  CheckInput,
-  Cost,
-  Note,
-  ProjectCommand,
-  Published,
-  Recorded,
-  RunHeader,
-} from '../../activities/types.ts';
+import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
+import type { Cost, Note, ProjectCommand, RunHeader } from '../../activities/types.ts';
 import type { ChildEnd } from '../parts/children.ts';
 import type { CallingContext } from '../parts/costs.ts';
-import type { Pause } from '../parts/pausing.ts';
-import type { PublishingContext } from '../parts/publishing.ts';
+import type {
+  CheckedRunActivities,
+  CheckedRunContext,
+  ChildMergeActivities,
+  ProjectRunInput,
+} from '../parts/project-run.ts';
 import { researchFields } from '../parts/research-fields.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { Feature } from './features.ts';
@@ -58,11 +48,7 @@ export type FullAutoConfig = RunConfig & {
   readonly timeoutMinutes: Readonly<Record<'validation', number>>;
 };
 
-export interface FullAutoRunInput extends Omit<RunStart, 'config'> {
-  readonly config: FullAutoConfig;
-  readonly runId: string;
-  readonly startedAt: string;
-}
+export type FullAutoRunInput = ProjectRunInput<FullAutoConfig>;
 
 /** One attempt at a feature: a child run. */
 export type FeatureAttempt = {
@@ -81,21 +67,7 @@ export type OpenAttempt = FeatureAttempt & {
   readonly end: ChildEnd | null;
 };
 
-export interface FullAutoContext
-  extends RunHeader, CallingContext, Pick<PublishingContext, 'leftAsBranch' | 'publishedNote' | 'chosenCommit'> {
-  readonly input: FullAutoInputValues;
-  readonly config: FullAutoConfig;
-  readonly requestedConfig: RunConfigRequest;
-  readonly baseCommit: string;
-  /** Head of the run's branch in the mirror; empty before it exists. */
-  readonly head: string;
-  /** Tree of the code at `head`; `null` before it is known. */
-  readonly codeTree: string | null;
-  readonly excludePaths: readonly string[];
-  readonly setup: ProjectCommand | null;
-  /** `null`: the project has none. */
-  readonly test: ProjectCommand | null;
-  readonly notes: readonly Note[];
+export interface FullAutoContext extends CheckedRunContext<FullAutoConfig, FullAutoInputValues>, CallingContext {
   /** The child run that researched and planned, and the path of its plan. `null`: there is none, or not yet. */
   readonly research: { readonly childId: string; readonly plan: string } | null;
   /** Path of the plan; empty before it is known. */
@@ -124,13 +96,6 @@ export interface FullAutoContext
   readonly integrated: ChildIntegrated | null;
   /** Nothing more is begun. */
   readonly isOver: boolean;
-  /** Why a person must look at the result; `null` without a reason. */
-  readonly failure: string | null;
-  readonly concerns: readonly Concern[];
-  readonly published: Published | null;
-  readonly merged: boolean;
-  readonly paused: Pause | null;
-  readonly resumedByItself?: number | undefined;
 }
 
 /** Output of a run of `research-and-plan`, as far as it is read here. */
@@ -165,34 +130,25 @@ export type WriteInput = CommitOwnedInput & {
   readonly setup: ProjectCommand | null;
 };
 
-export type FullAutoActivities = {
-  prepare: { input: PrepareInput; output: Prepared<FullAutoConfig> };
-  readPlan: {
-    input: RunHeader & { readonly head: string; readonly plan: string };
-    /** `fault`: why there is no plan; `null`: there is one. */
-    output: { readonly path: string; readonly fault: string | null; readonly codeTree: string };
-  };
-  listFeatures: {
-    input: ListInput;
-    output: {
-      readonly features: readonly Omit<Feature, 'passes'>[];
-      /** Empty for a list that can be carried out. */
-      readonly faults: readonly string[];
-      /** Command that checks the features of a project that names none; `null` for one that does. */
-      readonly testCommand: string | null;
-      readonly cost: Cost;
+export type FullAutoActivities = CheckedRunActivities<FullAutoConfig> &
+  ChildMergeActivities & {
+    readPlan: {
+      input: RunHeader & { readonly head: string; readonly plan: string };
+      /** `fault`: why there is no plan; `null`: there is one. */
+      output: { readonly path: string; readonly fault: string | null; readonly codeTree: string };
     };
+    listFeatures: {
+      input: ListInput;
+      output: {
+        readonly features: readonly Omit<Feature, 'passes'>[];
+        /** Empty for a list that can be carried out. */
+        readonly faults: readonly string[];
+        /** Command that checks the features of a project that names none; `null` for one that does. */
+        readonly testCommand: string | null;
+        readonly cost: Cost;
+      };
+    };
+    writeFiles: { input: WriteInput; output: OwnedCommitted };
+    watchFeature: { input: WatchInput; output: Rested };
+    proveFeature: { input: ProveInput; output: Proved };
   };
-  writeFiles: { input: WriteInput; output: OwnedCommitted };
-  watchFeature: { input: WatchInput; output: Rested };
-  integrateChild: { input: MergeChildInput; output: ChildIntegrated };
-  proveFeature: { input: ProveInput; output: Proved };
-  mergeChild: { input: MergeChildInput; output: ChildMerged };
-  check: { input: CheckInput; output: Checked };
-  findConcerns: { input: FindConcernsInput; output: { readonly concerns: readonly Concern[] } };
-  integrate: { input: IntegrateInput; output: IntegratedBase };
-  recordRun: { input: RecordRunInput; output: Recorded };
-  takeIn: { input: TakeInInput; output: TakenIn };
-  pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
-  merge: { input: MergeInput; output: Merged };
-};

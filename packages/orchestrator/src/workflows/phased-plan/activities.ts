@@ -4,12 +4,8 @@ import { READ_BYTES } from '../../project-analysis/project-commands.ts';
 import { answerReviewers } from '../../activities/pull-request/answer-reviewers.ts';
 import { closePullRequest } from '../../activities/pull-request/close-pull-request.ts';
 import { followPullRequest } from '../../activities/pull-request/follow-pull-request.ts';
-import { integrateChild, mergeChild } from '../../activities/git/merge-child.ts';
 import { findConcerns } from '../../activities/evidence/find-concerns.ts';
-import { integrate, takeIn } from '../../activities/git/integrate-base.ts';
-import { merge } from '../../activities/git/merge-into-base.ts';
 import { mergePullRequest } from '../../activities/pull-request/merge-pull-request.ts';
-import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/git/push-branch.ts';
 import { startCommitOf } from '../../activities/start-commits.ts';
 import { recordRun } from '../../activities/git/record-run.ts';
@@ -17,9 +13,11 @@ import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import { MEMORY_PATH } from '../../documents/memory/memory.ts';
-import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
+import { type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import { pathFault } from '../../repository/repository-paths.ts';
 import type { RemoteProject } from '../../repository/repository.ts';
+import type { Implementations } from '../parts/declared-activities.ts';
+import { checkedRunActivities, childMergeActivities } from '../parts/project-run-activities.ts';
 import { COMMANDS_QUESTION } from './commands-question.ts';
 import { stateFiles } from './orchestrator-state.ts';
 import { checkWithLint, configuredLint } from './plan-phase/activities.ts';
@@ -28,27 +26,22 @@ import { findProjectChecks, MAX_MEMORY } from './project-checks.ts';
 import { roles } from './roles/index.ts';
 import type { PlanActivities, PlanConfig, PlanRead } from './types.ts';
 
-type Of<Name extends keyof PlanActivities> = Activity<PlanActivities[Name]['input'], PlanActivities[Name]['output']>;
-type Implementations = { readonly [Name in keyof PlanActivities]: Of<Name> };
+type All = Implementations<PlanActivities>;
 
 export function planActivities(tools: ActivityTools): ActivityRegistry {
-  const activities: Implementations = {
-    prepare: prepare<PlanConfig>(tools, 'phased-plan', roles),
+  const activities: All = {
+    ...checkedRunActivities<PlanConfig>(tools, 'phased-plan', roles),
+    ...childMergeActivities(tools),
     readPlan: readPlan(tools),
     findCommands: findCommands(tools),
-    integrateChild: integrateChild(tools),
-    mergeChild: mergeChild(tools),
     check: checkWithLint(tools),
     findConcerns: findConcerns(tools, planFileOf),
-    integrate: integrate(tools),
-    takeIn: takeIn(tools),
     recordRun: recordRun<PlanActivities['recordRun']['input']>(tools, {
       followed: planFileOf,
       files: (_view, events, { plan }) => ({ ...stateFiles(events), ...(plan === null ? {} : { 'plan.md': plan }) }),
       memory: (context, project, input) => memoryWith(tools, context, project, input),
     }),
     pushBranch: pushBranch(tools, (view, commit) => planShown(tools, view, commit)),
-    merge: merge(tools),
     followPullRequest: followPullRequest(tools),
     mergePullRequest: mergePullRequest(tools),
     closePullRequest: closePullRequest(tools),
@@ -58,7 +51,7 @@ export function planActivities(tools: ActivityTools): ActivityRegistry {
 }
 
 /** Reads the plan that was given with the request, or the file at the base commit. */
-function readPlan(tools: ActivityTools): Of<'readPlan'> {
+function readPlan(tools: ActivityTools): All['readPlan'] {
   return {
     retry: THREE_TRIES,
     async perform({ projectId, baseCommit, planPath, plan }, context): Promise<PlanRead> {
@@ -87,7 +80,7 @@ function readPlan(tools: ActivityTools): Of<'readPlan'> {
  * Looks for the project's commands at the base commit, and for what a person said of them in an earlier run. A configured lint
  * command comes before both; `prepare` has given the test command.
  */
-function findCommands(tools: ActivityTools): Of<'findCommands'> {
+function findCommands(tools: ActivityTools): All['findCommands'] {
   return {
     retry: THREE_TRIES,
     async perform({ projectId, baseCommit }, context) {

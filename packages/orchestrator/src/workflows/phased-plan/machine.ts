@@ -5,6 +5,7 @@
 import { WAYS } from '../../activities/git/ways.ts';
 import { takenEverywhere } from '../parts/notes.ts';
 import { choosingCommit, leaving, pausedState } from '../parts/pausing.ts';
+import { checkedRunContext } from '../parts/project-run.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
 import { mergingPhases } from './merging.ts';
 import { dispatching, judging, phases } from './phases.ts';
@@ -105,24 +106,11 @@ function initialContext(input: PlanRunInput): PlanContext {
   const values = planInputSchema.parse(input.input);
   const given = (command: string | undefined) => (command === undefined ? null : { command, source: 'the request' });
   return {
-    runId: input.runId,
-    projectId: input.projectId,
-    request: input.request,
-    branch: input.branch,
-    startedAt: input.startedAt,
-    input: values,
-    config: input.config,
-    requestedConfig: input.requestedConfig,
-    baseCommit: '',
-    head: '',
-    codeTree: null,
-    excludePaths: [],
-    setup: null,
-    setupDone: false,
+    ...checkedRunContext(input, values),
     test: given(values.test),
+    setupDone: false,
     lint: given(values.lint),
     answered: null,
-    notes: [],
     clarificationCount: 0,
     title: null,
     planFile: null,
@@ -138,10 +126,5 @@ function initialContext(input: PlanRunInput): PlanContext {
     iterations: 0,
     iterationLimit: values.maxIterations,
     anew: null,
-    failure: null,
-    concerns: [],
-    published: null,
-    merged: false,
-    paused: null,
   };
 }

@@ -2,15 +2,14 @@
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { TakenIn } from '../../activities/git/integrate-base.ts';
 import { type Asked, askedText } from '../../activities/pull-request/review-remarks.ts';
-import type { Checked, CheckInput } from '../../activities/types.ts';
+import type { Checked } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun } from '../../core/child-runs.ts';
-import { activity, type StateMeta } from '../../core/definition.ts';
-import { checkInputOf, evidenceActions } from '../parts/evidence.ts';
+import type { StateMeta } from '../../core/definition.ts';
+import { checkInputOf } from '../parts/evidence.ts';
 import { startable, started } from '../parts/fan-out.ts';
 import { approves, type Shown } from '../parts/gate.ts';
-import { budgetActions, notingActions } from '../parts/notes.ts';
-import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { conflictsText, publishingActions, publishingGuards } from '../parts/publishing.ts';
+import { pausesAt } from '../parts/pausing.ts';
+import { conflictsText } from '../parts/publishing.ts';
 import {
   numberOf as pullRequestOf,
   pullRequestActions,
@@ -19,8 +18,14 @@ import {
 } from '../parts/pull-request.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
-import { clockActions } from '../parts/stage-clock.ts';
-import { wholeCheckActions } from '../parts/whole-check.ts';
+import { declared } from '../parts/declared-activities.ts';
+import {
+  CHECKED_RUN,
+  checkedRunActions,
+  CHILD_MERGE,
+  projectRunDelays,
+  projectRunGuards,
+} from '../parts/project-run.ts';
 import { FOR_REVIEWERS, TO_THE_RESULT } from './added-phases.ts';
 import type { PhaseStatus, PlanFact } from './orchestrator-state.ts';
 import type { PhaseOutput } from './plan-phase/types.ts';
@@ -145,35 +150,23 @@ const withParts = setup({
     meta: {} as StateMeta<PlanContext>,
   },
   actors: {
-    prepare: activity<Input<'prepare'>, Output<'prepare'>>(),
-    readPlan: activity<Input<'readPlan'>, Output<'readPlan'>>(),
-    findCommands: activity<Input<'findCommands'>, Output<'findCommands'>>(),
+    ...declared<PlanActivities>()(
+      ...CHECKED_RUN,
+      ...CHILD_MERGE,
+      'readPlan',
+      'findCommands',
+      'followPullRequest',
+      'mergePullRequest',
+      'closePullRequest',
+      'answerReviewers',
+    ),
     phase: childRun<ChildRequest, PhaseOutput>('plan-phase'),
-    integrateChild: activity<Input<'integrateChild'>, Output<'integrateChild'>>(),
-    mergeChild: activity<Input<'mergeChild'>, Output<'mergeChild'>>(),
-    check: activity<CheckInput & Pick<Input<'check'>, 'lint'>, Output<'check'>>(),
-    findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
-    integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
-    takeIn: activity<Input<'takeIn'>, Output<'takeIn'>>(),
-    recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
-    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
-    merge: activity<Input<'merge'>, Output<'merge'>>(),
-    followPullRequest: activity<Input<'followPullRequest'>, Output<'followPullRequest'>>(),
-    mergePullRequest: activity<Input<'mergePullRequest'>, Output<'mergePullRequest'>>(),
-    closePullRequest: activity<Input<'closePullRequest'>, Output<'closePullRequest'>>(),
-    answerReviewers: activity<Input<'answerReviewers'>, Output<'answerReviewers'>>(),
   },
-  delays: { ...pausingDelays },
-  guards: { ...pausingGuards, ...publishingGuards, ...pullRequestGuards },
+  delays: projectRunDelays,
+  guards: { ...projectRunGuards, ...pullRequestGuards },
   actions: {
-    ...budgetActions<PlanContext, PlanEvent>(),
-    ...clockActions<PlanContext, PlanEvent>(),
-    ...evidenceActions<PlanContext, PlanEvent>(),
-    ...notingActions<PlanContext, PlanEvent>(),
-    ...pausingActions<PlanContext, PlanEvent>(),
-    ...publishingActions<PlanContext, PlanEvent>(),
+    ...checkedRunActions<PlanContext, PlanEvent>(),
     ...pullRequestActions<PlanContext, PlanEvent>(),
-    ...wholeCheckActions<PlanContext, PlanEvent>(),
   },
 });
 

@@ -1,28 +1,21 @@
 /** The data of a plan's run: its input, its context, and what its activities take and give. All plain JSON. */
-import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
+import type { RunConfig } from '@autonomous/shared';
 import { z } from 'zod';
 import type { AnswerInput } from '../../activities/pull-request/answer-reviewers.ts';
 import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/pull-request/close-pull-request.ts';
 import type { Followed, FollowInput } from '../../activities/pull-request/follow-pull-request.ts';
 import type { MergedPullRequest, MergePullRequestInput } from '../../activities/pull-request/merge-pull-request.ts';
-import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
-import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
-import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
-import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
-import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
+import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
 import type { RecordRunInput } from '../../activities/git/record-run.ts';
-import type {
-  Checked,
-  CheckInput,
-  Note,
-  ProjectCommand,
-  Published,
-  Recorded,
-  RunHeader,
-} from '../../activities/types.ts';
+import type { Checked, CheckInput, ProjectCommand, Recorded, RunHeader } from '../../activities/types.ts';
 import type { CheckCommands } from '../../project-analysis/check-commands.ts';
 import type { FanOut } from '../parts/fan-out.ts';
-import type { Pause } from '../parts/pausing.ts';
+import type {
+  CheckedRunActivities,
+  CheckedRunContext,
+  ChildMergeActivities,
+  ProjectRunInput,
+} from '../parts/project-run.ts';
 import type { FollowingContext } from '../parts/pull-request.ts';
 import { MAX_PLAN_CHARACTERS, type PlanPhase } from './plan-file.ts';
 
@@ -77,11 +70,7 @@ export type PlanConfig = RunConfig & {
   readonly timeoutMinutes: Readonly<Record<'implementation' | 'validation', number>>;
 };
 
-export interface PlanRunInput extends Omit<RunStart, 'config'> {
-  readonly config: PlanConfig;
-  readonly runId: string;
-  readonly startedAt: string;
-}
+export type PlanRunInput = ProjectRunInput<PlanConfig>;
 
 /** A phase whose child run has completed and waits for its merge. */
 export interface FinishedPhase {
@@ -91,23 +80,13 @@ export interface FinishedPhase {
   readonly summary: string;
 }
 
-export interface PlanContext extends RunHeader, Pick<FollowingContext, 'leftAsBranch' | 'publishedNote' | 'following'> {
-  readonly input: PlanInputValues;
-  readonly config: PlanConfig;
-  readonly requestedConfig: RunConfigRequest;
-  readonly baseCommit: string;
-  /** Head of the run's branch in the mirror; empty before it exists. */
-  readonly head: string;
-  readonly codeTree: string | null;
-  readonly excludePaths: readonly string[];
-  readonly setup: ProjectCommand | null;
+export interface PlanContext
+  extends CheckedRunContext<PlanConfig, PlanInputValues>, Pick<FollowingContext, 'following'> {
   readonly setupDone: boolean;
-  /** `null` before it is known; an empty command means that the project has none. The same holds for `lint`. */
-  readonly test: ProjectCommand | null;
+  /** As `test`. */
   readonly lint: ProjectCommand | null;
   /** A person's answer to the question for the commands. */
   readonly answered: string | null;
-  readonly notes: readonly Note[];
   readonly clarificationCount: number;
   /** Title of the plan; `null` where it has none. */
   readonly title: string | null;
@@ -139,13 +118,6 @@ export interface PlanContext extends RunHeader, Pick<FollowingContext, 'leftAsBr
   readonly iterationLimit: number;
   /** Phases that a retry starts anew, with a text for the next attempt, which may be empty; `null` if a retry resumes the interrupted step. */
   readonly anew: Readonly<Record<string, string>> | null;
-  /** Why a person must look at the result; `null` without a reason. */
-  readonly failure: string | null;
-  readonly concerns: readonly Concern[];
-  readonly published: Published | null;
-  readonly merged: boolean;
-  readonly paused: Pause | null;
-  readonly resumedByItself?: number | undefined;
 }
 
 /** Result of reading a plan. With `faults` it cannot be carried out. */
@@ -157,31 +129,24 @@ export interface PlanRead {
   readonly faults: readonly string[];
 }
 
-export type PlanActivities = {
-  prepare: { input: PrepareInput; output: Prepared<PlanConfig> };
-  readPlan: {
-    input: RunHeader & { readonly baseCommit: string; readonly planPath: string; readonly plan: string | null };
-    output: PlanRead;
-  };
-  findCommands: { input: RunHeader & { readonly baseCommit: string }; output: CheckCommands };
-  integrateChild: { input: MergeChildInput; output: ChildIntegrated };
-  mergeChild: { input: MergeChildInput; output: ChildMerged };
-  check: { input: CheckInput & { readonly lint: ProjectCommand | null }; output: Checked };
-  findConcerns: { input: FindConcernsInput; output: { readonly concerns: readonly Concern[] } };
-  integrate: { input: IntegrateInput; output: IntegratedBase };
-  recordRun: {
-    input: RecordRunInput & {
-      /** Text of the plan, where the base does not have it. */
-      readonly plan: string | null;
-      readonly answered: string | null;
+export type PlanActivities = Omit<CheckedRunActivities<PlanConfig>, 'check' | 'recordRun'> &
+  ChildMergeActivities & {
+    readPlan: {
+      input: RunHeader & { readonly baseCommit: string; readonly planPath: string; readonly plan: string | null };
+      output: PlanRead;
     };
-    output: Recorded;
+    findCommands: { input: RunHeader & { readonly baseCommit: string }; output: CheckCommands };
+    check: { input: CheckInput & { readonly lint: ProjectCommand | null }; output: Checked };
+    recordRun: {
+      input: RecordRunInput & {
+        /** Text of the plan, where the base does not have it. */
+        readonly plan: string | null;
+        readonly answered: string | null;
+      };
+      output: Recorded;
+    };
+    followPullRequest: { input: FollowInput; output: Followed };
+    mergePullRequest: { input: MergePullRequestInput; output: MergedPullRequest };
+    closePullRequest: { input: ClosePullRequestInput; output: ClosedPullRequest };
+    answerReviewers: { input: AnswerInput; output: { readonly answered: number } };
   };
-  takeIn: { input: TakeInInput; output: TakenIn };
-  pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
-  merge: { input: MergeInput; output: Merged };
-  followPullRequest: { input: FollowInput; output: Followed };
-  mergePullRequest: { input: MergePullRequestInput; output: MergedPullRequest };
-  closePullRequest: { input: ClosePullRequestInput; output: ClosedPullRequest };
-  answerReviewers: { input: AnswerInput; output: { readonly answered: number } };
-};

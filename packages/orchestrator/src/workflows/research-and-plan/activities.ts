@@ -2,24 +2,20 @@
 import { TerminalFailure } from '@autonomous/shared';
 import { commitOwnedFiles, type OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
 import { compileLatex } from '../../activities/compile-latex.ts';
-import { findConcerns } from '../../activities/evidence/find-concerns.ts';
-import { integrate } from '../../activities/git/integrate-base.ts';
 import { mergeChild } from '../../activities/git/merge-child.ts';
-import { merge } from '../../activities/git/merge-into-base.ts';
-import { prepare } from '../../activities/prepare.ts';
-import { pushBranch } from '../../activities/git/push-branch.ts';
-import { recordRun } from '../../activities/git/record-run.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { hashOf, hashOfBytes } from '../../documents/content-hash.ts';
 import { renderPlan } from '../../documents/latex/render-plan.ts';
-import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
+import { type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import { checkFindings } from '../research/activities.ts';
 import { research } from '../research/agents.ts';
 import { topicFiles } from '../parts/topic-files.ts';
 import { findingsOf } from '../research/kept-findings.ts';
 import { reportOf } from '../research/report/report-of-run.ts';
 import { NO_TEXTS } from '../research/report/report-texts.ts';
+import type { Implementations } from '../parts/declared-activities.ts';
+import { projectRunActivities } from '../parts/project-run-activities.ts';
 import { criticise, draft } from './agents.ts';
 import { planFiles } from './files.ts';
 import { blockersOf } from './issues.ts';
@@ -29,12 +25,11 @@ import { roles } from './roles/index.ts';
 import { eventsOfBoth } from './run-events.ts';
 import type { CommitPlanInput, PlanActivities, PlanConfig } from './types.ts';
 
-type Of<Name extends keyof PlanActivities> = Activity<PlanActivities[Name]['input'], PlanActivities[Name]['output']>;
-type Implementations = { readonly [Name in keyof PlanActivities]: Of<Name> };
+type All = Implementations<PlanActivities>;
 
 export function planActivities(tools: ActivityTools): ActivityRegistry {
-  const activities: Implementations = {
-    prepare: prepare<PlanConfig>(tools, 'research-and-plan', roles),
+  const activities: All = {
+    ...projectRunActivities<PlanConfig>(tools, 'research-and-plan', roles),
     mergeChild: mergeChild(tools),
     readResearch: readResearch(tools),
     draft: draft(tools),
@@ -43,11 +38,6 @@ export function planActivities(tools: ActivityTools): ActivityRegistry {
     checkFindings: checkClaims(tools),
     commitPlan: commitPlan(tools),
     compile: compile(tools),
-    findConcerns: findConcerns(tools),
-    integrate: integrate(tools),
-    recordRun: recordRun(tools),
-    pushBranch: pushBranch(tools),
-    merge: merge(tools),
   };
   return tidiedAll(tools, activities);
 }
@@ -56,7 +46,7 @@ export function planActivities(tools: ActivityTools): ActivityRegistry {
 const ENDED: string = 'ROUND_ENDED';
 
 /** Counts what the research run has kept. */
-function readResearch(tools: ActivityTools): Of<'readResearch'> {
+function readResearch(tools: ActivityTools): All['readResearch'] {
   return {
     retry: THREE_TRIES,
     async perform({ researchRun }) {
@@ -68,7 +58,7 @@ function readResearch(tools: ActivityTools): Of<'readResearch'> {
 }
 
 /** Looks up the passages for new claims. What the research run found is known. */
-function checkClaims(tools: ActivityTools): Of<'checkFindings'> {
+function checkClaims(tools: ActivityTools): All['checkFindings'] {
   return {
     retry: THREE_TRIES,
     perform: ({ researchRun, ...input }, context) =>
@@ -125,7 +115,7 @@ function updateOf(input: CommitPlanInput, { tex, bib, markdown, data }: Written,
 }
 
 /** Writes the plan and the state of the topic to the run's branch. */
-function commitPlan(tools: ActivityTools): Of<'commitPlan'> {
+function commitPlan(tools: ActivityTools): All['commitPlan'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {
@@ -142,7 +132,7 @@ function commitPlan(tools: ActivityTools): Of<'commitPlan'> {
 }
 
 /** Sets the plan by LaTeX, and commits what came of it. */
-function compile(tools: ActivityTools): Of<'compile'> {
+function compile(tools: ActivityTools): All['compile'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {

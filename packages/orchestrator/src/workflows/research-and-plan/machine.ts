@@ -2,12 +2,11 @@
  * A run that researches and plans: a child run writes a report with findings of which every passage was looked up, then architects and
  * critics work out a plan that rests on them. The planning ends when no blocker is open and the plan has stopped changing.
  */
-import { enqueueActions } from 'xstate';
 import { documentWays } from '../parts/document-publishing.ts';
 import { takenEverywhere } from '../parts/notes.ts';
 import { pausedState } from '../parts/pausing.ts';
+import { preparingState, projectRunContext } from '../parts/project-run.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
-import { headerOf } from '../parts/run-context.ts';
 import { topicFiles, topicSlug } from '../parts/topic-files.ts';
 import { planFiles } from './files.ts';
 import { awaitingBlockers, awaitingResult, compiling, findingConcerns, publishing } from './finishing.ts';
@@ -19,24 +18,6 @@ import { researching } from './researching.ts';
 import { planSetup } from './rounds.ts';
 import { counted, endedActor, failedAt } from './setup.ts';
 import { type PlanContext, planInputSchema, type PlanRunInput } from './types.ts';
-
-const preparing = planSetup.createStateConfig({
-  meta: { status: 'running', stage: 'preparation' },
-  invoke: {
-    id: 'prepare',
-    src: 'prepare',
-    input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
-    onDone: {
-      target: 'researching',
-      actions: enqueueActions(({ enqueue, event }) => {
-        const { config, baseCommit, excludePaths, notices } = event.output;
-        enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths });
-        enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
-      }),
-    },
-    onError: failedAt('preparation'),
-  },
-});
 
 export const planMachine = planSetup.createMachine({
   id: 'research-and-plan',
@@ -63,7 +44,7 @@ export const planMachine = planSetup.createMachine({
     active: {
       initial: 'preparing',
       states: {
-        preparing,
+        preparing: preparingState('researching', 'preparation', failedAt),
         researching,
         planning,
         awaitingBlockers,
@@ -128,19 +109,7 @@ function outputOf({ input, slug, takenAnyway, ends, issues }: PlanContext): Rese
 function initialContext(input: PlanRunInput): PlanContext {
   const values = planInputSchema.parse(input.input ?? {});
   return {
-    runId: input.runId,
-    projectId: input.projectId,
-    request: input.request,
-    branch: input.branch,
-    startedAt: input.startedAt,
-    input: values,
-    config: input.config,
-    requestedConfig: input.requestedConfig,
-    baseCommit: '',
-    head: '',
-    codeTree: null,
-    excludePaths: [],
-    notes: [],
+    ...projectRunContext(input, values),
     calls: {},
     slug: topicSlug(values.topic),
     researchRun: '',
@@ -168,10 +137,5 @@ function initialContext(input: PlanRunInput): PlanContext {
     planHash: null,
     scripted: false,
     compiled: null,
-    concerns: [],
-    failure: null,
-    published: null,
-    merged: false,
-    paused: null,
   };
 }

@@ -2,18 +2,17 @@
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import { type ChildRequest, childRun } from '../../core/child-runs.ts';
-import { activity, type StateMeta } from '../../core/definition.ts';
+import type { StateMeta } from '../../core/definition.ts';
 import { callActions } from '../parts/costs.ts';
+import { declared } from '../parts/declared-activities.ts';
 import { documentActions } from '../parts/document-publishing.ts';
 import { failed, fanOut, startable, started, succeeded, verdictOf } from '../parts/fan-out.ts';
 import { approves, type Shown } from '../parts/gate.ts';
-import { budgetActions, notingActions } from '../parts/notes.ts';
-import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { publishingActions, publishingGuards } from '../parts/publishing.ts';
+import { pausesAt } from '../parts/pausing.ts';
+import { PROJECT_RUN, projectRunActions, projectRunDelays, projectRunGuards } from '../parts/project-run.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import { sourceFact } from '../parts/source-facts.ts';
-import { clockActions } from '../parts/stage-clock.ts';
 import type { PlanFact } from './events.ts';
 import type { AgentKind, NewClaim, PlanActivities, PlanContext, PlanRunInput } from './types.ts';
 
@@ -30,7 +29,6 @@ export const planSignals = {
   RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
 };
 
-type Input<Name extends keyof PlanActivities> = PlanActivities[Name]['input'];
 type Output<Name extends keyof PlanActivities> = PlanActivities[Name]['output'];
 
 type AgentOutput = Output<'draft'> | Output<'criticise'> | Output<'research'>;
@@ -51,32 +49,25 @@ const withParts = setup({
     meta: {} as StateMeta<PlanContext>,
   },
   actors: {
-    prepare: activity<Input<'prepare'>, Output<'prepare'>>(),
+    ...declared<PlanActivities>()(
+      ...PROJECT_RUN,
+      'mergeChild',
+      'readResearch',
+      'draft',
+      'criticise',
+      'research',
+      'checkFindings',
+      'commitPlan',
+      'compile',
+    ),
     researchRun: childRun<ChildRequest>('research'),
-    mergeChild: activity<Input<'mergeChild'>, Output<'mergeChild'>>(),
-    readResearch: activity<Input<'readResearch'>, Output<'readResearch'>>(),
-    draft: activity<Input<'draft'>, Output<'draft'>>(),
-    criticise: activity<Input<'criticise'>, Output<'criticise'>>(),
-    research: activity<Input<'research'>, Output<'research'>>(),
-    checkFindings: activity<Input<'checkFindings'>, Output<'checkFindings'>>(),
-    commitPlan: activity<Input<'commitPlan'>, Output<'commitPlan'>>(),
-    compile: activity<Input<'compile'>, Output<'compile'>>(),
-    findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
-    integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
-    recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
-    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
-    merge: activity<Input<'merge'>, Output<'merge'>>(),
   },
-  delays: { ...pausingDelays },
-  guards: { ...pausingGuards, ...publishingGuards },
+  delays: projectRunDelays,
+  guards: projectRunGuards,
   actions: {
-    ...budgetActions<PlanContext, PlanEvent>(),
+    ...projectRunActions<PlanContext, PlanEvent>(),
     ...callActions<PlanContext, PlanEvent>(),
-    ...clockActions<PlanContext, PlanEvent>(),
     ...documentActions<PlanContext, PlanEvent>(),
-    ...notingActions<PlanContext, PlanEvent>(),
-    ...pausingActions<PlanContext, PlanEvent>(),
-    ...publishingActions<PlanContext, PlanEvent>(),
   },
 });
 

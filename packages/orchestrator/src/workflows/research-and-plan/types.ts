@@ -1,17 +1,10 @@
 /** The data of a run that researches and plans: its input, its context, and what its activities take and give. All plain JSON. */
-import type { Concern, RunConfigRequest, RunStart } from '@autonomous/shared';
 import { z } from 'zod';
-import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
-import type { IntegratedBase, IntegrateInput } from '../../activities/git/integrate-base.ts';
 import type { ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
-import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
-import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { RecordRunInput } from '../../activities/git/record-run.ts';
-import type { Cost, Note, Published, Recorded, RunHeader } from '../../activities/types.ts';
+import type { Cost, Note, RunHeader } from '../../activities/types.ts';
 import type { CallingContext } from '../parts/costs.ts';
 import type { FanOut } from '../parts/fan-out.ts';
-import type { Pause } from '../parts/pausing.ts';
-import type { PublishingContext } from '../parts/publishing.ts';
+import type { ProjectRunActivities, ProjectRunContext, ProjectRunInput } from '../parts/project-run.ts';
 import { researchFields } from '../parts/research-fields.ts';
 import type {
   AgentReport,
@@ -49,11 +42,7 @@ export type PlanConfig = ResearchConfig & {
   readonly modelRouting: Readonly<Record<PlanRole, string>>;
 };
 
-export interface PlanRunInput extends Omit<RunStart, 'config'> {
-  readonly config: PlanConfig;
-  readonly runId: string;
-  readonly startedAt: string;
-}
+export type PlanRunInput = ProjectRunInput<PlanConfig>;
 
 /** The plan while it is worked on. */
 export type Plan = Omit<PlanData, 'topic' | 'date'>;
@@ -130,17 +119,7 @@ export type PlanEnd = { readonly why: 'stable' | 'ceiling'; readonly round: numb
 /** The three kinds of agents of a round, which work one after the other. */
 export type AgentKind = 'architect' | 'researcher' | 'critic';
 
-export interface PlanContext
-  extends RunHeader, CallingContext, Pick<PublishingContext, 'leftAsBranch' | 'publishedNote'> {
-  readonly input: PlanInputValues;
-  readonly config: PlanConfig;
-  readonly requestedConfig: RunConfigRequest;
-  readonly baseCommit: string;
-  /** Head of the run's branch in the mirror; empty before it exists. */
-  readonly head: string;
-  readonly codeTree: string | null;
-  readonly excludePaths: readonly string[];
-  readonly notes: readonly Note[];
+export interface PlanContext extends ProjectRunContext<PlanConfig, PlanInputValues>, CallingContext {
   /** Name in paths, from the topic. */
   readonly slug: string;
   /** The child run that researched; empty before it has ended. */
@@ -186,12 +165,6 @@ export interface PlanContext
   readonly scripted: boolean;
   /** `null` before the plan was compiled. */
   readonly compiled: Compiled | null;
-  readonly concerns: readonly Concern[];
-  readonly failure: string | null;
-  readonly published: Published | null;
-  readonly merged: boolean;
-  readonly paused: Pause | null;
-  readonly resumedByItself?: number | undefined;
 }
 
 export type PlanAgentInput = RunHeader & {
@@ -244,8 +217,7 @@ export type WrittenPlan = {
   readonly path: string;
 };
 
-export type PlanActivities = {
-  prepare: { input: PrepareInput; output: Prepared<PlanConfig> };
+export type PlanActivities = ProjectRunActivities<PlanConfig> & {
   mergeChild: { input: MergeChildInput; output: ChildMerged };
   readResearch: {
     input: RunHeader & { readonly researchRun: string };
@@ -260,9 +232,4 @@ export type PlanActivities = {
     input: CommitPlanInput;
     output: WrittenPlan & { readonly compiled: Compiled; readonly codeTree: string };
   };
-  findConcerns: { input: FindConcernsInput; output: { readonly concerns: readonly Concern[] } };
-  integrate: { input: IntegrateInput; output: IntegratedBase };
-  recordRun: { input: RecordRunInput; output: Recorded };
-  pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
-  merge: { input: MergeInput; output: Merged };
 };

@@ -3,12 +3,6 @@ import { TerminalFailure, type WorkflowEvent } from '@autonomous/shared';
 import { isAmong } from '../../path-rules/sorted-paths.ts';
 import { commitOwnedFiles, type OwnedUpdate } from '../../activities/git/commit-owned-files.ts';
 import { compileLatex } from '../../activities/compile-latex.ts';
-import { findConcerns } from '../../activities/evidence/find-concerns.ts';
-import { integrate } from '../../activities/git/integrate-base.ts';
-import { merge } from '../../activities/git/merge-into-base.ts';
-import { prepare } from '../../activities/prepare.ts';
-import { pushBranch } from '../../activities/git/push-branch.ts';
-import { recordRun } from '../../activities/git/record-run.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { hashOf, hashOfBytes } from '../../documents/content-hash.ts';
@@ -19,6 +13,8 @@ import { judge, repair, research, synthesise } from './agents.ts';
 import { normalisedAddress } from './claim-checks/addresses.ts';
 import { checkedRound } from './checked-round.ts';
 import { topicFiles, topicSlug } from '../parts/topic-files.ts';
+import type { Implementations } from '../parts/declared-activities.ts';
+import { projectRunActivities } from '../parts/project-run-activities.ts';
 import { findingsOf, refusalsOf, sourcesOf } from './kept-findings.ts';
 import { reportOf } from './report/report-of-run.ts';
 import { roles } from './roles/index.ts';
@@ -32,15 +28,11 @@ import type {
   ResearchConfig,
 } from './types.ts';
 
-type Of<Name extends keyof ResearchActivities> = Activity<
-  ResearchActivities[Name]['input'],
-  ResearchActivities[Name]['output']
->;
-type Implementations = { readonly [Name in keyof ResearchActivities]: Of<Name> };
+type All = Implementations<ResearchActivities>;
 
 export function researchActivities(tools: ActivityTools): ActivityRegistry {
-  const activities: Implementations = {
-    prepare: prepare<ResearchConfig>(tools, 'research', roles),
+  const activities: All = {
+    ...projectRunActivities<ResearchConfig>(tools, 'research', roles),
     readTopic: readTopic(tools),
     research: research(tools),
     checkFindings: checkFindings(tools),
@@ -49,17 +41,12 @@ export function researchActivities(tools: ActivityTools): ActivityRegistry {
     commitReport: commitReport(tools),
     compile: compile(tools),
     repair: repair(tools),
-    findConcerns: findConcerns(tools),
-    integrate: integrate(tools),
-    recordRun: recordRun(tools),
-    pushBranch: pushBranch(tools),
-    merge: merge(tools),
   };
   return tidiedAll(tools, activities);
 }
 
 /** Looks what there is to work with. */
-function readTopic(tools: ActivityTools): Of<'readTopic'> {
+function readTopic(tools: ActivityTools): All['readTopic'] {
   return {
     retry: THREE_TRIES,
     async perform({ projectId, runId, baseCommit, topic }) {
@@ -181,7 +168,7 @@ const ofTexts = (texts: Readonly<Record<string, string>>): OwnedUpdate['files'] 
   Object.fromEntries(Object.entries(texts).map(([path, text]) => [path, () => text]));
 
 /** Writes the report and the state of the topic to the run's branch. */
-function commitReport(tools: ActivityTools): Of<'commitReport'> {
+function commitReport(tools: ActivityTools): All['commitReport'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {
@@ -203,7 +190,7 @@ function commitReport(tools: ActivityTools): Of<'commitReport'> {
 }
 
 /** Sets the report by LaTeX, and commits what came of it. */
-function compile(tools: ActivityTools): Of<'compile'> {
+function compile(tools: ActivityTools): All['compile'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {

@@ -8,6 +8,7 @@ import { documentWays } from '../parts/document-publishing.ts';
 import { verdictOf } from '../parts/fan-out.ts';
 import { takenEverywhere } from '../parts/notes.ts';
 import { pausedState } from '../parts/pausing.ts';
+import { preparingState, projectRunContext } from '../parts/project-run.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { awaitingResult, compiling, findingConcerns, publishing, repairing } from './finishing.ts';
@@ -24,24 +25,6 @@ import {
   researchSetup,
 } from './setup.ts';
 import { type ResearchContext, researchInputSchema, type ResearchRunInput } from './types.ts';
-
-const preparing = researchSetup.createStateConfig({
-  meta: { status: 'running', stage: 'preparation' },
-  invoke: {
-    id: 'prepare',
-    src: 'prepare',
-    input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
-    onDone: {
-      target: 'reading',
-      actions: enqueueActions(({ enqueue, event }) => {
-        const { config, baseCommit, excludePaths, notices } = event.output;
-        enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths });
-        enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
-      }),
-    },
-    onError: failedAt('preparation'),
-  },
-});
 
 /** Looks what there is to work with: files of the project, and a search. */
 const reading = researchSetup.createStateConfig({
@@ -274,7 +257,7 @@ export const researchMachine = researchSetup.createMachine({
     active: {
       initial: 'preparing',
       states: {
-        preparing,
+        preparing: preparingState('reading', 'preparation', failedAt),
         reading,
         researching,
         correcting,
@@ -312,20 +295,9 @@ export const researchMachine = researchSetup.createMachine({
 });
 
 function initialContext(input: ResearchRunInput): ResearchContext {
+  const values = researchInputSchema.parse(input.input ?? {});
   return {
-    runId: input.runId,
-    projectId: input.projectId,
-    request: input.request,
-    branch: input.branch,
-    startedAt: input.startedAt,
-    input: researchInputSchema.parse(input.input ?? {}),
-    config: input.config,
-    requestedConfig: input.requestedConfig,
-    baseCommit: '',
-    head: '',
-    codeTree: null,
-    excludePaths: [],
-    notes: [],
+    ...projectRunContext(input, values),
     calls: {},
     slug: '',
     hasCode: false,
@@ -349,10 +321,5 @@ function initialContext(input: ResearchRunInput): ResearchContext {
     reportHash: null,
     scripted: false,
     compiled: null,
-    concerns: [],
-    failure: null,
-    published: null,
-    merged: false,
-    paused: null,
   };
 }

@@ -2,19 +2,18 @@
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { Cost } from '../../activities/types.ts';
-import { activity, type StateMeta } from '../../core/definition.ts';
+import type { StateMeta } from '../../core/definition.ts';
 import { callActions } from '../parts/costs.ts';
+import { declared } from '../parts/declared-activities.ts';
 import { documentActions } from '../parts/document-publishing.ts';
 import { failed, fanOut, startable, started, succeeded } from '../parts/fan-out.ts';
 import { approves, type Shown } from '../parts/gate.ts';
-import { budgetActions, notingActions } from '../parts/notes.ts';
 import { keptOf } from '../parts/new-findings.ts';
-import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { publishingActions, publishingGuards } from '../parts/publishing.ts';
+import { pausesAt } from '../parts/pausing.ts';
+import { PROJECT_RUN, projectRunActions, projectRunDelays, projectRunGuards } from '../parts/project-run.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import { sourceFact } from '../parts/source-facts.ts';
-import { clockActions } from '../parts/stage-clock.ts';
 import { judgedRound } from './checked-round.ts';
 import type { ResearchFact } from './events.ts';
 import { updated } from './report/report-texts.ts';
@@ -47,7 +46,6 @@ export const researchSignals = {
   RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
 };
 
-type Input<Name extends keyof ResearchActivities> = ResearchActivities[Name]['input'];
 type Output<Name extends keyof ResearchActivities> = ResearchActivities[Name]['output'];
 
 /** The ends of the agents of a round, which are spawned and belong to no state. */
@@ -66,31 +64,24 @@ const withParts = setup({
     meta: {} as StateMeta<ResearchContext>,
   },
   actors: {
-    prepare: activity<Input<'prepare'>, Output<'prepare'>>(),
-    readTopic: activity<Input<'readTopic'>, Output<'readTopic'>>(),
-    research: activity<Input<'research'>, Output<'research'>>(),
-    checkFindings: activity<Input<'checkFindings'>, Output<'checkFindings'>>(),
-    judge: activity<Input<'judge'>, Output<'judge'>>(),
-    synthesise: activity<Input<'synthesise'>, Output<'synthesise'>>(),
-    commitReport: activity<Input<'commitReport'>, Output<'commitReport'>>(),
-    compile: activity<Input<'compile'>, Output<'compile'>>(),
-    repair: activity<Input<'repair'>, Output<'repair'>>(),
-    findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
-    integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
-    recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
-    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
-    merge: activity<Input<'merge'>, Output<'merge'>>(),
+    ...declared<ResearchActivities>()(
+      ...PROJECT_RUN,
+      'readTopic',
+      'research',
+      'checkFindings',
+      'judge',
+      'synthesise',
+      'commitReport',
+      'compile',
+      'repair',
+    ),
   },
-  delays: { ...pausingDelays },
-  guards: { ...pausingGuards, ...publishingGuards },
+  delays: projectRunDelays,
+  guards: projectRunGuards,
   actions: {
-    ...budgetActions<ResearchContext, ResearchEvent>(),
+    ...projectRunActions<ResearchContext, ResearchEvent>(),
     ...callActions<ResearchContext, ResearchEvent>(),
-    ...clockActions<ResearchContext, ResearchEvent>(),
     ...documentActions<ResearchContext, ResearchEvent>(),
-    ...notingActions<ResearchContext, ResearchEvent>(),
-    ...pausingActions<ResearchContext, ResearchEvent>(),
-    ...publishingActions<ResearchContext, ResearchEvent>(),
   },
 });
 

@@ -1,16 +1,10 @@
 /** The data of a research run: its input, its context, and what its activities take and give. All plain JSON. */
-import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
+import type { RunConfig } from '@autonomous/shared';
 import { z } from 'zod';
-import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
-import type { IntegratedBase, IntegrateInput } from '../../activities/git/integrate-base.ts';
-import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
-import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { RecordRunInput } from '../../activities/git/record-run.ts';
-import type { Cost, Note, Published, Recorded, RunHeader } from '../../activities/types.ts';
+import type { Cost, Note, RunHeader } from '../../activities/types.ts';
 import type { CallingContext } from '../parts/costs.ts';
 import type { FanOut } from '../parts/fan-out.ts';
-import type { Pause } from '../parts/pausing.ts';
-import type { PublishingContext } from '../parts/publishing.ts';
+import type { ProjectRunActivities, ProjectRunContext, ProjectRunInput } from '../parts/project-run.ts';
 import { researchFields } from '../parts/research-fields.ts';
 
 export const researchInputSchema = z.strictObject({
@@ -43,11 +37,7 @@ export type ResearchConfig = RunConfig & {
   readonly timeoutMinutes: Readonly<Record<'researching', number>>;
 };
 
-export interface ResearchRunInput extends Omit<RunStart, 'config'> {
-  readonly config: ResearchConfig;
-  readonly runId: string;
-  readonly startedAt: string;
-}
+export type ResearchRunInput = ProjectRunInput<ResearchConfig>;
 
 export const CONFIDENCES = ['high', 'medium', 'low'] as const;
 export type Confidence = (typeof CONFIDENCES)[number];
@@ -209,18 +199,7 @@ export type ReportUpdate = {
 /** The research ends after this round, and why. */
 export type ResearchEnd = { readonly why: 'few_new' | 'ceiling'; readonly round: number };
 
-export interface ResearchContext
-  extends RunHeader, CallingContext, Pick<PublishingContext, 'leftAsBranch' | 'publishedNote'> {
-  readonly input: ResearchInputValues;
-  readonly config: ResearchConfig;
-  readonly requestedConfig: RunConfigRequest;
-  readonly baseCommit: string;
-  /** Head of the run's branch in the mirror; empty before it exists. */
-  readonly head: string;
-  /** Tree of the code at `head`; `null` before it is known. */
-  readonly codeTree: string | null;
-  readonly excludePaths: readonly string[];
-  readonly notes: readonly Note[];
+export interface ResearchContext extends ProjectRunContext<ResearchConfig, ResearchInputValues>, CallingContext {
   /** Name in paths, from the topic. */
   readonly slug: string;
   /** The project has files that analysts can read. */
@@ -258,12 +237,6 @@ export interface ResearchContext
   readonly scripted: boolean;
   /** `null` before the report was compiled. */
   readonly compiled: Compiled | null;
-  readonly concerns: readonly Concern[];
-  readonly failure: string | null;
-  readonly published: Published | null;
-  readonly merged: boolean;
-  readonly paused: Pause | null;
-  readonly resumedByItself?: number | undefined;
 }
 
 export type Compiled =
@@ -344,8 +317,7 @@ export type WrittenReport = {
 
 export type RepairInput = AgentInput & { readonly slug: string; readonly errors: string };
 
-export type ResearchActivities = {
-  prepare: { input: PrepareInput; output: Prepared<ResearchConfig> };
+export type ResearchActivities = ProjectRunActivities<ResearchConfig> & {
   readTopic: {
     input: RunHeader & { readonly baseCommit: string; readonly topic: string; readonly researchers: number };
     output: { readonly slug: string; readonly hasCode: boolean; readonly canSearch: boolean };
@@ -369,9 +341,4 @@ export type ResearchActivities = {
     output: WrittenReport & { readonly compiled: Compiled; readonly codeTree: string };
   };
   repair: { input: RepairInput; output: { readonly commit: string; readonly cost: Cost } };
-  findConcerns: { input: FindConcernsInput; output: { readonly concerns: readonly Concern[] } };
-  integrate: { input: IntegrateInput; output: IntegratedBase };
-  recordRun: { input: RecordRunInput; output: Recorded };
-  pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
-  merge: { input: MergeInput; output: Merged };
 };

@@ -1,15 +1,8 @@
 /** The activities of the run of a roadmap's item, by the names that its machine gives them. */
 import { pathsIn } from '../../path-rules/sorted-paths.ts';
-import { check } from '../../activities/evidence/check.ts';
 import { assertAccepted } from '../../activities/evidence/concerns.ts';
 import { commitOwnedFiles } from '../../activities/git/commit-owned-files.ts';
-import { findConcerns } from '../../activities/evidence/find-concerns.ts';
-import { integrate, takeIn } from '../../activities/git/integrate-base.ts';
-import { integrateChild, mergeChild } from '../../activities/git/merge-child.ts';
-import { merge } from '../../activities/git/merge-into-base.ts';
-import { prepare } from '../../activities/prepare.ts';
 import { pushBranch } from '../../activities/git/push-branch.ts';
-import { recordRun } from '../../activities/git/record-run.ts';
 import { fetchRemote, remoteBranchHead } from '../../activities/git/remote.ts';
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
@@ -17,13 +10,9 @@ import type { RunHeader } from '../../activities/types.ts';
 import { watchChildren } from '../parts/watch-children.ts';
 import { hashOf } from '../../documents/content-hash.ts';
 import { LIMITS } from '../../foreign-text/limits.ts';
-import {
-  type Activity,
-  type ActivityContext,
-  type ActivityRegistry,
-  FORGE_TRIES,
-  THREE_TRIES,
-} from '../../core/activity.ts';
+import { type ActivityContext, type ActivityRegistry, FORGE_TRIES, THREE_TRIES } from '../../core/activity.ts';
+import type { Implementations } from '../parts/declared-activities.ts';
+import { checkedRunActivities, childMergeActivities } from '../parts/project-run-activities.ts';
 import { review, writeDocument } from './agents.ts';
 import { DOCUMENT_TITLES, documentPath, progressPath, renderDocument, renderProgress } from './documents.ts';
 import { readInWorker, spentBy, stateUpdate } from './item-state.ts';
@@ -31,37 +20,28 @@ import { roles } from './roles/index.ts';
 import { release, runCommand } from './run-command.ts';
 import type { ItemActivities, ItemConfig, ItemMetrics, ItemRead, SetStateInput } from './types.ts';
 
-type Of<Name extends keyof ItemActivities> = Activity<ItemActivities[Name]['input'], ItemActivities[Name]['output']>;
-type Implementations = { readonly [Name in keyof ItemActivities]: Of<Name> };
+type All = Implementations<ItemActivities>;
 
 export function itemActivities(tools: ActivityTools): ActivityRegistry {
-  const activities: Implementations = {
-    prepare: prepare<ItemConfig>(tools, 'roadmap-item', roles),
+  const activities: All = {
+    ...checkedRunActivities<ItemConfig>(tools, 'roadmap-item', roles),
+    ...childMergeActivities(tools),
     readItem: readItem(tools),
     setState: setState(tools),
     writeDocument: writeDocument(tools),
     commitDocument: commitDocument(tools),
     commitProgress: commitProgress(tools),
     watchTask: watchChildren(tools),
-    integrateChild: integrateChild(tools),
-    mergeChild: mergeChild(tools),
-    check: check(tools),
     runCommand: runCommand(tools),
     review: review(tools),
-    findConcerns: findConcerns(tools),
-    integrate: integrate(tools),
-    takeIn: takeIn(tools),
-    recordRun: recordRun(tools),
     shareResult: shareResult(tools),
-    pushBranch: pushBranch(tools),
-    merge: merge(tools),
     release: release(tools),
   };
   return tidiedAll(tools, activities);
 }
 
 /** Reads the roadmap and the item's documents at the base branch. */
-function readItem(tools: ActivityTools): Of<'readItem'> {
+function readItem(tools: ActivityTools): All['readItem'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context): Promise<ItemRead> {
@@ -83,7 +63,7 @@ function readItem(tools: ActivityTools): Of<'readItem'> {
 }
 
 /** Writes the state of the item into the roadmap. */
-function setState(tools: ActivityTools): Of<'setState'> {
+function setState(tools: ActivityTools): All['setState'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {
@@ -96,7 +76,7 @@ function setState(tools: ActivityTools): Of<'setState'> {
 }
 
 /** Pushes the result that people have accepted, before the roadmap of the base names its branch. */
-function shareResult(tools: ActivityTools): Of<'shareResult'> {
+function shareResult(tools: ActivityTools): All['shareResult'] {
   return {
     retry: FORGE_TRIES,
     async perform({ baseCommit, ...input }, context) {
@@ -113,7 +93,7 @@ async function spentOf(tools: ActivityTools, runId: string): Promise<ItemMetrics
 }
 
 /** Commits a document to the run's branch. */
-function commitDocument(tools: ActivityTools): Of<'commitDocument'> {
+function commitDocument(tools: ActivityTools): All['commitDocument'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {
@@ -130,7 +110,7 @@ function commitDocument(tools: ActivityTools): Of<'commitDocument'> {
 }
 
 /** Commits the document with the state of the work. */
-function commitProgress(tools: ActivityTools): Of<'commitProgress'> {
+function commitProgress(tools: ActivityTools): All['commitProgress'] {
   return {
     retry: THREE_TRIES,
     async perform(input, context) {

@@ -2,13 +2,12 @@
  * The run of a roadmap's item: ideation, specification and tasks are documents that people approve; each task is a child run; the
  * result is tested, published and released. The state of the item in the roadmap follows.
  */
-import { enqueueActions } from 'xstate';
 import { takenEverywhere } from '../parts/notes.ts';
 import { childEnds } from '../parts/children.ts';
 import { pausedState } from '../parts/pausing.ts';
+import { checkedRunContext, preparingState } from '../parts/project-run.ts';
 import { PUBLISHING_WAYS, publishingWays } from '../parts/publishing.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
-import { headerOf } from '../parts/run-context.ts';
 import { documentGate, documentPhase } from './document-phases.ts';
 import { entering, reading, routing } from './entering.ts';
 import { publishing, releasing } from './publishing.ts';
@@ -16,24 +15,6 @@ import { failedAt, itemOf, itemSetup } from './setup.ts';
 import { awaitingImplementation, implementing } from './tasks.ts';
 import { awaitingBugs, awaitingRelease, awaitingResult, testing } from './testing.ts';
 import { type ItemContext, itemInputSchema, type ItemRunInput } from './types.ts';
-
-const preparing = itemSetup.createStateConfig({
-  meta: { status: 'running', stage: 'preparation' },
-  invoke: {
-    id: 'prepare',
-    src: 'prepare',
-    input: ({ context }) => ({ ...headerOf(context), requestedConfig: context.requestedConfig }),
-    onDone: {
-      target: 'reading',
-      actions: enqueueActions(({ enqueue, event }) => {
-        const { config, baseCommit, excludePaths, setup, test, notices } = event.output;
-        enqueue.assign({ config, baseCommit, head: baseCommit, excludePaths, setup, test });
-        enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
-      }),
-    },
-    onError: failedAt('preparation'),
-  },
-});
 
 const resume = {
   type: 'resume',
@@ -52,7 +33,7 @@ export const itemMachine = itemSetup.createMachine({
     active: {
       initial: 'preparing',
       states: {
-        preparing,
+        preparing: preparingState('reading', 'preparation', failedAt),
         reading,
         entering,
         routing,
@@ -118,21 +99,7 @@ function notMerged({ config }: ItemContext): string {
 function initialContext(input: ItemRunInput): ItemContext {
   const values = itemInputSchema.parse(input.input ?? {});
   return {
-    runId: input.runId,
-    projectId: input.projectId,
-    request: input.request,
-    branch: input.branch,
-    startedAt: input.startedAt,
-    input: values,
-    config: input.config,
-    requestedConfig: input.requestedConfig,
-    baseCommit: '',
-    head: '',
-    codeTree: null,
-    excludePaths: [],
-    setup: null,
-    test: null,
-    notes: [],
+    ...checkedRunContext(input, values),
     calls: {},
     item: null,
     phase: 'not-started',
@@ -155,12 +122,7 @@ function initialContext(input: ItemRunInput): ItemContext {
     findings: [],
     adding: [],
     reviewedTree: null,
-    failure: null,
-    concerns: [],
     releases: null,
     released: false,
-    published: null,
-    merged: false,
-    paused: null,
   };
 }

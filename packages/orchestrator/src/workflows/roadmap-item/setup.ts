@@ -1,20 +1,24 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import type { CommandEvidence } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { CheckInput } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { bothEnds, causeIn, failures, keptReason, often, oneChildActions } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
-import { evidenceActions } from '../parts/evidence.ts';
+import { declared } from '../parts/declared-activities.ts';
 import { approves, type Shown } from '../parts/gate.ts';
-import { budgetActions, notingActions } from '../parts/notes.ts';
 import { ownedFilesActions, ownedFilesInput } from '../parts/owned-files.ts';
-import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../parts/pausing.ts';
-import { publishingActions, publishingGuards, takingInActions } from '../parts/publishing.ts';
+import { pausesAt } from '../parts/pausing.ts';
+import {
+  CHECKED_RUN,
+  checkedRunActions,
+  CHILD_MERGE,
+  projectRunDelays,
+  projectRunGuards,
+} from '../parts/project-run.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
-import { clockActions } from '../parts/stage-clock.ts';
+import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import { DOCUMENT_TYPES, nextTask } from './documents.ts';
 import type { ItemFact } from './events.ts';
 import {
@@ -52,8 +56,6 @@ type TaskEnd =
 type ItemEvent = Extract<DecisionSignal, { type: keyof typeof itemSignals }> | Forked | TaskEnd;
 
 type Input<Name extends keyof ItemActivities> = ItemActivities[Name]['input'];
-type Output<Name extends keyof ItemActivities> = ItemActivities[Name]['output'];
-
 const withParts = setup({
   types: {
     context: {} as ItemContext,
@@ -63,41 +65,29 @@ const withParts = setup({
     meta: {} as StateMeta<ItemContext>,
   },
   actors: {
-    prepare: activity<Input<'prepare'>, Output<'prepare'>>(),
-    readItem: activity<Input<'readItem'>, Output<'readItem'>>(),
-    setState: activity<Input<'setState'>, Output<'setState'>>(),
-    writeDocument: activity<Input<'writeDocument'>, Output<'writeDocument'>>(),
-    commitDocument: activity<Input<'commitDocument'>, Output<'commitDocument'>>(),
-    commitProgress: activity<Input<'commitProgress'>, Output<'commitProgress'>>(),
+    ...declared<ItemActivities>()(
+      ...CHECKED_RUN,
+      ...CHILD_MERGE,
+      'readItem',
+      'setState',
+      'writeDocument',
+      'commitDocument',
+      'commitProgress',
+      'runCommand',
+      'review',
+      'shareResult',
+      'release',
+    ),
     task: childRun('build'),
-    watchTask: watching(activity<Input<'watchTask'>, Output<'watchTask'>>()),
-    integrateChild: activity<Input<'integrateChild'>, Output<'integrateChild'>>(),
-    mergeChild: activity<Input<'mergeChild'>, Output<'mergeChild'>>(),
-    check: activity<CheckInput, Output<'check'>>(),
-    runCommand: activity<Input<'runCommand'>, Output<'runCommand'>>(),
-    review: activity<Input<'review'>, Output<'review'>>(),
-    findConcerns: activity<Input<'findConcerns'>, Output<'findConcerns'>>(),
-    integrate: activity<Input<'integrate'>, Output<'integrate'>>(),
-    recordRun: activity<Input<'recordRun'>, Output<'recordRun'>>(),
-    takeIn: activity<Input<'takeIn'>, Output<'takeIn'>>(),
-    shareResult: activity<Input<'shareResult'>, Output<'shareResult'>>(),
-    pushBranch: activity<Input<'pushBranch'>, Output<'pushBranch'>>(),
-    merge: activity<Input<'merge'>, Output<'merge'>>(),
-    release: activity<Input<'release'>, Output<'release'>>(),
+    watchTask: watching(activity<WatchInput, Rested>()),
   },
-  delays: { ...pausingDelays },
-  guards: { ...pausingGuards, ...publishingGuards },
+  delays: projectRunDelays,
+  guards: projectRunGuards,
   actions: {
-    ...budgetActions<ItemContext, ItemEvent>(),
+    ...checkedRunActions<ItemContext, ItemEvent>(),
     ...callActions<ItemContext, ItemEvent>(),
-    ...clockActions<ItemContext, ItemEvent>(),
-    ...evidenceActions<ItemContext, ItemEvent>(),
-    ...notingActions<ItemContext, ItemEvent>(),
     ...ownedFilesActions<ItemContext, ItemEvent>(),
-    ...pausingActions<ItemContext, ItemEvent>(),
     ...oneChildActions<ItemContext, ItemEvent, TaskAttempt>(actorOf),
-    ...publishingActions<ItemContext, ItemEvent>(),
-    ...takingInActions<ItemContext, ItemEvent>(),
   },
 });
 

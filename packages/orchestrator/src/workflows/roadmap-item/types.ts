@@ -1,27 +1,17 @@
 /** The data of the run of a roadmap's item: its input, its context, and what its activities take and give. All plain JSON. */
-import type { CommandEvidence, Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
+import type { CommandEvidence, RunConfig } from '@autonomous/shared';
 import { z } from 'zod';
 import type { CommitOwnedInput, OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
-import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
-import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
-import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
-import type { Merged, MergeInput } from '../../activities/git/merge-into-base.ts';
-import type { Prepared, PrepareInput } from '../../activities/prepare.ts';
-import type { RecordRunInput } from '../../activities/git/record-run.ts';
-import type {
-  Checked,
-  CheckInput,
-  Cost,
-  Note,
-  ProjectCommand,
-  Published,
-  Recorded,
-  RunHeader,
-} from '../../activities/types.ts';
+import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
+import type { Cost, Note, ProjectCommand, Published, RunHeader } from '../../activities/types.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { CallingContext } from '../parts/costs.ts';
-import type { Pause } from '../parts/pausing.ts';
-import type { PublishingContext } from '../parts/publishing.ts';
+import type {
+  CheckedRunActivities,
+  CheckedRunContext,
+  ChildMergeActivities,
+  ProjectRunInput,
+} from '../parts/project-run.ts';
 import { ROADMAP_PATH, type RoadmapItem, type WORK_PHASES } from './roadmap-file.ts';
 
 /** Phases at whose end a person approves: all of them, those of the three named transitions, or the release alone. */
@@ -68,11 +58,7 @@ export type ItemConfig = RunConfig & {
   readonly timeoutMinutes: Readonly<Record<'validation' | 'releasing', number>>;
 };
 
-export interface ItemRunInput extends Omit<RunStart, 'config'> {
-  readonly config: ItemConfig;
-  readonly runId: string;
-  readonly startedAt: string;
-}
+export type ItemRunInput = ProjectRunInput<ItemConfig>;
 
 export type WorkPhase = (typeof WORK_PHASES)[number];
 
@@ -153,21 +139,7 @@ export type EndedAttempt = TaskAttempt & {
   readonly hint?: string;
 };
 
-export interface ItemContext
-  extends RunHeader, CallingContext, Pick<PublishingContext, 'leftAsBranch' | 'publishedNote' | 'chosenCommit'> {
-  readonly input: ItemInputValues;
-  readonly config: ItemConfig;
-  readonly requestedConfig: RunConfigRequest;
-  readonly baseCommit: string;
-  /** Head of the run's branch in the mirror; empty before it exists. */
-  readonly head: string;
-  /** Tree of the code at `head`; `null` before it is known. */
-  readonly codeTree: string | null;
-  readonly excludePaths: readonly string[];
-  readonly setup: ProjectCommand | null;
-  /** `null`: the project has none. */
-  readonly test: ProjectCommand | null;
-  readonly notes: readonly Note[];
+export interface ItemContext extends CheckedRunContext<ItemConfig, ItemInputValues>, CallingContext {
   /** `null` before the roadmap was read. */
   readonly item: KnownItem | null;
   /** The phase that is under way, or the next one while its state is written. */
@@ -210,16 +182,9 @@ export interface ItemContext
   readonly takesBase?: boolean;
   /** Tree of code that was looked through for bugs. */
   readonly reviewedTree: string | null;
-  /** Why a person must look at the result; `null` without a reason. */
-  readonly failure: string | null;
-  readonly concerns: readonly Concern[];
   /** Whether the published result is to be released; `null` before that is decided. */
   readonly releases: boolean | null;
   readonly released: boolean;
-  readonly published: Published | null;
-  readonly merged: boolean;
-  readonly paused: Pause | null;
-  readonly resumedByItself?: number | undefined;
 }
 
 export type DocumentDraft = {
@@ -320,35 +285,26 @@ export type CommandInput = RunHeader & {
 
 export type ReleaseInput = Omit<CommandInput, 'name'> & { readonly config: ItemConfig };
 
-export type ItemActivities = {
-  prepare: { input: PrepareInput; output: Prepared<ItemConfig> };
-  readItem: { input: ReadItemInput; output: ItemRead };
-  setState: { input: SetStateInput; output: OwnedCommitted };
-  writeDocument: { input: WriteDocumentInput; output: { readonly draft: DocumentDraft; readonly cost: Cost } };
-  commitDocument: { input: CommitDocumentInput; output: ItemDocument };
-  commitProgress: { input: CommitProgressInput; output: { readonly commit: string } };
-  watchTask: { input: WatchInput; output: Rested };
-  integrateChild: { input: MergeChildInput; output: ChildIntegrated };
-  mergeChild: { input: MergeChildInput; output: ChildMerged };
-  check: { input: CheckInput; output: Checked };
-  runCommand: { input: CommandInput; output: { readonly command: CommandEvidence } };
-  review: {
-    input: ReviewInput;
-    output: { readonly findings: readonly Finding[]; readonly summary: string; readonly cost: Cost };
-  };
-  findConcerns: { input: FindConcernsInput; output: { readonly concerns: readonly Concern[] } };
-  integrate: { input: IntegrateInput; output: IntegratedBase };
-  recordRun: { input: RecordRunInput; output: Recorded };
-  takeIn: { input: TakeInInput; output: TakenIn };
-  shareResult: { input: ShareResultInput; output: Published };
-  pushBranch: { input: RunHeader & { readonly commit: string; readonly beside?: true }; output: Published };
-  merge: { input: MergeInput; output: Merged };
-  release: {
-    input: ReleaseInput;
-    output: {
-      readonly command: CommandEvidence;
-      /** The command was not run: an earlier attempt may have run it, and how far that came is not known. Absent: it ended. */
-      readonly isCutOff?: true;
+export type ItemActivities = CheckedRunActivities<ItemConfig> &
+  ChildMergeActivities & {
+    readItem: { input: ReadItemInput; output: ItemRead };
+    setState: { input: SetStateInput; output: OwnedCommitted };
+    writeDocument: { input: WriteDocumentInput; output: { readonly draft: DocumentDraft; readonly cost: Cost } };
+    commitDocument: { input: CommitDocumentInput; output: ItemDocument };
+    commitProgress: { input: CommitProgressInput; output: { readonly commit: string } };
+    watchTask: { input: WatchInput; output: Rested };
+    runCommand: { input: CommandInput; output: { readonly command: CommandEvidence } };
+    review: {
+      input: ReviewInput;
+      output: { readonly findings: readonly Finding[]; readonly summary: string; readonly cost: Cost };
+    };
+    shareResult: { input: ShareResultInput; output: Published };
+    release: {
+      input: ReleaseInput;
+      output: {
+        readonly command: CommandEvidence;
+        /** The command was not run: an earlier attempt may have run it, and how far that came is not known. Absent: it ended. */
+        readonly isCutOff?: true;
+      };
     };
   };
-};
