@@ -4,6 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type JsonValue, type Orchestrator, Unavailable } from '@autonomous/shared';
 import type { Logger } from 'pino';
+import { ChildSteps } from './activities/child-steps.ts';
 import type { ActivityTools } from './activities/tools.ts';
 import { removeAbandonedFolders } from './activities/work-folders.ts';
 import { createActivityTools } from './composition/activity-tools.ts';
@@ -166,11 +167,13 @@ async function createParts(
   const workflows = await loadServerWorkflows(config, setup.models, () => setup.modelDefaults());
   setup.useWorkflows(workflows.launchable);
   const comparison = (): RecordComparison => background.comparison;
+  const childSteps = new ChildSteps();
   const own = createActivityTools({
     config,
     log,
     adapters,
     workflows,
+    childSteps,
     assertRecordKnown: (project, runId, signal) => comparison().assertKnown(project, runId, signal),
   });
   const tools = instrument?.(own) ?? own;
@@ -178,6 +181,9 @@ async function createParts(
   const crashes = await openCrashLedger(config.dataFolder, adapters.store);
   const recorder = (): RunRecordWriter => background.recorder;
   const engine = createServerEngine({ options, adapters, workflows, tools, crashes, comparison, recorder });
+  engine.subscribe((message) => {
+    if ('view' in message) childSteps.note(message.view);
+  });
   const background = createBackgroundWork({
     config,
     log,

@@ -10,6 +10,7 @@ import type { RunConfigPolicy } from '../run-config/run-config-policy.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import type { SandboxLimits, SandboxProvider } from '../sandboxes/sandbox.ts';
 import type { WebPages } from '../web-pages/web-page.ts';
+import type { ChildSteps } from './child-steps.ts';
 import type { BaselineCache } from './evidence/baseline-cache.ts';
 import type { CheckedTrees } from './evidence/checked-trees.ts';
 import type { DependencyCache } from './install/dependency-cache.ts';
@@ -58,6 +59,7 @@ export interface ActivityTools {
   view(runId: string): Promise<RunView>;
   /** All runs below a run, of all generations. */
   childRuns(runId: string): Promise<readonly RunView[]>;
+  readonly childSteps: Pick<ChildSteps, 'onGate'>;
   /** @param after sequence of the last event already seen; all events when absent */
   events(runId: string, after?: number): Promise<readonly WorkflowEvent[]>;
   /** Times at which agents of a run began to compact their contexts, oldest first. */

@@ -17,6 +17,7 @@ export interface ActivityToolsOptions {
   readonly log: Logger;
   readonly adapters: Adapters;
   readonly workflows: ServerWorkflows;
+  readonly childSteps: ActivityTools['childSteps'];
   readonly assertRecordKnown: ActivityTools['assertRecordKnown'];
 }
 
@@ -27,7 +28,7 @@ const MB = 1024 * 1024;
 const LIMITS: Pick<SandboxLimits, 'fileBytes' | 'cpuSeconds'> = { fileBytes: 1_024 * MB, cpuSeconds: 3_600 };
 
 export function createActivityTools(options: ActivityToolsOptions): ActivityTools {
-  const { config, log, adapters, workflows, assertRecordKnown } = options;
+  const { config, log, adapters, workflows, childSteps, assertRecordKnown } = options;
   const {
     store,
     repository,
@@ -89,6 +90,7 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
       return view;
     },
     childRuns: (runId) => childRunsOf(store, runId),
+    childSteps,
     events: (runId, after = 0) => store.readRun(runId, after),
     compactions: async (runId) => (await transcripts.marked(runId, 'compaction')).map(({ at }) => at),
     steps: (runId) => store.readSteps(runId),

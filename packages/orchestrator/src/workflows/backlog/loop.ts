@@ -1,26 +1,13 @@
 /** The loop over the items of a backlog: choose one, set its status, have a child run do it, judge what comes of it. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
-import { bothEnds, causeIn, keptReason } from '../parts/children.ts';
+import { keptReason } from '../parts/children.ts';
 import { ownedFilesInput } from '../parts/owned-files.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { backlogSetup, failedAt, without } from './setup.ts';
 import type { Pause } from '../parts/pausing.ts';
-import { afterAttempt, type Attempt as ItemAttempt } from './next-item.ts';
-import {
-  type BacklogContext,
-  type Choice,
-  type Ended,
-  folderOf,
-  type History,
-  type NewStatus,
-  type Outcome,
-} from './types.ts';
-
-const NOTHING_TRIED: History = { attempts: [], handOver: '' };
-
-export const historyOf = ({ histories }: Pick<BacklogContext, 'histories'>, item: string): History =>
-  (Object.hasOwn(histories, item) ? histories[item] : undefined) ?? NOTHING_TRIED;
+import { goingOn, historyOf, unfinished, untouched } from './judgement.ts';
+import { type BacklogContext, type Choice, type Ended, folderOf, type NewStatus, type Outcome } from './types.ts';
 
 /** Child runs of one run at the same time, at most, those that wait for people among them. */
 const CHILD_SLOTS = 3;
@@ -329,59 +316,6 @@ function withoutFirst(
   return first === undefined ? {} : { ended: rest, ...change(first) };
 }
 
-/**
- * The same item again with a hand-over, and blocked when it was left unfinished too often.
- * @param hint for the next attempt; absent: what is known of earlier ones
- */
-export function unfinished(
-  context: BacklogContext,
-  ended: Ended,
-  why: string,
-  hint = historyOf(context, ended.id).handOver,
-): Partial<BacklogContext> {
-  const handOver = bothEnds(hint);
-  return settled(context, ended, { attempt: { ended: 'in_progress', checks: null, hasCommits: true }, handOver, why });
-}
-
-/** The same item again, and blocked when nothing came of it twice. */
-export function untouched(context: BacklogContext, ended: Ended): Partial<BacklogContext> {
-  const why = 'the attempt changed nothing';
-  const handOver = historyOf(context, ended.id).handOver || 'The attempt changed no file.';
-  return settled(context, ended, { attempt: { ended: 'in_progress', checks: null, hasCommits: false }, handOver, why });
-}
-
-interface Judgement {
-  readonly attempt: ItemAttempt;
-  readonly handOver: string;
-  readonly why: string;
-}
-
-function settled(
-  context: BacklogContext,
-  { id, specPath, iteration }: Ended,
-  { attempt, handOver, why }: Judgement,
-): Partial<BacklogContext> {
-  const attempts = [...historyOf(context, id).attempts, attempt];
-  const next = afterAttempt(attempts);
-  const isBlocked = next.kind === 'blocked';
-  // Of attempts that changed nothing all is said.
-  const last = attempt.hasCommits ? `\nThe last attempt: ${causeIn(why)}` : '';
-  const reason = isBlocked ? `${next.why}.${last}` : causeIn(why);
-  return {
-    judged: null,
-    histories: { ...context.histories, [id]: { attempts, handOver } },
-    setting: {
-      item: id,
-      specPath,
-      status: isBlocked ? 'blocked' : 'in_progress',
-      reason: reason.slice(0, 2_000).toWellFormed(),
-      iteration,
-      // A table that the base has refused to take is still that of the launch.
-      expected: ['in_progress', 'queued'],
-    },
-  };
-}
-
 /** The item's status after an attempt that has no result, or before it is tried again. */
 export const setting = backlogSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
@@ -426,7 +360,3 @@ export const setting = backlogSetup.createStateConfig({
     ],
   },
 });
-
-/** Another item may be ready now. */
-export const goingOn = ({ stopped }: Pick<BacklogContext, 'stopped'>): BacklogContext['stopped'] =>
-  stopped?.kind === 'done' ? null : stopped;

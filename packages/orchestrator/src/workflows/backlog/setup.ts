@@ -1,11 +1,13 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, emit, enqueueActions, setup } from 'xstate';
+import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
 import { pausesAt } from '../parts/pausing.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import type { FailedAttempt } from '../parts/child-merge.ts';
 import { declared } from '../parts/declared-activities.ts';
 import {
   CHECKED_RUN,
@@ -17,6 +19,7 @@ import {
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { ItemStatus } from './backlog-table.ts';
 import type { BacklogFact } from './events.ts';
+import { goingOn, unfinished, untouched } from './judgement.ts';
 import {
   type Attempt,
   type BacklogActivities,
@@ -95,6 +98,32 @@ export const nameOf = ({ id, title }: Pick<Attempt, 'id' | 'title'>): string => 
 export const backlogSetup = withParts.extend({
   guards: { namesTheResult: approves(shownResult) },
   actions: {
+    keepChildMerge: assign(({ context }, { integrated }: { integrated: ChildIntegrated }) =>
+      ofJudged(context, (judged) => ({ judged: { ...judged, integrated } })),
+    ),
+    failAttempt: assign(({ context }, { why, hint }: FailedAttempt) =>
+      ofJudged(context, (judged) => unfinished(context, judged, why, hint)),
+    ),
+    /** The child run has changed nothing. */
+    failUntouched: assign(({ context }) => ofJudged(context, (judged) => untouched(context, judged))),
+    /** The result of the item is on the run's branch. The table says so as soon as it is published. */
+    passAttempt: enqueueActions(({ enqueue, context }, { merged }: { merged: ChildMerged }) => {
+      const { judged } = context;
+      const { id = '', specPath = null, iteration = 0 } = judged ?? {};
+      enqueue.emit({ type: 'ITEM_CHANGED', item: id, status: 'done', iteration, reason: '' });
+      if (judged === null) return;
+      enqueue.assign({
+        head: merged.commit,
+        codeTree: merged.codeTree,
+        isChanged: true,
+        judged: null,
+        stopped: goingOn(context),
+        outcomes: {
+          ...context.outcomes,
+          [id]: { status: 'done', reason: '', iteration, ...(specPath === null ? {} : { specPath }) },
+        },
+      });
+    }),
     /** Starts the child run of the attempt that is being begun. */
     startItem: enqueueActions(({ enqueue, context }) => {
       const attempt = context.starting;
@@ -162,6 +191,13 @@ export const backlogSetup = withParts.extend({
     }),
   },
 });
+
+function ofJudged(
+  { judged }: BacklogContext,
+  change: (judged: NonNullable<BacklogContext['judged']>) => Partial<BacklogContext>,
+): Partial<BacklogContext> {
+  return judged === null ? {} : change(judged);
+}
 
 /** Words for the next attempt: of the one before it, and by the person. */
 function handOverWith({ histories }: BacklogContext, item: string, notes: string): string {

@@ -1,19 +1,17 @@
 /** The loop over the features: each attempt is a child run, and one with green evidence is merged into the run's branch. */
-import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
-import { messageOf } from '../parts/children.ts';
-import { checkInputOf, redText } from '../parts/evidence.ts';
+import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
+import { childMergeStates, failEnded, keepChildMerge } from '../parts/child-merge.ts';
+import { checkInputOf } from '../parts/evidence.ts';
 import { headerOf } from '../parts/run-context.ts';
 import type { Rested } from '../parts/watch-children.ts';
 import type { Proved } from './proof.ts';
 import { actorOf, failedAt, fullAutoSetup, nextToStart, openAttempts, withAttempt } from './setup.ts';
 import type { FullAutoContext } from './types.ts';
 
-const mergeInput = (context: FullAutoContext) => ({
-  ...headerOf(context),
-  head: context.head,
-  childId: context.ended?.childId ?? '',
-});
+const childOf = ({ ended }: FullAutoContext): string => ended?.childId ?? '';
+
+type Merge = { readonly context: FullAutoContext; readonly event: { readonly output: ChildIntegrated } };
 
 const hasEnded = (context: FullAutoContext): boolean => openAttempts(context).some(({ end }) => end !== null);
 
@@ -27,7 +25,14 @@ const keepAccepted = {
 } as const;
 
 /** The next attempt is told the same, and more than the first line. */
-const toldToBoth = (why: string): { why: string; hint: string } => ({ why, hint: why });
+const failing = <Event>(whyOf: (event: Event) => string) =>
+  ({
+    type: 'failAttempt',
+    params: (event: Event) => {
+      const why = whyOf(event);
+      return { reason: 'agent_failed' as const, why, hint: why };
+    },
+  }) as const;
 
 const writing = '#full-auto.active.writing' as const;
 
@@ -93,37 +98,29 @@ export const implementing = fullAutoSetup.createStateConfig({
         {
           guard: ({ context }) => (context.ended?.childId ?? null) === null,
           target: writing,
-          actions: {
-            type: 'failFeature',
-            params: ({ context: { ended } }) => ({ why: ended?.error ?? '', hint: ended?.hint }),
-          },
+          actions: failEnded,
         },
         { target: 'integrating' },
       ],
     },
-    integrating: {
-      invoke: {
-        id: 'integrateChild',
-        src: 'integrateChild',
-        input: ({ context }) => mergeInput(context),
-        onDone: [
-          {
-            guard: ({ context, event }) => event.output.codeTree === context.codeTree,
-            target: writing,
-            actions: { type: 'failFeature', params: toldToBoth('the agent changed no file') },
-          },
-          { target: 'proving', actions: assign({ integrated: ({ event }) => event.output }) },
-        ],
-        onError: [
-          {
-            guard: ({ event }) => (event.error as ActivityError).reason === 'merge_conflict',
-            target: writing,
-            actions: { type: 'failFeature', params: ({ event }) => ({ why: messageOf(event.error) }) },
-          },
-          failedAt('implementation'),
-        ],
-      },
-    },
+    ...childMergeStates({
+      childOf,
+      mergeOf: ({ integrated }: FullAutoContext) => integrated,
+      checkInputOf,
+      units: 'features',
+      onIntegrated: [
+        {
+          guard: ({ context, event }: Merge) => event.output.codeTree === context.codeTree,
+          target: writing,
+          actions: failing(() => 'the agent changed no file'),
+        },
+        { target: 'proving', actions: keepChildMerge },
+      ],
+      failed: writing,
+      passed: writing,
+      onError: failedAt('implementation'),
+      onCheckError: failedAt('implementation'),
+    }),
     /** Green checks say that nothing broke. The tests of the feature have to fail without it. */
     proving: {
       invoke: {
@@ -131,13 +128,13 @@ export const implementing = fullAutoSetup.createStateConfig({
         src: 'proveFeature',
         input: ({ context }) => {
           const { mode: _mode, commit: _commit, ...input } = checkInputOf(context, context.head, 'as_is');
-          return { ...input, childId: context.ended?.childId ?? '' };
+          return { ...input, childId: childOf(context) };
         },
         onDone: [
           {
             guard: ({ event }) => event.output.fault !== null,
             target: writing,
-            actions: { type: 'failFeature', params: ({ event }) => toldToBoth(event.output.fault ?? '') },
+            actions: failing(({ event }: { readonly event: { readonly output: Proved } }) => event.output.fault ?? ''),
           },
           {
             // The child has evidence for exactly this code.
@@ -147,46 +144,6 @@ export const implementing = fullAutoSetup.createStateConfig({
           },
           { target: 'checking', actions: keepAccepted },
         ],
-        onError: failedAt('implementation'),
-      },
-    },
-    checking: {
-      invoke: {
-        id: 'checkMerge',
-        src: 'check',
-        input: ({ context }) => checkInputOf(context, context.integrated?.commit ?? context.head, 'as_is'),
-        onDone: [
-          {
-            guard: ({ event }) => event.output.passed,
-            target: 'moving',
-            actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-          },
-          {
-            target: writing,
-            actions: [
-              { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-              {
-                type: 'failFeature',
-                params: ({ event }) => toldToBoth(`merged with the features before it, ${redText(event.output)}`),
-              },
-            ],
-          },
-        ],
-        onError: failedAt('implementation'),
-      },
-    },
-    moving: {
-      invoke: {
-        id: 'mergeChild',
-        src: 'mergeChild',
-        input: ({ context }) => mergeInput(context),
-        onDone: {
-          target: writing,
-          actions: [
-            assign({ head: ({ event }) => event.output.commit, codeTree: ({ event }) => event.output.codeTree }),
-            'passFeature',
-          ],
-        },
         onError: failedAt('implementation'),
       },
     },

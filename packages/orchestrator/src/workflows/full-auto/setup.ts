@@ -1,10 +1,12 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
+import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { bothEnds, causeIn, type ChildEnd, endedActor, failures, keptReason } from '../parts/children.ts';
+import type { FailedAttempt } from '../parts/child-merge.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
 import { hasTests } from '../parts/evidence.ts';
@@ -217,9 +219,10 @@ export const fullAutoSetup = withParts.extend({
         waiting: context.waiting.filter((other) => other !== attempt),
       };
     }),
+    keepChildMerge: assign((_, { integrated }: { integrated: ChildIntegrated }) => ({ integrated })),
     keepAccepted: assign((_, { accepted }: { accepted: string | null }) => ({ accepted })),
     /** The attempt that has ended came to nothing. */
-    failFeature: enqueueActions(({ enqueue, context }, { why, hint }: { why: string; hint?: string | undefined }) => {
+    failAttempt: enqueueActions(({ enqueue, context }, { why, hint }: FailedAttempt) => {
       const { ended } = context;
       if (ended === null) return;
       const change = failed(context, why, hint);
@@ -235,7 +238,7 @@ export const fullAutoSetup = withParts.extend({
       });
     }),
     /** The server alone sets `passes`: the result has green evidence and is on the run's branch. */
-    passFeature: enqueueActions(({ enqueue, context }) => {
+    passAttempt: enqueueActions(({ enqueue, context }, { merged }: { merged: ChildMerged }) => {
       const { ended, accepted } = context;
       if (ended === null) return;
       const reason = accepted === null ? '' : `its checks fail, and it was accepted by ${keptReason(accepted)}`;
@@ -243,6 +246,8 @@ export const fullAutoSetup = withParts.extend({
         feature.id === ended.feature ? { ...feature, passes: true } : feature,
       );
       enqueue.assign({
+        head: merged.commit,
+        codeTree: merged.codeTree,
         features,
         ended: null,
         integrated: null,

@@ -1,6 +1,8 @@
 import type { Gate, RunView } from '@autonomous/shared';
 import { aRun, redEvidence } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ChildSteps } from '../../activities/child-steps.ts';
 import type { ActivityContext } from '../../core/activity.ts';
 import { restedAt, watchChildren } from './watch-children.ts';
 
@@ -98,14 +100,16 @@ it('tells a question about one result, beside which others go on, from one that 
     expect(restAt({ kind: 'pause', reason })).not.toHaveProperty('ofResult');
 });
 
+const HEADER = { runId: 'r', projectId: 'p', request: 'Work', branch: 'b', startedAt: '' };
+
 it('resolves with an attempt that waits at a gate that nobody was told of', async () => {
   const children: RunView[] = [{ ...waitingAt({}), gate: null }];
-  const watch = watchChildren({ childRuns: async () => children });
+  const childSteps = new ChildSteps();
+  const watch = watchChildren({ childRuns: async () => children, childSteps });
   const context = { signal: AbortSignal.timeout(20_000) } as unknown as ActivityContext; // the part that is read
-  const header = { runId: 'r', projectId: 'p', request: 'Work', branch: 'b', startedAt: '' };
   const rested = watch.perform(
     {
-      ...header,
+      ...HEADER,
       open: [
         { actor: 'item-1', seen: null },
         { actor: 'item-2', seen: 'child.7' },
@@ -113,7 +117,24 @@ it('resolves with an attempt that waits at a gate that nobody was told of', asyn
     },
     context,
   );
-  children.splice(0, 1, waitingAt({}));
-  setTimeout(() => children.splice(0, 1, waitingAt({ id: 'child.12' })), 1_200);
+  const steps = (view: RunView): void => {
+    children.splice(0, 1, view);
+    childSteps.note(view);
+  };
+  steps(waitingAt({}));
+  await nextTurn();
+  steps({ ...waitingAt({}), gate: null });
+  steps(waitingAt({ id: 'child.12' }));
   expect(await rested).toMatchObject({ actor: 'item-2', gate: 'child.12' });
+});
+
+it('stops watching when it is aborted', async () => {
+  const end = new AbortController();
+  const watch = watchChildren({ childRuns: async () => [], childSteps: new ChildSteps() });
+  const watching = watch.perform({ ...HEADER, open: [{ actor: 'item-1', seen: null }] }, {
+    signal: end.signal,
+  } as unknown as ActivityContext); // the part that is read
+  await nextTurn();
+  end.abort(new Error('The run goes on.'));
+  await expect(watching).rejects.toThrow('The run goes on.');
 });

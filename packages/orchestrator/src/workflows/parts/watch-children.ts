@@ -1,5 +1,4 @@
 /** The wait for child runs that come to a rest: they ask a person something, or they are at the end of their means. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Gate, RunView } from '@autonomous/shared';
 import { failedChecksAt, gateCause, isUnchanged } from '@autonomous/shared/presentation';
 import type { ActivityTools } from '../../activities/tools.ts';
@@ -26,33 +25,59 @@ export type Rested = {
   readonly ofResult?: true;
 };
 
-const BETWEEN_LOOKS_MS = 1_000;
-
 export interface WatchOptions {
   /** A question of an agent ends the attempt, and so does its failure: nobody is there to answer. Default: a person is waited for. */
   readonly nobodyAnswers?: boolean;
 }
 
 export function watchChildren(
-  tools: Pick<ActivityTools, 'childRuns'>,
+  tools: Pick<ActivityTools, 'childRuns' | 'childSteps'>,
   options: WatchOptions = {},
 ): Activity<WatchInput, Rested> {
   return {
     retry: { attempts: 1_000, firstDelayMs: 1_000, maxDelayMs: 60_000 },
     onlyWaits: true,
     async perform({ runId, open }, { signal }) {
-      for (;;) {
-        const children = await tools.childRuns(runId);
-        for (const { actor, seen } of open) {
-          // The key of a child run ends with the id of its actor.
-          const child = children.find(({ parent }) => parent?.key.endsWith(`/${actor}`) === true);
-          const rested = child?.gate === null || child?.gate.id === seen ? null : restedAt(child, options);
-          if (rested !== null) return { actor, ...rested };
+      const news = new News(signal);
+      const end = tools.childSteps.onGate(runId, () => news.came());
+      try {
+        for (;;) {
+          const children = await tools.childRuns(runId);
+          for (const { actor, seen } of open) {
+            // The key of a child run ends with the id of its actor.
+            const child = children.find(({ parent }) => parent?.key.endsWith(`/${actor}`) === true);
+            const rested = child?.gate === null || child?.gate.id === seen ? null : restedAt(child, options);
+            if (rested !== null) return { actor, ...rested };
+          }
+          await news.next();
         }
-        await sleep(BETWEEN_LOOKS_MS, undefined, { signal });
+      } finally {
+        end();
       }
     },
   };
+}
+
+/** News of which none is missed while the one before is looked at. */
+class News {
+  readonly #signal: AbortSignal;
+  #next = Promise.withResolvers<void>();
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener('abort', () => this.came());
+  }
+
+  came(): void {
+    this.#next.resolve();
+  }
+
+  /** Resolves once something came since the last call. @throws the signal's reason once it is aborted */
+  async next(): Promise<void> {
+    if (!this.#signal.aborted) await this.#next.promise;
+    this.#signal.throwIfAborted();
+    this.#next = Promise.withResolvers<void>();
+  }
 }
 
 /** Meaning of a gate at which a child run waits; `null`: it does not wait. */

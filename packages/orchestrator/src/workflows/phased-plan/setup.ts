@@ -1,6 +1,7 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { TakenIn } from '../../activities/git/integrate-base.ts';
+import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import { type Asked, askedText } from '../../activities/pull-request/review-remarks.ts';
 import type { Checked } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun } from '../../core/child-runs.ts';
@@ -16,8 +17,9 @@ import {
   pullRequestGuards,
   withInherited,
 } from '../parts/pull-request.ts';
-import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import type { FailedAttempt } from '../parts/child-merge.ts';
+import { causeIn } from '../parts/children.ts';
 import { declared } from '../parts/declared-activities.ts';
 import {
   CHECKED_RUN,
@@ -27,6 +29,7 @@ import {
   projectRunGuards,
 } from '../parts/project-run.ts';
 import { FOR_REVIEWERS, TO_THE_RESULT } from './added-phases.ts';
+import { answeredBy } from './answered-by.ts';
 import type { PhaseStatus, PlanFact } from './orchestrator-state.ts';
 import type { PhaseOutput } from './plan-phase/types.ts';
 import { MAX_PHASE_NUMBER, type PlanPhase } from './plan-file.ts';
@@ -90,11 +93,6 @@ export const checkInput = (context: PlanContext, commit: string, mode: Checked['
   // The base's tests say what is to hold; lint has nothing to do with them.
   lint: mode === 'as_is' ? context.lint : null,
 });
-
-export const merging = (context: PlanContext) => {
-  const phase = context.merging?.phase ?? 0;
-  return { ...headerOf(context), head: context.head, childId: context.finished[phase]?.childId ?? '' };
-};
 
 /** Section of a phase, with the messages of people and the reason why its last child run could not be used. */
 const toldOf = ({ notes, hints }: PlanContext, { number, text }: PlanPhase): string =>
@@ -170,6 +168,28 @@ const withParts = setup({
   },
 });
 
+export interface Stop {
+  /** Why each phase is stopped, by number, for the pause. */
+  readonly phases: Readonly<Record<string, string>>;
+  readonly reason: 'agent_failed' | 'merge_conflict';
+  /** Told to the agents of the next attempt. Absent: what is known of earlier ones. */
+  readonly hint?: string;
+}
+
+function stoppedBy(context: PlanContext, { phases, reason, hint }: Stop): Pick<PlanContext, 'anew' | 'paused'> {
+  const numbers = Object.keys(phases).map(Number);
+  const [first = 0] = numbers;
+  const rest = numbers.length > 1 ? `, and ${numbers.length - 1} more` : '';
+  return {
+    anew: Object.fromEntries(numbers.map((number) => [number, hint ?? context.hints[number] ?? ''])),
+    paused: {
+      reason,
+      stage: 'implementation',
+      message: `${nameOf(phaseOf(context, first))} cannot be used: ${phases[first] ?? ''}${rest}\nRetry starts ${numbers.length === 1 ? 'the phase' : 'these phases'} anew from the present branch; notes that you give go along.`,
+    },
+  };
+}
+
 export const planSetup = withParts.extend({
   guards: {
     namesTheResult: approves(shownResult),
@@ -191,38 +211,38 @@ export const planSetup = withParts.extend({
         ? { type: 'VALIDATION_PASSED', codeTree, summary: 'The checks pass on the result of all phases.' }
         : { type: 'VALIDATION_FAILED', codeTree, severity: 'major', summary: context.failure, feedback: '' };
     }),
-    /**
-     * Keeps what a retry starts anew.
-     * @param phases the reason of each, for the pause
-     * @param hint told to the agents of the next attempt; absent: what is known of earlier ones
-     */
-    stopPhases: enqueueActions(
-      (
-        { enqueue, context },
-        {
-          phases,
-          reason,
-          hint,
-        }: {
-          phases: Readonly<Record<string, string>>;
-          reason: 'agent_failed' | 'merge_conflict';
-          hint?: string;
-        },
-      ) => {
-        const numbers = Object.keys(phases).map(Number);
-        const [first = 0] = numbers;
-        const rest = numbers.length > 1 ? `, and ${numbers.length - 1} more` : '';
-        enqueue.assign({
-          anew: Object.fromEntries(numbers.map((number) => [number, hint ?? context.hints[number] ?? ''])),
-          paused: {
-            reason,
-            stage: 'implementation',
-            message: `${nameOf(phaseOf(context, first))} cannot be used: ${phases[first] ?? ''}${rest}\nRetry starts ${numbers.length === 1 ? 'the phase' : 'these phases'} anew from the present branch; notes that you give go along.`,
-          },
-        });
-        for (const number of numbers) enqueue.emit(said(number, 'blocked', phases[number] ?? null));
-      },
-    ),
+    /** Keeps what a retry starts anew. */
+    stopPhases: enqueueActions(({ enqueue, context }, stop: Stop) => {
+      enqueue.assign(stoppedBy(context, stop));
+      for (const [number, why] of Object.entries(stop.phases)) enqueue.emit(said(Number(number), 'blocked', why));
+    }),
+    keepChildMerge: assign(({ context }, { integrated }: { integrated: ChildIntegrated }) => ({
+      merging: { phase: context.merging?.phase ?? 0, integrated },
+    })),
+    /** The phase that is being merged cannot be. */
+    failAttempt: enqueueActions(({ enqueue, context }, { reason, why, hint }: FailedAttempt) => {
+      const phase = context.merging?.phase ?? 0;
+      const told = hint === undefined ? { why } : { why: causeIn(why), hint };
+      enqueue.assign(stoppedBy(context, { reason, phases: { [phase]: told.why }, ...told }));
+      enqueue.emit(said(phase, 'blocked', told.why));
+    }),
+    /** The phase is on the run's branch. */
+    passAttempt: enqueueActions(({ enqueue, context }, { merged: { commit, codeTree } }: { merged: ChildMerged }) => {
+      const phase = context.merging?.phase ?? 0;
+      const mergedPhases = [...context.mergedPhases, phase];
+      const hash = context.finished[phase]?.commit ?? commit;
+      enqueue.assign({
+        ...answeredBy(context, { phase, commit: hash, codeTree }),
+        head: commit,
+        codeTree,
+        mergedPhases,
+        finished: without(context.finished, [String(phase)]),
+        hints: without(context.hints, [String(phase)]),
+      });
+      enqueue.emit({ type: 'PHASE_COMMITTED', phase, hash, message: nameOf(phaseOf(context, phase)) });
+      enqueue.emit(said(phase, 'completed', null));
+      enqueue.emit(progress({ ...context, mergedPhases }));
+    }),
     /**
      * Adds a phase after all others, in which the result is changed as a person asked for.
      * @param held at the pull request: what waited there, quoted; may be empty

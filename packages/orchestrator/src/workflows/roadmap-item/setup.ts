@@ -1,8 +1,10 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import type { CommandEvidence } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
+import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
+import type { FailedAttempt } from '../parts/child-merge.ts';
 import { bothEnds, causeIn, failures, keptReason, often, oneChildActions } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
@@ -272,6 +274,13 @@ export function agentInput(context: ItemContext, role: string): Input<'review'> 
   };
 }
 
+const NO_ATTEMPT = { open: null, ended: null, integrated: null } as const;
+
+const endOfTask = (context: ItemContext) => {
+  const { task = '' } = context.ended ?? {};
+  return { type: 'TASK_CHANGED', task, title: taskOf(context, task)?.title ?? '' } as const;
+};
+
 export const itemSetup = withParts.extend({
   guards: {
     namesTheResult: approves(shownResult),
@@ -312,6 +321,30 @@ export const itemSetup = withParts.extend({
       if (document === undefined) return;
       enqueue.assign({ versions: { ...context.versions, [phase]: 1 } });
       enqueue.emit(createdFact(phase, document, 1));
+    }),
+    keepChildMerge: assign((_, { integrated }: { integrated: ChildIntegrated }) => ({ integrated })),
+    sayTaskFailed: emit(({ context }) => ({
+      ...endOfTask(context),
+      status: 'failed' as const,
+      reason: keptReason(context.ended?.error ?? ''),
+    })),
+    /** The attempt that has ended came to nothing. */
+    failAttempt: assign(({ context }, { why, hint = context.hint }: FailedAttempt) => ({
+      ...afterFailure(context, why),
+      hint: bothEnds(hint),
+      ...NO_ATTEMPT,
+    })),
+    /** The result of the task is on the run's branch. */
+    passAttempt: enqueueActions(({ enqueue, context }, { merged }: { merged: ChildMerged }) => {
+      enqueue.emit({ ...endOfTask(context), status: 'done', reason: '' });
+      enqueue.assign({
+        head: merged.commit,
+        codeTree: merged.codeTree,
+        done: [...context.done, context.ended?.task ?? ''],
+        ...inPhase('implementing'),
+        hint: '',
+        ...NO_ATTEMPT,
+      });
     }),
     /** Starts the child run of the next task. */
     startTask: enqueueActions(({ enqueue, context }) => {

@@ -1,39 +1,14 @@
 /** The phase of implementing: each task is a child run, in the order of the dependencies, and its result is merged. */
-import type { ActivityError } from '@autonomous/shared';
-import { assign, emit, enqueueActions } from 'xstate';
-import { bothEnds, keptReason, messageOf } from '../parts/children.ts';
-import { checkInputOf, hasTests, redText } from '../parts/evidence.ts';
+import { assign, enqueueActions } from 'xstate';
+import { childMergeStates, failEnded, toChecks } from '../parts/child-merge.ts';
+import { keptReason } from '../parts/children.ts';
+import { checkInputOf, hasTests } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { atLimit } from './document-phases.ts';
 import { nextTask } from './documents.ts';
-import {
-  actorOf,
-  afterFailure,
-  corrected,
-  countsOf,
-  failedAt,
-  inPhase,
-  isAsked,
-  itemOf,
-  itemSetup,
-  shownResult,
-  taskOf,
-} from './setup.ts';
+import { actorOf, corrected, countsOf, failedAt, inPhase, isAsked, itemOf, itemSetup, shownResult } from './setup.ts';
 import type { ItemContext } from './types.ts';
-
-const mergeInput = (context: ItemContext) => ({
-  ...headerOf(context),
-  head: context.head,
-  childId: context.ended?.childId ?? '',
-});
-
-/** The attempt came to nothing. @param hint told to the next one; absent: what is known of earlier ones */
-function failedTask(context: ItemContext, why: string, hint = context.hint): Partial<ItemContext> {
-  return { ...afterFailure(context, why), hint: bothEnds(hint), open: null, ended: null, integrated: null };
-}
-
-const titleOf = (context: ItemContext): string => taskOf(context, context.ended?.task ?? '')?.title ?? '';
 
 export const implementing = itemSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
@@ -90,99 +65,22 @@ export const implementing = itemSetup.createStateConfig({
         {
           guard: ({ context }) => (context.ended?.childId ?? null) === null,
           target: '#roadmap-item.active.entering',
-          actions: [
-            emit(({ context }) => ({
-              type: 'TASK_CHANGED',
-              task: context.ended?.task ?? '',
-              title: titleOf(context),
-              status: 'failed',
-              reason: keptReason(context.ended?.error ?? ''),
-            })),
-            assign(({ context }) => failedTask(context, context.ended?.error ?? '', context.ended?.hint)),
-          ],
+          actions: ['sayTaskFailed', failEnded],
         },
         { target: 'integrating' },
       ],
     },
-    integrating: {
-      invoke: {
-        id: 'integrateChild',
-        src: 'integrateChild',
-        input: ({ context }) => mergeInput(context),
-        onDone: [
-          {
-            // The child has evidence for exactly this code.
-            guard: ({ context, event }) => event.output.fastForward || !hasTests(context),
-            target: 'moving',
-            actions: assign({ integrated: ({ event }) => event.output }),
-          },
-          { target: 'checking', actions: assign({ integrated: ({ event }) => event.output }) },
-        ],
-        onError: [
-          {
-            guard: ({ event }) => (event.error as ActivityError).reason === 'merge_conflict',
-            target: '#roadmap-item.active.entering',
-            actions: assign(({ context, event }) => failedTask(context, messageOf(event.error))),
-          },
-          failedAt('implementation'),
-        ],
-      },
-    },
-    checking: {
-      invoke: {
-        id: 'checkMerge',
-        src: 'check',
-        input: ({ context }) => checkInputOf(context, context.integrated?.commit ?? context.head, 'as_is'),
-        onDone: [
-          {
-            guard: ({ event }) => event.output.passed,
-            target: 'moving',
-            actions: { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-          },
-          {
-            target: '#roadmap-item.active.entering',
-            actions: [
-              { type: 'keepEvidence', params: ({ event }) => ({ checked: event.output }) },
-              assign(({ context, event }) => {
-                const why = `merged with the tasks before it, ${redText(event.output)}`;
-                return failedTask(context, why, why);
-              }),
-            ],
-          },
-        ],
-        onError: failedAt('implementation'),
-      },
-    },
-    moving: {
-      invoke: {
-        id: 'mergeChild',
-        src: 'mergeChild',
-        input: ({ context }) => mergeInput(context),
-        onDone: {
-          target: 'recording',
-          actions: [
-            emit(({ context }) => ({
-              type: 'TASK_CHANGED',
-              task: context.ended?.task ?? '',
-              title: titleOf(context),
-              status: 'done',
-              reason: '',
-            })),
-            assign(({ context, event }) => ({
-              head: event.output.commit,
-              codeTree: event.output.codeTree,
-              done: [...context.done, context.ended?.task ?? ''],
-              ...inPhase('implementing'),
-              hint: '',
-              open: null,
-              ended: null,
-              integrated: null,
-            })),
-          ],
-        },
-        onError: failedAt('implementation'),
-      },
-    },
+    ...childMergeStates({
+      childOf: ({ ended }: ItemContext) => ended?.childId ?? '',
+      mergeOf: ({ integrated }) => integrated,
+      checkInputOf,
+      units: 'tasks',
+      onIntegrated: toChecks(hasTests),
+      failed: '#roadmap-item.active.entering',
+      passed: 'recording',
+      onError: failedAt('implementation'),
+      onCheckError: failedAt('implementation'),
+    }),
     /** The document with the state of the work follows. */
     recording: {
       invoke: {
