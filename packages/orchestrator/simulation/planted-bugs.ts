@@ -283,7 +283,7 @@ export const plantedBugs: readonly PlantedBug[] = [
       { file: COMMITS, find: 'const SNAPSHOT_EVERY_EVENTS = 50;', replace: 'const SNAPSHOT_EVERY_EVENTS = 5;' },
       {
         file: 'core/advance.ts',
-        find: 'const snapshot = asReopened(machine, made, state.snapshot);',
+        find: 'const snapshot = asReopened(machine, made, context.value);',
         replace: 'const snapshot = made;',
       },
     ],

@@ -116,6 +116,7 @@ const PORTS = new Set([
   'network/checked-connection.ts',
   'network/egress-rules.ts',
   'processes/program.ts',
+  'processes/inherited-descriptors.ts',
   'processes/small-process.ts',
   'repository/repository.ts',
   'web-pages/web-page.ts',

@@ -1,10 +1,10 @@
 /** The loop over the items of a backlog: choose one, set its status, have a child run do it, judge what comes of it. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
-import { keptReason } from '../parts/children.ts';
+import { workingState } from '../parts/children.ts';
 import { ownedFilesInput } from '../parts/owned-files.ts';
 import { headerOf } from '../parts/run-context.ts';
-import { backlogSetup, failedAt, without } from './setup.ts';
+import { backlogSetup, failedAt } from './setup.ts';
 import type { Pause } from '../parts/pausing.ts';
 import { goingOn, historyOf, unfinished, untouched } from './judgement.ts';
 import { type BacklogContext, type Choice, type Ended, folderOf, type NewStatus, type Outcome } from './types.ts';
@@ -30,41 +30,16 @@ export const choosing = backlogSetup.createStateConfig({
   ],
 });
 
-/** Attempts are under way. One that comes to nothing is stopped; one that waits for a person is left waiting. */
 export const working = backlogSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
-  always: { guard: ({ context }) => context.ended.length > 0, target: 'judging' },
-  invoke: {
-    id: 'watchItems',
+  ...workingState({
     src: 'watchItems',
-    input: ({ context }) => ({
-      ...headerOf(context),
-      open: Object.entries(context.open).map(([actor, { waitsAt = null }]) => ({ actor, seen: waitsAt })),
-    }),
-    onDone: {
-      target: 'choosing',
-      actions: enqueueActions(({ enqueue, context, event }) => {
-        const { actor, gate, kind, why, hint } = event.output;
-        const attempt = context.open[actor];
-        if (attempt === undefined) return;
-        if (kind === 'asks') {
-          enqueue.emit({ type: 'ITEM_WAITS', item: attempt.id, reason: keptReason(why) });
-          return enqueue.assign({ open: { ...context.open, [actor]: { ...attempt, waitsAt: gate } } });
-        }
-        const { waitsAt: _, ...rest } = attempt;
-        const ended: Ended = {
-          ...rest,
-          childId: null,
-          error: why,
-          ...(hint === undefined ? {} : { hint }),
-          ...(kind === 'untouched' ? { isUntouched: true } : {}),
-        };
-        enqueue.assign({ open: without(context.open, actor), ended: [...context.ended, ended] });
-        enqueue.stopChild(actor);
-      }),
-    },
+    openOf: ({ open }: BacklogContext) => Object.entries(open).map(([actor, attempt]) => ({ ...attempt, actor })),
+    hasEnded: ({ ended }) => ended.length > 0,
+    ended: 'judging',
+    next: 'choosing',
     onError: failedAt('implementation'),
-  },
+  }),
 });
 
 /** Reads the latest table and chooses the next item. */

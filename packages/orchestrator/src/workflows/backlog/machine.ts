@@ -2,9 +2,8 @@
  * The run of a backlog: one child run an attempt at an item, each with a fresh context; what has evidence is merged, and the next
  * item starts from there. The whole is published as any other change.
  */
-import { enqueueActions } from 'xstate';
 import { takenEverywhere } from '../parts/notes.ts';
-import { endedActor, messageOf } from '../parts/children.ts';
+import { childEnds } from '../parts/children.ts';
 import { pausedState } from '../parts/pausing.ts';
 import { checkedRunContext, preparingState } from '../parts/project-run.ts';
 import { PUBLISHING_WAYS, publishingWays } from '../parts/publishing.ts';
@@ -12,7 +11,7 @@ import { outcomeOf } from '../parts/pull-request.ts';
 import { beginning, checkingEnvironment, choosing, claiming, judging, reading, setting, working } from './loop.ts';
 import { merging } from './merging.ts';
 import { publishing } from './publishing.ts';
-import { backlogSetup, failedAt, without } from './setup.ts';
+import { backlogSetup, failedAt } from './setup.ts';
 import { awaitingDecision, stopping } from './stopping.ts';
 import { type BacklogContext, backlogInputSchema, type BacklogRunInput } from './types.ts';
 import { awaitingApproval, doneText, validation } from './validation.ts';
@@ -21,35 +20,7 @@ export const backlogMachine = backlogSetup.createMachine({
   id: 'backlog',
   initial: 'active',
   context: ({ input }) => initialContext(input),
-  on: {
-    ...takenEverywhere('.cancelled'),
-    // A child run may end in any state, also while this run is paused.
-    'xstate.done.actor.*': {
-      actions: enqueueActions(({ enqueue, context, event }) => {
-        const id = endedActor(event.type);
-        const attempt = context.open[id];
-        if (attempt === undefined) return;
-        const { runId: childId } = event.output;
-        enqueue.assign({
-          open: without(context.open, id),
-          ended: [...context.ended, { ...attempt, childId, error: '' }],
-        });
-        enqueue.stopChild(id);
-      }),
-    },
-    'xstate.error.actor.*': {
-      actions: enqueueActions(({ enqueue, context, event }) => {
-        const id = endedActor(event.type);
-        const attempt = context.open[id];
-        if (attempt === undefined) return;
-        enqueue.assign({
-          open: without(context.open, id),
-          ended: [...context.ended, { ...attempt, childId: null, error: messageOf(event.error) }],
-        });
-        enqueue.stopChild(id);
-      }),
-    },
-  },
+  on: { ...takenEverywhere('.cancelled'), ...childEnds },
   states: {
     active: {
       initial: 'preparing',

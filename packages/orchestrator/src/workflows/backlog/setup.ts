@@ -8,6 +8,7 @@ import { ownedFilesActions } from '../parts/owned-files.ts';
 import { pausesAt } from '../parts/pausing.ts';
 import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
 import type { FailedAttempt } from '../parts/child-merge.ts';
+import { type ChildEnd, endedActor, endOf, keptReason } from '../parts/children.ts';
 import { declared } from '../parts/declared-activities.ts';
 import {
   CHECKED_RUN,
@@ -26,6 +27,7 @@ import {
   type BacklogContext,
   type BacklogRunInput,
   type ChosenItem,
+  type Ended,
   type History,
   MAX_TOLD_SPEC,
   type Outcome,
@@ -98,6 +100,36 @@ export const nameOf = ({ id, title }: Pick<Attempt, 'id' | 'title'>): string => 
 export const backlogSetup = withParts.extend({
   guards: { namesTheResult: approves(shownResult) },
   actions: {
+    /** A person has to decide at the gate of an attempt. */
+    sayWaits: enqueueActions(({ enqueue, context }, { rested: { actor, gate, why } }: { rested: Rested }) => {
+      const attempt = context.open[actor];
+      if (attempt === undefined) return;
+      enqueue.emit({ type: 'ITEM_WAITS', item: attempt.id, reason: keptReason(why) });
+      enqueue.assign({ open: { ...context.open, [actor]: { ...attempt, waitsAt: gate } } });
+    }),
+    endAttempt: enqueueActions(({ enqueue, context }, { rested }: { rested: Rested }) => {
+      const attempt = context.open[rested.actor];
+      if (attempt === undefined) return;
+      const { waitsAt: _, ...rest } = attempt;
+      const ended: Ended = {
+        ...rest,
+        ...endOf(rested),
+        ...(rested.kind === 'untouched' ? { isUntouched: true } : {}),
+      };
+      enqueue.assign({ open: without(context.open, rested.actor), ended: [...context.ended, ended] });
+      enqueue.stopChild(rested.actor);
+    }),
+    /** A child run may end in any state, also while this run is paused. */
+    keepChildEnd: enqueueActions(({ enqueue, context }, { type, childId, error }: ChildEnd & { type: string }) => {
+      const id = endedActor(type);
+      const attempt = context.open[id];
+      if (attempt === undefined) return;
+      enqueue.assign({
+        open: without(context.open, id),
+        ended: [...context.ended, { ...attempt, childId, error }],
+      });
+      enqueue.stopChild(id);
+    }),
     keepChildMerge: assign(({ context }, { integrated }: { integrated: ChildIntegrated }) =>
       ofJudged(context, (judged) => ({ judged: { ...judged, integrated } })),
     ),

@@ -1,12 +1,12 @@
 /** The loop over the features: each attempt is a child run, and one with green evidence is merged into the run's branch. */
-import { assign, enqueueActions } from 'xstate';
+import { assign } from 'xstate';
 import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
 import { childMergeStates, failEnded, keepChildMerge } from '../parts/child-merge.ts';
+import { workingState } from '../parts/children.ts';
 import { checkInputOf } from '../parts/evidence.ts';
-import { headerOf } from '../parts/run-context.ts';
 import type { Rested } from '../parts/watch-children.ts';
 import type { Proved } from './proof.ts';
-import { actorOf, failedAt, fullAutoSetup, nextToStart, openAttempts, withAttempt } from './setup.ts';
+import { actorOf, failedAt, fullAutoSetup, nextToStart, openAttempts } from './setup.ts';
 import type { FullAutoContext } from './types.ts';
 
 const childOf = ({ ended }: FullAutoContext): string => ended?.childId ?? '';
@@ -36,6 +36,18 @@ const failing = <Event>(whyOf: (event: Event) => string) =>
 
 const writing = '#full-auto.active.writing' as const;
 
+type Rest = { readonly context: FullAutoContext; readonly event: { readonly output: Rested } };
+
+const watching = workingState({
+  src: 'watchFeature',
+  openOf: (context: FullAutoContext) =>
+    openAttempts(context).map((attempt) => ({ ...attempt, actor: actorOf(attempt) })),
+  hasEnded,
+  ended: 'choosing',
+  next: 'choosing',
+  onError: failedAt('implementation'),
+});
+
 export const implementing = fullAutoSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
   initial: 'choosing',
@@ -50,47 +62,21 @@ export const implementing = fullAutoSetup.createStateConfig({
       ],
     },
     /**
-     * Child runs are under way. One that comes to nothing is stopped. One whose result waits for a person is left aside; one that a
-     * limit holds up is waited for, since the next one would be held up as well.
+     * One whose result waits for a person is left aside; one that a limit holds up is waited for, since the next one would be held up as
+     * well.
      */
     working: {
-      always: { guard: ({ context }) => hasEnded(context), target: 'choosing' },
+      ...watching,
       invoke: {
-        id: 'watchFeature',
-        src: 'watchFeature',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          open: openAttempts(context).map((attempt) => ({ actor: actorOf(attempt), seen: attempt.waitsAt ?? null })),
-        }),
+        ...watching.invoke,
         onDone: [
           {
-            guard: ({ context, event }) => isLeftAside(context, event.output),
+            guard: ({ context, event }: Rest) => isLeftAside(context, event.output),
             target: writing,
-            actions: [
-              { type: 'sayWaits', params: ({ event }) => ({ rested: event.output }) },
-              assign(({ context }) => ({
-                open: null,
-                waiting: [...context.waiting, ...(context.open === null ? [] : [context.open])],
-              })),
-            ],
+            actions: [{ type: 'sayWaits', params: ({ event }: Rest) => ({ rested: event.output }) }, 'leaveAside'],
           },
-          {
-            guard: ({ event }) => event.output.kind === 'asks',
-            target: 'choosing',
-            actions: { type: 'sayWaits', params: ({ event }) => ({ rested: event.output }) },
-          },
-          {
-            target: 'choosing',
-            actions: enqueueActions(({ enqueue, context, event }) => {
-              const { actor, why, hint } = event.output;
-              if (!openAttempts(context).some((attempt) => actorOf(attempt) === actor)) return;
-              const end = { childId: null, error: why, ...(hint === undefined ? {} : { hint }) };
-              enqueue.assign(withAttempt(context, actor, { end }));
-              enqueue.stopChild(actor);
-            }),
-          },
+          ...watching.invoke.onDone,
         ],
-        onError: failedAt('implementation'),
       },
     },
     judging: {

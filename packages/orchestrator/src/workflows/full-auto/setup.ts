@@ -5,7 +5,7 @@ import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-ch
 import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { bothEnds, causeIn, type ChildEnd, endedActor, failures, keptReason } from '../parts/children.ts';
+import { bothEnds, causeIn, type ChildEnd, endedActor, endOf, failures, keptReason } from '../parts/children.ts';
 import type { FailedAttempt } from '../parts/child-merge.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
@@ -199,6 +199,16 @@ export const fullAutoSetup = withParts.extend({
       const reason = keptReason(why);
       enqueue.emit({ type: 'FEATURE_WAITS', feature: attempt.feature, reason });
       enqueue.assign(withAttempt(context, actor, { waitsAt: gate, waitsFor: reason }));
+    }),
+    /** Other features go on while the result of this one waits. */
+    leaveAside: assign(({ context: { open, waiting } }) => ({
+      open: null,
+      waiting: [...waiting, ...(open === null ? [] : [open])],
+    })),
+    endAttempt: enqueueActions(({ enqueue, context }, { rested }: { rested: Rested }) => {
+      if (!openAttempts(context).some((attempt) => actorOf(attempt) === rested.actor)) return;
+      enqueue.assign(withAttempt(context, rested.actor, { end: endOf(rested) }));
+      enqueue.stopChild(rested.actor);
     }),
     /** A child run may end in any state, also while the run is paused. An end that is known stays. */
     keepChildEnd: assign(({ context }, { type, childId, error }: ChildEnd & { type: string }) => {

@@ -1,9 +1,12 @@
 /** One child run at a time in a machine: its end, and texts for the attempt after it. */
 import type { ActivityError } from '@autonomous/shared';
 import { enqueueActions, type EventObject, type MachineContext } from 'xstate';
+import type { RunHeader } from '../../activities/types.ts';
 import type { ChildResult } from '../../core/child-runs.ts';
 import { changeOf } from './change.ts';
+import { headerOf } from './run-context.ts';
 import type { RunFact } from './signals.ts';
+import type { Rested } from './watch-children.ts';
 
 /** What an ended attempt has beside the attempt itself. */
 export interface ChildEnd {
@@ -58,6 +61,69 @@ export function oneChildActions<
     }),
   };
 }
+
+/** A child run that is under way, as {@link workingState} watches it. */
+export interface WatchedChild {
+  /** Id of the actor. */
+  readonly actor: string;
+  /** Gate of the child run that a person was told of. Absent: it has not waited. */
+  readonly waitsAt?: string | undefined;
+}
+
+type Rest = { readonly event: { readonly output: Rested } };
+const rested = ({ event }: Rest) => ({ rested: event.output });
+
+interface Working<Context, Src, Ended, Next, OnError> {
+  /** Activity of {@link watchChildren}; also the id of its invocation. */
+  readonly src: Src;
+  readonly openOf: (context: Context) => readonly WatchedChild[];
+  /** Whether an attempt has ended that is not judged yet. */
+  readonly hasEnded: (context: Context) => boolean;
+  readonly ended: Ended;
+  /** State that follows once a child run has come to a rest. */
+  readonly next: Next;
+  readonly onError: OnError;
+}
+
+/**
+ * The state in which child runs are under way. One that comes to nothing is stopped; one that waits for a person is left waiting. The
+ * workflow has the actions `sayWaits` and `endAttempt`, each with what was seen as `rested`.
+ */
+export function workingState<
+  Context extends RunHeader,
+  const Src extends string,
+  const Ended extends string,
+  const Next extends string,
+  const OnError,
+>({ src, openOf, hasEnded, ended, next, onError }: Working<Context, Src, Ended, Next, OnError>) {
+  return {
+    always: { guard: ({ context }: { readonly context: Context }) => hasEnded(context), target: ended },
+    invoke: {
+      id: src,
+      src,
+      input: ({ context }: { readonly context: Context }) => ({
+        ...headerOf(context),
+        open: openOf(context).map(({ actor, waitsAt = null }) => ({ actor, seen: waitsAt })),
+      }),
+      onDone: [
+        {
+          guard: ({ event }: Rest) => event.output.kind === 'asks',
+          target: next,
+          actions: { type: 'sayWaits', params: rested },
+        },
+        { target: next, actions: { type: 'endAttempt', params: rested } },
+      ],
+      onError,
+    },
+  } as const;
+}
+
+/** The end of an attempt whose child run came to nothing. */
+export const endOf = ({ why, hint }: Rested): ChildEnd => ({
+  childId: null,
+  error: why,
+  ...(hint === undefined ? {} : { hint }),
+});
 
 /** Transitions of the machine itself: a child run may end in any state, also while its parent is paused. */
 export const childEnds = {

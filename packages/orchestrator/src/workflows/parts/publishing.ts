@@ -257,6 +257,15 @@ const keepIntegrated = {
   params: ({ event }: Integrated) => ({ output: event.output }),
 } as const;
 
+/** Input of the activity that takes the latest base into the run's branch, of a workflow without a plan document. */
+export const integrateInput = ({ context }: Has) => ({
+  ...headerOf(context),
+  head: context.head,
+  baseCommit: context.baseCommit,
+  baseBranch: context.config.git.baseBranch,
+  planPath: '',
+});
+
 /** Takes the latest base into the run's branch, of a workflow without a plan document. Sets `head`, `baseCommit` and `codeTree`. */
 export function integratingState<const Unmoved extends string, const Moved extends string, const OnError>({
   unmoved,
@@ -267,13 +276,7 @@ export function integratingState<const Unmoved extends string, const Moved exten
     invoke: {
       id: 'integrate',
       src: 'integrate',
-      input: ({ context }: Has) => ({
-        ...headerOf(context),
-        head: context.head,
-        baseCommit: context.baseCommit,
-        baseBranch: context.config.git.baseBranch,
-        planPath: '',
-      }),
+      input: integrateInput,
       onDone: [
         {
           guard: ({ context, event }: Has & Integrated) =>

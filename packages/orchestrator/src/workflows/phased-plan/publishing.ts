@@ -1,7 +1,7 @@
 /** Publishes the result: the base is taken in, the record written, the branch pushed and merged, or its pull request followed. */
 import { TAKING_IN } from '../../activities/git/ways.ts';
 import { choosingToFollow, followingStates } from '../parts/following.ts';
-import { mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
+import { integrateInput, mergingState, pushingState, takeInInput, takenFrom } from '../parts/publishing.ts';
 import type { TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
 import { heldText } from '../parts/pull-request.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
@@ -79,13 +79,7 @@ export const publishing = planSetup.createStateConfig({
       invoke: {
         id: 'integrate',
         src: 'integrate',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          head: context.head,
-          baseCommit: context.baseCommit,
-          baseBranch: context.config.git.baseBranch,
-          planPath: '',
-        }),
+        input: integrateInput,
         onDone: [
           {
             guard: ({ event }) => event.output.moved,

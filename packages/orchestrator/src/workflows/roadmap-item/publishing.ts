@@ -5,6 +5,7 @@ import {
   askingAgain,
   askingState,
   choosingState,
+  integrateInput,
   mergingState,
   publishingGuards,
   pushingState,
@@ -128,13 +129,7 @@ export const publishing = itemSetup.createStateConfig({
       invoke: {
         id: 'integrate',
         src: 'integrate',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          head: context.head,
-          baseCommit: context.baseCommit,
-          baseBranch: context.config.git.baseBranch,
-          planPath: '',
-        }),
+        input: integrateInput,
         onDone: [
           {
             // The base has moved by engine-owned files alone: the code is what was checked and approved.

@@ -5,7 +5,7 @@ import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-ch
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import type { FailedAttempt } from '../parts/child-merge.ts';
-import { bothEnds, causeIn, failures, keptReason, often, oneChildActions } from '../parts/children.ts';
+import { bothEnds, causeIn, endOf, failures, keptReason, often, oneChildActions } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
 import { approves, type Shown } from '../parts/gate.ts';
@@ -323,6 +323,17 @@ export const itemSetup = withParts.extend({
       enqueue.emit(createdFact(phase, document, 1));
     }),
     keepChildMerge: assign((_, { integrated }: { integrated: ChildIntegrated }) => ({ integrated })),
+    /** A person has to decide at the gate of the attempt under way. */
+    sayWaits: enqueueActions(({ enqueue, context: { open } }, { rested: { actor, gate, why } }: { rested: Rested }) => {
+      if (open === null || actorOf(open) !== actor) return;
+      enqueue.emit({ type: 'TASK_WAITS', task: open.task, reason: keptReason(why) });
+      enqueue.assign({ open: { ...open, waitsAt: gate } });
+    }),
+    endAttempt: enqueueActions(({ enqueue, context: { open } }, { rested }: { rested: Rested }) => {
+      if (open === null || actorOf(open) !== rested.actor) return;
+      enqueue.assign({ open: null, ended: { ...open, ...endOf(rested) } });
+      enqueue.stopChild(rested.actor);
+    }),
     sayTaskFailed: emit(({ context }) => ({
       ...endOfTask(context),
       status: 'failed' as const,

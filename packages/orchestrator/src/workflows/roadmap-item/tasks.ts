@@ -1,7 +1,7 @@
 /** The phase of implementing: each task is a child run, in the order of the dependencies, and its result is merged. */
-import { assign, enqueueActions } from 'xstate';
+import { assign } from 'xstate';
 import { childMergeStates, failEnded, toChecks } from '../parts/child-merge.ts';
-import { keptReason } from '../parts/children.ts';
+import { workingState } from '../parts/children.ts';
 import { checkInputOf, hasTests } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { headerOf } from '../parts/run-context.ts';
@@ -32,34 +32,14 @@ export const implementing = itemSetup.createStateConfig({
         { target: 'working', actions: 'startTask' },
       ],
     },
-    /** A child run is under way. One that comes to nothing is stopped; one that waits for a person is left waiting. */
-    working: {
-      always: { guard: ({ context }) => context.ended !== null, target: 'judging' },
-      invoke: {
-        id: 'watchTask',
-        src: 'watchTask',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          open: context.open === null ? [] : [{ actor: actorOf(context.open), seen: context.open.waitsAt ?? null }],
-        }),
-        onDone: {
-          target: 'choosing',
-          actions: enqueueActions(({ enqueue, context, event }) => {
-            const { actor, gate, kind, why, hint } = event.output;
-            const { open } = context;
-            if (open === null || actorOf(open) !== actor) return;
-            if (kind === 'asks') {
-              enqueue.emit({ type: 'TASK_WAITS', task: open.task, reason: keptReason(why) });
-              return enqueue.assign({ open: { ...open, waitsAt: gate } });
-            }
-            const end = { childId: null, error: why, ...(hint === undefined ? {} : { hint }) };
-            enqueue.assign({ open: null, ended: { ...open, ...end } });
-            enqueue.stopChild(actor);
-          }),
-        },
-        onError: failedAt('implementation'),
-      },
-    },
+    working: workingState({
+      src: 'watchTask',
+      openOf: ({ open }: ItemContext) => (open === null ? [] : [{ ...open, actor: actorOf(open) }]),
+      hasEnded: ({ ended }) => ended !== null,
+      ended: 'judging',
+      next: 'choosing',
+      onError: failedAt('implementation'),
+    }),
     judging: {
       always: [
         {

@@ -9,7 +9,7 @@ import { messageOf } from '../parts/children.ts';
 import { callEnded } from '../parts/costs.ts';
 import { checkInputOf, hasTests, redText } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
-import { publishingGuards } from '../parts/publishing.ts';
+import { integrateInput, publishingGuards } from '../parts/publishing.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { atLimit, isOfAgent } from './document-phases.ts';
 import {
@@ -120,13 +120,7 @@ export const testing = itemSetup.createStateConfig({
       invoke: {
         id: 'takeBase',
         src: 'integrate',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          head: context.head,
-          baseCommit: context.baseCommit,
-          baseBranch: context.config.git.baseBranch,
-          planPath: '',
-        }),
+        input: integrateInput,
         onDone: {
           target: 'choosing',
           actions: [
