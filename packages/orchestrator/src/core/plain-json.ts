@@ -77,7 +77,9 @@ function copyOf(value: unknown, before: unknown, depth: number): unknown {
 }
 
 function copyOfList(list: readonly unknown[], before: unknown, depth: number): unknown {
-  const known: readonly unknown[] = Array.isArray(before) ? before : [];
+  const former: readonly unknown[] = Array.isArray(before) ? before : [];
+  // V8 reads the items of a frozen list several times slower than it copies them.
+  const known = [...former];
   const copy = [...list];
   let same = -1;
   for (let index = 0; index < copy.length; index += 1) {
@@ -88,7 +90,7 @@ function copyOfList(list: readonly unknown[], before: unknown, depth: number): u
     if (stored === NOT_PLAIN) return NOT_PLAIN;
     copy[index] = stored;
   }
-  if (copy.length >= LONG_LIST) sharedStarts.set(copy, { before: known, items: same < 0 ? copy.length : same });
+  if (copy.length >= LONG_LIST) sharedStarts.set(copy, { before: former, items: same < 0 ? copy.length : same });
   return Object.freeze(copy);
 }
 
