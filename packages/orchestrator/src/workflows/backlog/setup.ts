@@ -6,7 +6,7 @@ import { activity, type StateMeta } from '../../core/definition.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
 import { pausesAt } from '../parts/pausing.ts';
-import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import type { FailedAttempt } from '../parts/child-merge.ts';
 import { type ChildEnd, endedActor, endOf, keptReason } from '../parts/children.ts';
 import { declared } from '../parts/declared-activities.ts';
@@ -16,6 +16,7 @@ import {
   CHILD_MERGE,
   projectRunDelays,
   projectRunGuards,
+  projectRunSignals,
 } from '../parts/project-run.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { ItemStatus } from './backlog-table.ts';
@@ -34,16 +35,7 @@ import {
 } from './types.ts';
 
 /** Signals that the run of a backlog accepts. */
-export const backlogSignals = {
-  APPROVAL_GRANTED: decisionSignals.APPROVAL_GRANTED,
-  CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
-  RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
-  FIX_DECIDED: decisionSignals.FIX_DECIDED,
-  STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
-  BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
-  MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
-  RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
-};
+export const backlogSignals = { ...projectRunSignals, ...decisionsOf('FIX_DECIDED') };
 
 /** The ends of child runs, which are spawned and belong to no state. */
 type ItemEnd =

@@ -19,8 +19,9 @@ import {
   CHILD_MERGE,
   projectRunDelays,
   projectRunGuards,
+  projectRunSignals,
 } from '../parts/project-run.ts';
-import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { FullAutoFact } from './events.ts';
 import { failuresOf, type Feature, named, nextFeature, passing, passText } from './features.ts';
@@ -35,16 +36,7 @@ import type {
 } from './types.ts';
 
 /** Signals that a full-auto run accepts. */
-export const fullAutoSignals = {
-  APPROVAL_GRANTED: decisionSignals.APPROVAL_GRANTED,
-  CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
-  RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
-  FIX_DECIDED: decisionSignals.FIX_DECIDED,
-  STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
-  BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
-  MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
-  RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
-};
+export const fullAutoSignals = { ...projectRunSignals, ...decisionsOf('FIX_DECIDED') };
 
 /** The ends of child runs, which are spawned and belong to no state. */
 type FeatureEnd =

@@ -3,13 +3,16 @@
  * where one wants to be, and the branch is published. Activities: `findConcerns`, `integrate`, `recordRun`, `pushBranch` and `merge`.
  */
 import type { Concern } from '@autonomous/shared';
-import { assign, type EventObject, type MachineContext } from 'xstate';
-import type { IntegratedBase } from '../../activities/git/integrate-base.ts';
-import type { Recorded } from '../../activities/types.ts';
 import { WAYS } from '../../activities/git/ways.ts';
-import { changeOf } from './change.ts';
 import { leaving } from './pausing.ts';
-import { choosingState, mergingState, type PublishingContext, pushingState } from './publishing.ts';
+import {
+  choosingState,
+  integratingState,
+  mergingState,
+  type PublishingContext,
+  pushingState,
+  recordingState,
+} from './publishing.ts';
 import { headerOf } from './run-context.ts';
 
 export interface DocumentContext extends PublishingContext {
@@ -19,15 +22,6 @@ export interface DocumentContext extends PublishingContext {
 
 type Found = { readonly concerns: readonly Concern[] };
 
-/** Actions of these states. The workflow adds `reportValidation`, which says what was checked. */
-export function documentActions<Context extends MachineContext & DocumentContext, Event extends EventObject>() {
-  return {
-    keepConcerns: assign<Context, Event, Found, Event, never>((_, { concerns }) =>
-      changeOf<Context, Pick<DocumentContext, 'concerns'>>({ concerns }),
-    ),
-  };
-}
-
 interface FindingConcerns<Ask extends string, Publish extends string, OnError> {
   /** State in which a person is asked. */
   readonly ask: Ask;
@@ -35,7 +29,10 @@ interface FindingConcerns<Ask extends string, Publish extends string, OnError> {
   readonly onError: OnError;
 }
 
-/** Sets `concerns`, and asks a person where there is one or where the trust mode `implementation` says so. */
+/**
+ * Sets `concerns`, and asks a person where there is one or where the trust mode `implementation` says so. The workflow's action
+ * `reportValidation` says what was checked.
+ */
 export function findingConcernsState<const Ask extends string, const Publish extends string, const OnError>({
   ask,
   publish,
@@ -91,13 +88,6 @@ interface DocumentPublishing<Context, Check extends string, Done extends string,
   readonly onError: OnError;
 }
 
-type Integrated = { readonly event: { readonly output: IntegratedBase } };
-
-const keepIntegrated = {
-  type: 'keepIntegrated',
-  params: ({ event }: Integrated) => ({ output: event.output }),
-} as const;
-
 /** Takes the base in where the run merges, records the run, pushes its branch and merges it. */
 export function documentPublishingState<
   Context extends PublishingContext,
@@ -109,50 +99,8 @@ export function documentPublishingState<
     initial: 'choosingBase',
     states: {
       choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: 'recording' }] },
-      integrating: {
-        invoke: {
-          id: 'integrate',
-          src: 'integrate',
-          input: ({ context }: { readonly context: Context }) => ({
-            ...headerOf(context),
-            head: context.head,
-            baseCommit: context.baseCommit,
-            baseBranch: context.config.git.baseBranch,
-            planPath: '',
-          }),
-          onDone: [
-            {
-              guard: ({ context, event }: Integrated & { readonly context: Context }) =>
-                !event.output.moved || event.output.codeTree === context.codeTree,
-              target: 'recording',
-              actions: keepIntegrated,
-            },
-            { target: check, actions: keepIntegrated },
-          ],
-          onError,
-        },
-      },
-      recording: {
-        invoke: {
-          id: 'recordRun',
-          src: 'recordRun',
-          input: ({ context }: { readonly context: Context }) => ({
-            ...headerOf(context),
-            head: context.head,
-            baseCommit: context.baseCommit,
-            codeTree: context.codeTree ?? '',
-            title: title(context),
-          }),
-          onDone: {
-            target: 'pushing',
-            actions: {
-              type: 'keepRecord',
-              params: ({ event }: { readonly event: { readonly output: Recorded } }) => ({ output: event.output }),
-            },
-          },
-          onError,
-        },
-      },
+      integrating: integratingState({ unmoved: 'recording', moved: check, onError }),
+      recording: recordingState(title, onError),
       pushing: pushingState('choosing', onError),
       choosing: choosingState('merging', done),
       pushingBeside: pushingState('choosing', onError, { id: 'pushBeside', beside: true }),

@@ -1,6 +1,6 @@
 /** The run of a project beside its own work: its context, its activities, its first state, and the actions on them. */
 import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
-import { enqueueActions, type EventObject, type MachineContext } from 'xstate';
+import { assign, enqueueActions, type EventObject, type MachineContext } from 'xstate';
 import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
 import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
 import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
@@ -22,7 +22,7 @@ import { budgetActions, notingActions } from './notes.ts';
 import { type PausableContext, pausingActions, pausingDelays, pausingGuards } from './pausing.ts';
 import { publishingActions, publishingGuards, type PublishingContext, takingInActions } from './publishing.ts';
 import { headerOf } from './run-context.ts';
-import type { RunFact } from './signals.ts';
+import { decisionsOf, type RunFact } from './signals.ts';
 import { clockActions } from './stage-clock.ts';
 import { wholeCheckActions } from './whole-check.ts';
 
@@ -127,6 +127,16 @@ export type ChildMergeActivities = {
 };
 export const CHILD_MERGE = ['integrateChild', 'mergeChild'] as const;
 
+/** Signals that every run of a project takes. */
+export const projectRunSignals = decisionsOf(
+  'APPROVAL_GRANTED',
+  'CLARIFICATION_ANSWERED',
+  'RETRY_REQUESTED',
+  'STAGE_EXTENDED',
+  'BUDGET_CHANGED',
+  'MESSAGE_SENT',
+  'RUN_CANCELLED',
+);
 export const projectRunDelays = pausingDelays;
 export const projectRunGuards = { ...pausingGuards, ...publishingGuards };
 
@@ -142,6 +152,9 @@ export function projectRunActions<
     ...pausingActions<Context, Event>(),
     ...publishingActions<Context, Event>(),
     keepPrepared: keepingPrepared<Context, Event>(preparedChange),
+    keepConcerns: assign<Context, Event, { concerns: readonly Concern[] }, Event, never>((_, { concerns }) =>
+      changeOf<Context, ProjectRunContext<RunConfig, unknown>>({ concerns }),
+    ),
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * Signals by which people decide about a run: their payloads as schemas, and the machine events that they become. A workflow
- * lists those that its machine takes: `signals: pick(decisionSignals, …)` or all of them.
+ * lists those that its machine takes: `signals: decisionsOf('APPROVAL_GRANTED', …)` or all of them.
  */
 import type { EventPayloads } from '@autonomous/shared';
 import { z } from 'zod';
@@ -82,6 +82,14 @@ export const decisionSignals = {
   /** `cause` is the engine's. */
   RUN_CANCELLED: z.strictObject({ by, reason: z.string().max(20_000).optional(), cause: z.string().optional() }),
 };
+
+/** Those of the signals that a workflow's machine takes. */
+export function decisionsOf<const Name extends keyof typeof decisionSignals>(
+  ...names: readonly Name[]
+): Pick<typeof decisionSignals, Name> {
+  // Each name is a key of what is picked.
+  return Object.fromEntries(names.map((name) => [name, decisionSignals[name]])) as Pick<typeof decisionSignals, Name>;
+}
 
 type Stored<Type extends keyof EventPayloads> = { [Each in Type]: { readonly type: Each } & EventPayloads[Each] }[Type];
 

@@ -19,13 +19,9 @@ export interface WholeContext extends CheckingContext {
 
 /** Actions of the check of a whole result. */
 export function wholeCheckActions<Context extends MachineContext & WholeContext, Event extends EventObject>() {
-  const changed = changeOf<Context, WholeContext>;
   return {
     keepFailure: assign<Context, Event, { failure: string | null }, Event, never>((_, { failure }) =>
-      changed({ failure }),
-    ),
-    keepConcerns: assign<Context, Event, { concerns: readonly Concern[] }, Event, never>((_, { concerns }) =>
-      changed({ concerns }),
+      changeOf<Context, WholeContext>({ failure }),
     ),
   };
 }

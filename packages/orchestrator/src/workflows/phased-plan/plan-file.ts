@@ -3,6 +3,7 @@
  * time in the length of the text, for any text.
  */
 import { inWorker } from '../../foreign-text/in-worker.ts';
+import { type Block, blockAt, closes, isAfterItem } from '../parts/markdown-blocks.ts';
 
 /** One phase of a plan. */
 export interface PlanPhase {
@@ -126,15 +127,6 @@ function splitFrontMatter(text: string): MarkedLines & { readonly front: readonl
     : { front: all.slice(1, end), ...marked(all.slice(end + 1), end + 2) };
 }
 
-/** A fenced block or a comment in HTML. */
-interface Block {
-  /** Backticks or tildes that open a fence; `null` for a comment. */
-  readonly bar: string | null;
-  /** Columns of the list item that a fence stands in; 0 outside of lists. */
-  readonly indent: number;
-  readonly line: number;
-}
-
 /** @param firstLine number of the first line in its file */
 function marked(texts: readonly string[], firstLine: number): MarkedLines {
   let open: Block | null = null;
@@ -150,37 +142,6 @@ function marked(texts: readonly string[], firstLine: number): MarkedLines {
     return { text, isCode: true };
   });
   return { lines, open: open === null ? null : unclosed(open) };
-}
-
-/** List items within each other that are looked into for a fence. */
-const DEEPEST_ITEM = 10;
-
-function blockAt(text: string, line: number): Block | null {
-  if (/^ {0,3}<!--/.test(text)) return { bar: null, indent: 0, line };
-  let indent = 0;
-  for (let depth = 0; depth <= DEEPEST_ITEM; depth += 1) {
-    const rest = text.slice(indent);
-    const [all = '', bar] = /^ {0,3}(`{3,}|~{3,})/.exec(rest) ?? [];
-    // A line such as ```code``` is code within the line.
-    if (bar !== undefined)
-      return bar.startsWith('`') && rest.slice(all.length).includes('`') ? null : { bar, indent, line };
-    const marker = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]{1,4}/.exec(rest)?.[0];
-    if (marker === undefined) return null;
-    indent += marker.length;
-  }
-  return null;
-}
-
-/** A line that is indented less than a list item ends the item, and with it a fence in it. */
-function isAfterItem(text: string, { indent }: Block): boolean {
-  const start = text.slice(0, indent).search(/[^ \t]/);
-  return indent > 0 && start >= 0 && !text.slice(0, start).includes('\t');
-}
-
-function closes(text: string, { bar, indent }: Block): boolean {
-  if (bar === null) return text.includes('-->');
-  const trimmed = text.trim();
-  return /^(?:`+|~+)$/.test(trimmed) && trimmed.startsWith(bar) && text.indexOf(trimmed) < indent + 4;
 }
 
 function unclosed({ bar, line }: Block): string {

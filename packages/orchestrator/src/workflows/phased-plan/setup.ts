@@ -17,7 +17,7 @@ import {
   pullRequestGuards,
   withInherited,
 } from '../parts/pull-request.ts';
-import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import type { FailedAttempt } from '../parts/child-merge.ts';
 import { causeIn } from '../parts/children.ts';
 import { declared } from '../parts/declared-activities.ts';
@@ -27,6 +27,7 @@ import {
   CHILD_MERGE,
   projectRunDelays,
   projectRunGuards,
+  projectRunSignals,
 } from '../parts/project-run.ts';
 import { FOR_REVIEWERS, TO_THE_RESULT } from './added-phases.ts';
 import { answeredBy } from './answered-by.ts';
@@ -36,17 +37,7 @@ import { MAX_PHASE_NUMBER, type PlanPhase } from './plan-file.ts';
 import type { PlanActivities, PlanConfig, PlanContext, PlanRunInput } from './types.ts';
 
 /** Signals that the run of a plan accepts. */
-export const planSignals = {
-  APPROVAL_GRANTED: decisionSignals.APPROVAL_GRANTED,
-  APPROVAL_REJECTED: decisionSignals.APPROVAL_REJECTED,
-  CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
-  RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
-  FIX_DECIDED: decisionSignals.FIX_DECIDED,
-  STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
-  BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
-  MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
-  RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
-};
+export const planSignals = { ...projectRunSignals, ...decisionsOf('APPROVAL_REJECTED', 'FIX_DECIDED') };
 
 /** The ends of child runs, which are spawned and belong to no state. */
 type PhaseEnd =

@@ -5,29 +5,24 @@ import { type ChildRequest, childRun } from '../../core/child-runs.ts';
 import type { StateMeta } from '../../core/definition.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
-import { documentActions } from '../parts/document-publishing.ts';
 import { failed, fanOut, startable, started, succeeded, verdictOf } from '../parts/fan-out.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { pausesAt } from '../parts/pausing.ts';
-import { PROJECT_RUN, projectRunActions, projectRunDelays, projectRunGuards } from '../parts/project-run.ts';
+import {
+  PROJECT_RUN,
+  projectRunActions,
+  projectRunDelays,
+  projectRunGuards,
+  projectRunSignals,
+} from '../parts/project-run.ts';
 import { headerOf } from '../parts/run-context.ts';
-import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import { sourceFact } from '../parts/source-facts.ts';
 import type { PlanFact } from './events.ts';
 import type { AgentKind, NewClaim, PlanActivities, PlanContext, PlanRunInput } from './types.ts';
 
 /** Signals that a run of this workflow accepts. */
-export const planSignals = {
-  APPROVAL_GRANTED: decisionSignals.APPROVAL_GRANTED,
-  APPROVAL_REJECTED: decisionSignals.APPROVAL_REJECTED,
-  CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
-  FIX_DECIDED: decisionSignals.FIX_DECIDED,
-  RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
-  STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
-  BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
-  MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
-  RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
-};
+export const planSignals = { ...projectRunSignals, ...decisionsOf('APPROVAL_REJECTED', 'FIX_DECIDED') };
 
 type Output<Name extends keyof PlanActivities> = PlanActivities[Name]['output'];
 
@@ -67,7 +62,6 @@ const withParts = setup({
   actions: {
     ...projectRunActions<PlanContext, PlanEvent>(),
     ...callActions<PlanContext, PlanEvent>(),
-    ...documentActions<PlanContext, PlanEvent>(),
   },
 });
 

@@ -5,14 +5,19 @@ import type { Cost } from '../../activities/types.ts';
 import type { StateMeta } from '../../core/definition.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
-import { documentActions } from '../parts/document-publishing.ts';
 import { failed, fanOut, startable, started, succeeded } from '../parts/fan-out.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { keptOf } from '../parts/new-findings.ts';
 import { pausesAt } from '../parts/pausing.ts';
-import { PROJECT_RUN, projectRunActions, projectRunDelays, projectRunGuards } from '../parts/project-run.ts';
+import {
+  PROJECT_RUN,
+  projectRunActions,
+  projectRunDelays,
+  projectRunGuards,
+  projectRunSignals,
+} from '../parts/project-run.ts';
 import { headerOf } from '../parts/run-context.ts';
-import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import { sourceFact } from '../parts/source-facts.ts';
 import { judgedRound } from './checked-round.ts';
 import type { ResearchFact } from './events.ts';
@@ -35,16 +40,7 @@ import type {
 } from './types.ts';
 
 /** Signals that a research run accepts. */
-export const researchSignals = {
-  APPROVAL_GRANTED: decisionSignals.APPROVAL_GRANTED,
-  APPROVAL_REJECTED: decisionSignals.APPROVAL_REJECTED,
-  CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
-  RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
-  STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
-  BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
-  MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
-  RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
-};
+export const researchSignals = { ...projectRunSignals, ...decisionsOf('APPROVAL_REJECTED') };
 
 type Output<Name extends keyof ResearchActivities> = ResearchActivities[Name]['output'];
 
@@ -81,7 +77,6 @@ const withParts = setup({
   actions: {
     ...projectRunActions<ResearchContext, ResearchEvent>(),
     ...callActions<ResearchContext, ResearchEvent>(),
-    ...documentActions<ResearchContext, ResearchEvent>(),
   },
 });
 

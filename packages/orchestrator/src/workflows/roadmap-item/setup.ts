@@ -17,9 +17,10 @@ import {
   CHILD_MERGE,
   projectRunDelays,
   projectRunGuards,
+  projectRunSignals,
 } from '../parts/project-run.ts';
 import { headerOf } from '../parts/run-context.ts';
-import { type DecisionSignal, decisionSignals, type Forked, type RunFact } from '../parts/signals.ts';
+import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import { DOCUMENT_TYPES, nextTask } from './documents.ts';
 import type { ItemFact } from './events.ts';
@@ -38,17 +39,7 @@ import {
 } from './types.ts';
 
 /** Signals that the run of a roadmap's item accepts. */
-export const itemSignals = {
-  APPROVAL_GRANTED: decisionSignals.APPROVAL_GRANTED,
-  APPROVAL_REJECTED: decisionSignals.APPROVAL_REJECTED,
-  CLARIFICATION_ANSWERED: decisionSignals.CLARIFICATION_ANSWERED,
-  RETRY_REQUESTED: decisionSignals.RETRY_REQUESTED,
-  FIX_DECIDED: decisionSignals.FIX_DECIDED,
-  STAGE_EXTENDED: decisionSignals.STAGE_EXTENDED,
-  BUDGET_CHANGED: decisionSignals.BUDGET_CHANGED,
-  MESSAGE_SENT: decisionSignals.MESSAGE_SENT,
-  RUN_CANCELLED: decisionSignals.RUN_CANCELLED,
-};
+export const itemSignals = { ...projectRunSignals, ...decisionsOf('APPROVAL_REJECTED', 'FIX_DECIDED') };
 
 /** The ends of child runs, which are spawned and belong to no state. */
 type TaskEnd =
