@@ -136,8 +136,9 @@ describe('a repository of its own', () => {
     expect((await ownRepository(io, folder, about)).isNew).toBe(false);
     await cp(folder, path.join(above, 'copied'), { recursive: true });
     const elsewhere = { env: { XDG_STATE_HOME: await aFolder() } };
-    for (const asked of [ownRepository(io, path.join(above, 'copied'), about), ownRepository(elsewhere, folder, about)])
-      await expect(asked).rejects.toThrow('is a repository that this account has not made for a topic on this machine');
+    const refused = 'is a repository that this account has not made for a topic on this machine';
+    await expect(ownRepository(io, path.join(above, 'copied'), about)).rejects.toThrow(refused);
+    await expect(ownRepository(elsewhere, folder, about)).rejects.toThrow(refused);
   });
 
   it.each(['new', 'empty'])(
