@@ -1,9 +1,9 @@
-/** File descriptors that this process has from whoever started it: a shell's lock, a folder. What it starts would have them too. */
+/** Inherited file descriptors, such as the lock of the shell that started the server. Each started program would inherit them too. */
 import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
 const CLOSED_AT_START = 0o2000000;
 
-/** Closes all of them but the standard streams and the channel to the parent. Node marks its own, on Linux, as not handed on. */
+/** Closes inherited file descriptors except the standard streams and the channel to the parent. Linux only: Node marks its own as close-on-exec. */
 export function closeInheritedDescriptors(): void {
   if (process.platform !== 'linux') return;
   // Node's types do not know that the channel has a descriptor.
@@ -14,13 +14,13 @@ export function closeInheritedDescriptors(): void {
   }
 }
 
-/** Whether a started program would have it too. */
+/** Whether a started program inherits the descriptor. */
 function isHandedOn(descriptor: number): boolean {
   try {
     const [, flags] = /^flags:\s*(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'utf8')) ?? [];
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSED_AT_START) === 0;
   } catch {
-    // The one with which the list was read.
+    // The descriptor of the listing itself is closed already.
     return false;
   }
 }

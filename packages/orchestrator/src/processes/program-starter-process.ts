@@ -194,12 +194,15 @@ async function listen(): Promise<string> {
 /** Begins the names of folders with a socket; the number of their process follows. */
 const FOLDER = 'autonomous-programs-';
 
-/** Removes the folders of processes that were killed. */
+/** Removes the folders of killed processes. A folder that cannot be removed, such as another user's, stays and stops nothing. */
 function removeAbandonedFolders(parent: string): void {
-  for (const name of readdirSync(parent)) {
-    const owner = name.startsWith(FOLDER) ? Number.parseInt(name.slice(FOLDER.length), 10) : NaN;
-    // Those of other users stay.
-    if (owner > 0 && !isAlive(owner)) rmSync(path.join(parent, name), { recursive: true, force: true });
+  try {
+    for (const name of readdirSync(parent)) {
+      const owner = name.startsWith(FOLDER) ? Number.parseInt(name.slice(FOLDER.length), 10) : NaN;
+      if (owner > 0 && !isAlive(owner)) rmSync(path.join(parent, name), { recursive: true, force: true });
+    }
+  } catch {
+    // The new folder has another name.
   }
 }
 

@@ -111,7 +111,7 @@ describe('A program that another process starts', () => {
 });
 
 describe.skipIf(process.platform !== 'linux')('What a program runs on in', () => {
-  it('hands on no descriptor of whoever started this program', async () => {
+  it('inherits no file descriptor of the shell that started the server', async () => {
     const script = `import { runProgram } from ${JSON.stringify(new URL('./program.ts', import.meta.url))};
       const { stdout } = await runProgram('/bin/sh', ['-c', 'ls /proc/self/fd']);
       process.stdout.write(stdout.trim().split('\\n').join(' '));`;

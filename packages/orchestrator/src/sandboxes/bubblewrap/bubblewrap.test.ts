@@ -461,7 +461,7 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     ]);
   });
 
-  it('has no file that whoever started the server had open, and lower limits where the server has lower ones', async () => {
+  it("inherits no open file of the server's shell, and gets the server's limits where they are lower", async () => {
     const script = `
       import { createBubblewrapProvider } from ${JSON.stringify(new URL('./bubblewrap.ts', import.meta.url))};
       const limits = ${JSON.stringify({ ...TEST_LIMITS, fileBytes: 2 ** 30, cpuSeconds: 3_600 })};

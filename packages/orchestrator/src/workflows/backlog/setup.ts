@@ -130,7 +130,7 @@ export const backlogSetup = withParts.extend({
     ),
     /** The child run has changed nothing. */
     failUntouched: assign(({ context }) => ofJudged(context, (judged) => untouched(context, judged))),
-    /** The result of the item is on the run's branch. The table says so as soon as it is published. */
+    /** Marks the item as done once its result is on the run's branch. The table follows when the branch is published. */
     passAttempt: enqueueActions(({ enqueue, context }, { merged }: { merged: ChildMerged }) => {
       const { judged } = context;
       const { id = '', specPath = null, iteration = 0 } = judged ?? {};
