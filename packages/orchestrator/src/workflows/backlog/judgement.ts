@@ -1,7 +1,7 @@
 /** The meaning of an attempt that came to nothing: the same item again with a hand-over, or blocked. */
 import { bothEnds, causeIn } from '../parts/children.ts';
 import { afterAttempt, type Attempt as ItemAttempt } from './next-item.ts';
-import type { BacklogContext, Ended, History } from './types.ts';
+import type { Attempt, BacklogContext, History } from './types.ts';
 
 const NOTHING_TRIED: History = { attempts: [], handOver: '' };
 
@@ -14,7 +14,7 @@ export const historyOf = ({ histories }: Pick<BacklogContext, 'histories'>, item
  */
 export function unfinished(
   context: BacklogContext,
-  ended: Ended,
+  ended: Attempt,
   why: string,
   hint = historyOf(context, ended.id).handOver,
 ): Partial<BacklogContext> {
@@ -23,7 +23,7 @@ export function unfinished(
 }
 
 /** The same item again, and blocked when nothing came of it twice. */
-export function untouched(context: BacklogContext, ended: Ended): Partial<BacklogContext> {
+export function untouched(context: BacklogContext, ended: Attempt): Partial<BacklogContext> {
   const why = 'the attempt changed nothing';
   const handOver = historyOf(context, ended.id).handOver || 'The attempt changed no file.';
   return settled(context, ended, { attempt: { ended: 'in_progress', checks: null, hasCommits: false }, handOver, why });
@@ -37,7 +37,7 @@ interface Judgement {
 
 function settled(
   context: BacklogContext,
-  { id, specPath, iteration }: Ended,
+  { id, specPath, iteration }: Attempt,
   { attempt, handOver, why }: Judgement,
 ): Partial<BacklogContext> {
   const attempts = [...historyOf(context, id).attempts, attempt];
@@ -47,7 +47,6 @@ function settled(
   const last = attempt.hasCommits ? `\nThe last attempt: ${causeIn(why)}` : '';
   const reason = isBlocked ? `${next.why}.${last}` : causeIn(why);
   return {
-    judged: null,
     histories: { ...context.histories, [id]: { attempts, handOver } },
     setting: {
       item: id,

@@ -1,13 +1,14 @@
 /** The loop over the items of a backlog: choose one, set its status, have a child run do it, judge what comes of it. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
+import { judgingState } from '../parts/attempts.ts';
 import { workingState } from '../parts/children.ts';
 import { ownedFilesInput } from '../parts/owned-files.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { backlogSetup, failedAt } from './setup.ts';
 import type { Pause } from '../parts/pausing.ts';
-import { goingOn, historyOf, unfinished, untouched } from './judgement.ts';
-import { type BacklogContext, type Choice, type Ended, folderOf, type NewStatus, type Outcome } from './types.ts';
+import { goingOn, historyOf } from './judgement.ts';
+import { type BacklogContext, type Choice, folderOf, type NewStatus, type Outcome } from './types.ts';
 
 /** Child runs of one run at the same time, at most, those that wait for people among them. */
 const CHILD_SLOTS = 3;
@@ -237,7 +238,7 @@ export const claiming = backlogSetup.createStateConfig({
             reason: '',
           }),
         },
-        'startItem',
+        'beginAttempt',
       ],
     },
     onError: [
@@ -261,35 +262,8 @@ const isConflict = (error: unknown): boolean => (error as ActivityError).reason 
 /** An attempt with a result is merged; any other leaves the item as it is for the next attempt, or blocks it. */
 export const judging = backlogSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
-  always: [
-    {
-      guard: ({ context }) => context.ended[0]?.isUntouched === true,
-      target: 'setting',
-      actions: assign(({ context }) => withoutFirst(context, (ended) => untouched(context, ended))),
-    },
-    {
-      guard: ({ context }) => context.ended[0]?.childId === null,
-      target: 'setting',
-      actions: assign(({ context }) =>
-        withoutFirst(context, (ended) => unfinished(context, ended, ended.error, ended.hint)),
-      ),
-    },
-    {
-      target: 'merging',
-      actions: assign(({ context }) => {
-        const [first] = context.ended;
-        return { judged: first === undefined ? null : { ...first, integrated: null }, ended: context.ended.slice(1) };
-      }),
-    },
-  ],
+  ...judgingState({ judgedOf: ({ judged }: BacklogContext) => judged, failed: 'setting', merging: 'merging' }),
 });
-
-function withoutFirst(
-  { ended: [first, ...rest] }: BacklogContext,
-  change: (ended: Ended) => Partial<BacklogContext>,
-): Partial<BacklogContext> {
-  return first === undefined ? {} : { ended: rest, ...change(first) };
-}
 
 /** The item's status after an attempt that has no result, or before it is tried again. */
 export const setting = backlogSetup.createStateConfig({

@@ -3,6 +3,7 @@
  * item starts from there. The whole is published as any other change.
  */
 import { takenEverywhere } from '../parts/notes.ts';
+import { NO_ATTEMPTS } from '../parts/attempts.ts';
 import { childEnds } from '../parts/children.ts';
 import { pausedState } from '../parts/pausing.ts';
 import { checkedRunContext, preparingState } from '../parts/project-run.ts';
@@ -73,10 +74,8 @@ function initialContext(input: BacklogRunInput): BacklogContext {
     ...checkedRunContext(input, values),
     iterations: 0,
     iterationLimit: values.maxIterations,
-    open: {},
-    ended: [],
+    ...NO_ATTEMPTS,
     starting: null,
-    judged: null,
     setting: null,
     histories: {},
     outcomes: {},

@@ -19,7 +19,7 @@ export const merging = backlogSetup.createStateConfig({
       {
         guard: ({ context, event }: Merge) => event.output.codeTree === context.codeTree,
         target: '#backlog.active.setting',
-        actions: 'failUntouched',
+        actions: 'failUnchanged',
       },
       ...toChecks(hasTests),
     ],

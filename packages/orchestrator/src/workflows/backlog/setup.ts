@@ -1,14 +1,12 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
-import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
+import { assign, emit, setup } from 'xstate';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { approves, type Shown } from '../parts/gate.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
 import { pausesAt } from '../parts/pausing.ts';
 import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
-import type { FailedAttempt } from '../parts/child-merge.ts';
-import { type ChildEnd, endedActor, endOf, keptReason } from '../parts/children.ts';
+import { attemptActions, type AttemptEnd, type JudgedAttempt, type Settled } from '../parts/attempts.ts';
 import { declared } from '../parts/declared-activities.ts';
 import {
   CHECKED_RUN,
@@ -27,11 +25,10 @@ import {
   type BacklogActivities,
   type BacklogContext,
   type BacklogRunInput,
-  type ChosenItem,
-  type Ended,
   type History,
   MAX_TOLD_SPEC,
   type Outcome,
+  type Starting,
 } from './types.ts';
 
 /** Signals that the run of a backlog accepts. */
@@ -43,6 +40,9 @@ type ItemEnd =
   | { readonly type: `xstate.error.actor.item-${string}`; readonly error: unknown };
 
 type BacklogEvent = Extract<DecisionSignal, { type: keyof typeof backlogSignals }> | Forked | ItemEnd;
+
+/** Id of the actor that is an attempt's child run. */
+const actorOf = ({ iteration }: Pick<Attempt, 'iteration'>): string => `item-${iteration}`;
 
 const withParts = setup({
   types: {
@@ -69,6 +69,19 @@ const withParts = setup({
   actions: {
     ...checkedRunActions<BacklogContext, BacklogEvent>(),
     ...ownedFilesActions<BacklogContext, BacklogEvent>(),
+    ...attemptActions<BacklogContext, BacklogEvent, Attempt, Starting, BacklogFact>({
+      child: 'item',
+      actorOf,
+      next: ({ starting }) => starting ?? undefined,
+      begin: (context, { text, ...attempt }) => ({
+        attempt,
+        request: childRequest(context, attempt, text),
+        change: { starting: null },
+        facts: [],
+      }),
+      asked: ({ id }, reason) => ({ fact: { type: 'ITEM_WAITS', item: id, reason } }),
+      settle: settledItem,
+    }),
   },
 });
 
@@ -82,9 +95,6 @@ export const blockedOf = ({ outcomes }: Pick<BacklogContext, 'outcomes'>): reado
 
 export const shownResult = ({ codeTree, concerns }: BacklogContext): Shown => ({ codeTree, concerns });
 
-/** Id of the actor that is an attempt's child run. */
-export const actorOf = ({ iteration }: Pick<Attempt, 'iteration'>): string => `item-${iteration}`;
-
 export const failedAt = pausesAt('#backlog.paused');
 
 export const nameOf = ({ id, title }: Pick<Attempt, 'id' | 'title'>): string => (title === '' ? id : `${id}: ${title}`);
@@ -92,71 +102,6 @@ export const nameOf = ({ id, title }: Pick<Attempt, 'id' | 'title'>): string => 
 export const backlogSetup = withParts.extend({
   guards: { namesTheResult: approves(shownResult) },
   actions: {
-    /** A person has to decide at the gate of an attempt. */
-    sayWaits: enqueueActions(({ enqueue, context }, { rested: { actor, gate, why } }: { rested: Rested }) => {
-      const attempt = context.open[actor];
-      if (attempt === undefined) return;
-      enqueue.emit({ type: 'ITEM_WAITS', item: attempt.id, reason: keptReason(why) });
-      enqueue.assign({ open: { ...context.open, [actor]: { ...attempt, waitsAt: gate } } });
-    }),
-    endAttempt: enqueueActions(({ enqueue, context }, { rested }: { rested: Rested }) => {
-      const attempt = context.open[rested.actor];
-      if (attempt === undefined) return;
-      const { waitsAt: _, ...rest } = attempt;
-      const ended: Ended = {
-        ...rest,
-        ...endOf(rested),
-        ...(rested.kind === 'untouched' ? { isUntouched: true } : {}),
-      };
-      enqueue.assign({ open: without(context.open, rested.actor), ended: [...context.ended, ended] });
-      enqueue.stopChild(rested.actor);
-    }),
-    /** A child run may end in any state, also while this run is paused. */
-    keepChildEnd: enqueueActions(({ enqueue, context }, { type, childId, error }: ChildEnd & { type: string }) => {
-      const id = endedActor(type);
-      const attempt = context.open[id];
-      if (attempt === undefined) return;
-      enqueue.assign({
-        open: without(context.open, id),
-        ended: [...context.ended, { ...attempt, childId, error }],
-      });
-      enqueue.stopChild(id);
-    }),
-    keepChildMerge: assign(({ context }, { integrated }: { integrated: ChildIntegrated }) =>
-      ofJudged(context, (judged) => ({ judged: { ...judged, integrated } })),
-    ),
-    failAttempt: assign(({ context }, { why, hint }: FailedAttempt) =>
-      ofJudged(context, (judged) => unfinished(context, judged, why, hint)),
-    ),
-    /** The child run has changed nothing. */
-    failUntouched: assign(({ context }) => ofJudged(context, (judged) => untouched(context, judged))),
-    /** Marks the item as done once its result is on the run's branch. The table follows when the branch is published. */
-    passAttempt: enqueueActions(({ enqueue, context }, { merged }: { merged: ChildMerged }) => {
-      const { judged } = context;
-      const { id = '', specPath = null, iteration = 0 } = judged ?? {};
-      enqueue.emit({ type: 'ITEM_CHANGED', item: id, status: 'done', iteration, reason: '' });
-      if (judged === null) return;
-      enqueue.assign({
-        head: merged.commit,
-        codeTree: merged.codeTree,
-        isChanged: true,
-        judged: null,
-        stopped: goingOn(context),
-        outcomes: {
-          ...context.outcomes,
-          [id]: { status: 'done', reason: '', iteration, ...(specPath === null ? {} : { specPath }) },
-        },
-      });
-    }),
-    /** Starts the child run of the attempt that is being begun. */
-    startItem: enqueueActions(({ enqueue, context }) => {
-      const attempt = context.starting;
-      if (attempt === null) return;
-      const id = actorOf(attempt);
-      enqueue.spawnChild('item', { id, input: childRequest(context, attempt) });
-      const { text: _, ...open } = attempt;
-      enqueue.assign({ open: { ...context.open, [id]: open }, starting: null });
-    }),
     /** The item is chosen anew, with what people have changed in the files since. */
     dropChoice: assign(({ context }) => ({ starting: null, iterations: context.iterations - 1 })),
     /** Blocked items are tried again, with what a person says; where attempts are used up, there are as many again. */
@@ -216,11 +161,26 @@ export const backlogSetup = withParts.extend({
   },
 });
 
-function ofJudged(
-  { judged }: BacklogContext,
-  change: (judged: NonNullable<BacklogContext['judged']>) => Partial<BacklogContext>,
-): Partial<BacklogContext> {
-  return judged === null ? {} : change(judged);
+/** The table follows once the branch is published. */
+function settledItem(
+  context: BacklogContext,
+  judged: JudgedAttempt<Attempt>,
+  end: AttemptEnd,
+): Settled<BacklogContext, BacklogFact> {
+  if (end.kind === 'failed') return { change: unfinished(context, judged, end.why, end.hint), facts: [] };
+  if (end.kind === 'unchanged') return { change: untouched(context, judged), facts: [] };
+  const { id, specPath, iteration } = judged;
+  const outcome: Outcome = { status: 'done', reason: '', iteration, ...(specPath === null ? {} : { specPath }) };
+  return {
+    change: {
+      head: end.merged.commit,
+      codeTree: end.merged.codeTree,
+      isChanged: true,
+      stopped: goingOn(context),
+      outcomes: { ...context.outcomes, [id]: outcome },
+    },
+    facts: [{ type: 'ITEM_CHANGED', item: id, status: 'done', iteration, reason: '' }],
+  };
 }
 
 /** Words for the next attempt: of the one before it, and by the person. */
@@ -230,8 +190,8 @@ function handOverWith({ histories }: BacklogContext, item: string, notes: string
 }
 
 /** The request for an item's child run. Its words are all that it knows of earlier attempts. */
-function childRequest(context: BacklogContext, attempt: Attempt & Pick<ChosenItem, 'text'>): ChildRequest {
-  const { id, specPath, environment, allowedFiles, text = '' } = attempt;
+function childRequest(context: BacklogContext, attempt: Attempt, text = ''): ChildRequest {
+  const { id, specPath, environment, allowedFiles } = attempt;
   const { attempts = [], handOver = '' } = (Object.hasOwn(context.histories, id) ? context.histories[id] : null) ?? {};
   const parts = [
     nameOf(attempt),

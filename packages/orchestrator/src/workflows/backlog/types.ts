@@ -2,8 +2,8 @@
 import type { AllowedFiles, RunConfig } from '@autonomous/shared';
 import { z } from 'zod';
 import type { CommitOwnedInput, OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
-import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
 import type { ProjectCommand, RunHeader } from '../../activities/types.ts';
+import type { Attempts, Waiting } from '../parts/attempts.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type {
   CheckedRunActivities,
@@ -81,24 +81,14 @@ export type ChosenItem = {
 };
 
 /** One attempt at an item: a child run. */
-export type Attempt = Omit<ChosenItem, 'text'> & {
+export type Attempt = Omit<ChosenItem, 'text'> &
+  Waiting & {
   /** Counts all attempts of the run, from 1. */
   readonly iteration: number;
-  /** Gate of its child run that a person was told of. Absent: it has not waited. */
-  readonly waitsAt?: string;
 };
 
-/** An attempt whose child run has ended. */
-export type Ended = Attempt & {
-  /** `null` where the child run gave no result. */
-  readonly childId: string | null;
-  /** Why there is no result; empty where there is one. */
-  readonly error: string;
-  /** Text for the agent of the next attempt. Absent: there is none. */
-  readonly hint?: string;
-  /** The child run has changed nothing. */
-  readonly isUntouched?: true;
-};
+/** An attempt that is being begun. */
+export type Starting = Attempt & Pick<ChosenItem, 'text'>;
 
 /** Earlier attempts at an item since a person last decided. */
 export type History = {
@@ -117,7 +107,7 @@ export type Outcome = {
   readonly iteration?: number;
 };
 
-export interface BacklogContext extends CheckedRunContext<BacklogConfig, BacklogInputValues> {
+export interface BacklogContext extends CheckedRunContext<BacklogConfig, BacklogInputValues>, Attempts<Attempt> {
   /** An item is merged. Absent: none is. */
   readonly isChanged?: true;
   /** Blocked items that become queued again, since a person wants them tried once more. Absent: none. */
@@ -125,16 +115,10 @@ export interface BacklogContext extends CheckedRunContext<BacklogConfig, Backlog
   /** Attempts that were begun. */
   readonly iterations: number;
   readonly iterationLimit: number;
-  /** Attempts under way, by the id of their actor. */
-  readonly open: Readonly<Record<string, Attempt>>;
-  /** Attempts that have ended and are not looked at yet, in the order of their ends. */
-  readonly ended: readonly Ended[];
   /** The attempt that is being begun. */
-  readonly starting: (Attempt & Pick<ChosenItem, 'text'>) | null;
+  readonly starting: Starting | null;
   /** Item for which the table was read again, since its status could not be set. Absent: none. */
   readonly reread?: string | undefined;
-  /** The attempt that is being judged, with its merge once that is known. */
-  readonly judged: (Ended & { readonly integrated: ChildIntegrated | null }) | null;
   /** Where the statuses are committed to, once that is known. Absent: it is not. */
   readonly ownedTo?: 'base' | 'branch';
   /** Status that is being written of an item, and its reason. */
