@@ -183,7 +183,11 @@ export function attemptActions<
     }),
     failAttempt: settling((_, failed: FailedAttempt) => ({ kind: 'failed', ...failed })),
     /** The attempt has ended without a result. */
-    failEnded: settling<undefined>((judged) => ({ kind: 'failed', ...causeOf(judged) })),
+    failEnded: settling<undefined>((judged) => ({
+      kind: judged.isUntouched === true ? 'unchanged' : 'failed',
+      ...causeOf(judged),
+    })),
+    /** Its result is the code that there was. */
     failUnchanged: settling<undefined>((judged) => ({ kind: 'unchanged', ...causeOf(judged) })),
     passAttempt: settling((_, { merged }: { merged: ChildMerged }) => ({ kind: 'merged', merged })),
   };
@@ -213,7 +217,7 @@ function without<Value>(record: Readonly<Record<string, Value>>, key: string): R
 type Has<Context> = { readonly context: Context };
 
 interface Judging<Context, Failed, Merging> {
-  readonly judgedOf: (context: Context) => End | null;
+  readonly judgedOf: (context: Context) => ChildEnd | null;
   /** State after an attempt without a result. */
   readonly failed: Failed;
   readonly merging: Merging;
@@ -228,11 +232,6 @@ export function judgingState<Context, const Failed extends string, const Merging
   return {
     entry: 'takeEnded',
     always: [
-      {
-        guard: ({ context }: Has<Context>) => judgedOf(context)?.isUntouched === true,
-        target: failed,
-        actions: 'failUnchanged',
-      },
       {
         guard: ({ context }: Has<Context>) => (judgedOf(context)?.childId ?? null) === null,
         target: failed,

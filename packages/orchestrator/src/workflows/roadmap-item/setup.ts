@@ -1,11 +1,17 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import type { CommandEvidence } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import type { FailedAttempt } from '../parts/child-merge.ts';
-import { bothEnds, causeIn, endOf, failures, keptReason, often, oneChildActions } from '../parts/children.ts';
+import {
+  attemptActions,
+  type AttemptEnd,
+  type AttemptStorage,
+  type Begun,
+  type JudgedAttempt,
+  type Settled,
+} from '../parts/attempts.ts';
+import { bothEnds, causeIn, failures, keptReason, often } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
 import { approves, type Shown } from '../parts/gate.ts';
@@ -49,6 +55,27 @@ type TaskEnd =
 type ItemEvent = Extract<DecisionSignal, { type: keyof typeof itemSignals }> | Forked | TaskEnd;
 
 type Input<Name extends keyof ItemActivities> = ItemActivities[Name]['input'];
+
+/** One attempt at a time, in fields of its own: `ended` is judged as soon as it is there. */
+const oneAttempt: AttemptStorage<ItemContext, TaskAttempt> = {
+  read: ({ open, ended, integrated }) => ({
+    open: open === null ? {} : { [actorOf(open)]: open },
+    ended: ended === null ? [] : [ended],
+    judged: ended === null ? null : { ...ended, integrated },
+  }),
+  write: ({ open, ended: [ended] = [], judged }) => ({
+    ...(open === undefined ? {} : { open: Object.values(open)[0] ?? null }),
+    ...(ended === undefined ? {} : { ended }),
+    ...(judged === undefined ? {} : judgedAlone(judged)),
+  }),
+};
+
+function judgedAlone(judged: JudgedAttempt<TaskAttempt> | null): Pick<ItemContext, 'ended' | 'integrated'> {
+  if (judged === null) return { ended: null, integrated: null };
+  const { integrated, ...ended } = judged;
+  return { ended, integrated };
+}
+
 const withParts = setup({
   types: {
     context: {} as ItemContext,
@@ -80,7 +107,15 @@ const withParts = setup({
     ...checkedRunActions<ItemContext, ItemEvent>(),
     ...callActions<ItemContext, ItemEvent>(),
     ...ownedFilesActions<ItemContext, ItemEvent>(),
-    ...oneChildActions<ItemContext, ItemEvent, TaskAttempt>(actorOf),
+    ...attemptActions<ItemContext, ItemEvent, TaskAttempt, ItemTask, ItemFact>({
+      child: 'task',
+      actorOf,
+      next: ({ tasks, done }) => nextTask(tasks, done),
+      begin: beginTask,
+      asked: ({ task }, reason) => ({ fact: { type: 'TASK_WAITS', task, reason } }),
+      settle: settledTask,
+      storage: oneAttempt,
+    }),
   },
 });
 
@@ -265,13 +300,6 @@ export function agentInput(context: ItemContext, role: string): Input<'review'> 
   };
 }
 
-const NO_ATTEMPT = { open: null, ended: null, integrated: null } as const;
-
-const endOfTask = (context: ItemContext) => {
-  const { task = '' } = context.ended ?? {};
-  return { type: 'TASK_CHANGED', task, title: taskOf(context, task)?.title ?? '' } as const;
-};
-
 export const itemSetup = withParts.extend({
   guards: {
     namesTheResult: approves(shownResult),
@@ -313,50 +341,6 @@ export const itemSetup = withParts.extend({
       enqueue.assign({ versions: { ...context.versions, [phase]: 1 } });
       enqueue.emit(createdFact(phase, document, 1));
     }),
-    keepChildMerge: assign((_, { integrated }: { integrated: ChildIntegrated }) => ({ integrated })),
-    /** A person has to decide at the gate of the attempt under way. */
-    sayWaits: enqueueActions(({ enqueue, context: { open } }, { rested: { actor, gate, why } }: { rested: Rested }) => {
-      if (open === null || actorOf(open) !== actor) return;
-      enqueue.emit({ type: 'TASK_WAITS', task: open.task, reason: keptReason(why) });
-      enqueue.assign({ open: { ...open, waitsAt: gate } });
-    }),
-    endAttempt: enqueueActions(({ enqueue, context: { open } }, { rested }: { rested: Rested }) => {
-      if (open === null || actorOf(open) !== rested.actor) return;
-      enqueue.assign({ open: null, ended: { ...open, ...endOf(rested) } });
-      enqueue.stopChild(rested.actor);
-    }),
-    sayTaskFailed: emit(({ context }) => ({
-      ...endOfTask(context),
-      status: 'failed' as const,
-      reason: keptReason(context.ended?.error ?? ''),
-    })),
-    /** The attempt that has ended came to nothing. */
-    failAttempt: assign(({ context }, { why, hint = context.hint }: FailedAttempt) => ({
-      ...afterFailure(context, why),
-      hint: bothEnds(hint),
-      ...NO_ATTEMPT,
-    })),
-    /** The result of the task is on the run's branch. */
-    passAttempt: enqueueActions(({ enqueue, context }, { merged }: { merged: ChildMerged }) => {
-      enqueue.emit({ ...endOfTask(context), status: 'done', reason: '' });
-      enqueue.assign({
-        head: merged.commit,
-        codeTree: merged.codeTree,
-        done: [...context.done, context.ended?.task ?? ''],
-        ...inPhase('implementing'),
-        hint: '',
-        ...NO_ATTEMPT,
-      });
-    }),
-    /** Starts the child run of the next task. */
-    startTask: enqueueActions(({ enqueue, context }) => {
-      const task = nextTask(context.tasks, context.done);
-      if (task === undefined) return;
-      const attempt: TaskAttempt = { task: task.id, number: context.children + 1 };
-      enqueue.spawnChild('task', { id: actorOf(attempt), input: childRequest(context, task, attempt) });
-      enqueue.assign({ ...counted(context), children: attempt.number, open: attempt, ended: null, integrated: null });
-      enqueue.emit({ type: 'TASK_CHANGED', task: task.id, title: task.title, status: 'started', reason: '' });
-    }),
     /** A person has the phase tried again, as often as before. */
     tryAgain: assign(({ context }) => {
       const { phase, iterations, input, limits } = context;
@@ -380,6 +364,37 @@ export const itemSetup = withParts.extend({
     }),
   },
 });
+
+function beginTask(context: ItemContext, task: ItemTask): Begun<ItemContext, TaskAttempt, ItemFact> {
+  const attempt: TaskAttempt = { task: task.id, number: context.children + 1 };
+  return {
+    attempt,
+    request: childRequest(context, task, attempt),
+    change: { ...counted(context), children: attempt.number },
+    facts: [{ type: 'TASK_CHANGED', task: task.id, title: task.title, status: 'started', reason: '' }],
+  };
+}
+
+function settledTask(
+  context: ItemContext,
+  { task }: JudgedAttempt<TaskAttempt>,
+  end: AttemptEnd,
+): Settled<ItemContext, ItemFact> {
+  const fact = { type: 'TASK_CHANGED', task, title: taskOf(context, task)?.title ?? '' } as const;
+  if (end.kind !== 'merged') {
+    const { why, hint = context.hint } = end;
+    return {
+      change: { ...afterFailure(context, why), hint: bothEnds(hint) },
+      facts: [{ ...fact, status: 'failed', reason: keptReason(why) }],
+    };
+  }
+  const { commit: head, codeTree } = end.merged;
+  const done = [...context.done, task];
+  return {
+    change: { head, codeTree, done, ...inPhase('implementing'), hint: '' },
+    facts: [{ ...fact, status: 'done', reason: '' }],
+  };
+}
 
 function createdFact(phase: DocumentPhase, document: ItemDocument, version: number) {
   return {

@@ -1,6 +1,7 @@
 /** The phase of implementing: each task is a child run, in the order of the dependencies, and its result is merged. */
 import { assign } from 'xstate';
-import { childMergeStates, failEnded, toChecks } from '../parts/child-merge.ts';
+import { judgingState } from '../parts/attempts.ts';
+import { childMergeStates, toChecks } from '../parts/child-merge.ts';
 import { workingState } from '../parts/children.ts';
 import { checkInputOf, hasTests } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
@@ -29,7 +30,7 @@ export const implementing = itemSetup.createStateConfig({
           actions: assign(inPhase('testing')),
         },
         atLimit,
-        { target: 'working', actions: 'startTask' },
+        { target: 'working', actions: 'beginAttempt' },
       ],
     },
     working: workingState({
@@ -40,16 +41,11 @@ export const implementing = itemSetup.createStateConfig({
       next: 'choosing',
       onError: failedAt('implementation'),
     }),
-    judging: {
-      always: [
-        {
-          guard: ({ context }) => (context.ended?.childId ?? null) === null,
-          target: '#roadmap-item.active.entering',
-          actions: ['sayTaskFailed', failEnded],
-        },
-        { target: 'integrating' },
-      ],
-    },
+    judging: judgingState({
+      judgedOf: ({ ended }: ItemContext) => ended,
+      failed: '#roadmap-item.active.entering',
+      merging: 'integrating',
+    }),
     ...childMergeStates({
       childOf: ({ ended }: ItemContext) => ended?.childId ?? '',
       mergeOf: ({ integrated }) => integrated,

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { CommitOwnedInput, OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
 import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
 import type { Cost, Note, ProjectCommand, Published, RunHeader } from '../../activities/types.ts';
+import type { EndedAttempt, Waiting } from '../parts/attempts.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { CallingContext } from '../parts/costs.ts';
 import type {
@@ -121,22 +122,10 @@ export type ItemMetrics = {
 };
 
 /** An attempt at a task: a child run. */
-export type TaskAttempt = {
+export type TaskAttempt = Waiting & {
   readonly task: string;
   /** Counts all child runs of this run, from 1. */
   readonly number: number;
-  /** Gate of its child run that a person was told of. Absent: it has not waited. */
-  readonly waitsAt?: string;
-};
-
-/** An attempt whose child run has ended. */
-export type EndedAttempt = TaskAttempt & {
-  /** `null` where the child run gave no result. */
-  readonly childId: string | null;
-  /** Why there is no result; empty where there is one. */
-  readonly error: string;
-  /** Text for the agent of the next attempt. Absent: there is none. */
-  readonly hint?: string;
 };
 
 export interface ItemContext extends CheckedRunContext<ItemConfig, ItemInputValues>, CallingContext {
@@ -168,7 +157,7 @@ export interface ItemContext extends CheckedRunContext<ItemConfig, ItemInputValu
   /** Hints for the next child run of a task. */
   readonly hint: string;
   readonly open: TaskAttempt | null;
-  readonly ended: EndedAttempt | null;
+  readonly ended: EndedAttempt<TaskAttempt> | null;
   readonly integrated: ChildIntegrated | null;
   /** Where the state is committed to, once that is known. Absent: it is not. */
   readonly ownedTo?: 'base' | 'branch';
