@@ -1,8 +1,7 @@
 /** The loop over the items of a backlog: choose one, set its status, have a child run do it, judge what comes of it. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, enqueueActions } from 'xstate';
-import { judgingState } from '../parts/attempts.ts';
-import { workingState } from '../parts/children.ts';
+import { judgingState, workingState } from '../parts/attempts.ts';
 import { ownedFilesInput } from '../parts/owned-files.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { backlogSetup, failedAt } from './setup.ts';
@@ -35,9 +34,6 @@ export const working = backlogSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
   ...workingState({
     src: 'watchItems',
-    openOf: ({ open }: BacklogContext) => Object.entries(open).map(([actor, attempt]) => ({ ...attempt, actor })),
-    hasEnded: ({ ended }) => ended.length > 0,
-    ended: 'judging',
     next: 'choosing',
     onError: failedAt('implementation'),
   }),
@@ -262,7 +258,7 @@ const isConflict = (error: unknown): boolean => (error as ActivityError).reason 
 /** An attempt with a result is merged; any other leaves the item as it is for the next attempt, or blocks it. */
 export const judging = backlogSetup.createStateConfig({
   meta: { status: 'running', stage: 'implementation' },
-  ...judgingState({ judgedOf: ({ judged }: BacklogContext) => judged, failed: 'setting', merging: 'merging' }),
+  ...judgingState({ failed: 'setting', merging: 'merging' }),
 });
 
 /** The item's status after an attempt that has no result, or before it is tried again. */

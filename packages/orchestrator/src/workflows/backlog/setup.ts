@@ -173,8 +173,6 @@ function settledItem(
   const outcome: Outcome = { status: 'done', reason: '', iteration, ...(specPath === null ? {} : { specPath }) };
   return {
     change: {
-      head: end.merged.commit,
-      codeTree: end.merged.codeTree,
       isChanged: true,
       stopped: goingOn(context),
       outcomes: { ...context.outcomes, [id]: outcome },

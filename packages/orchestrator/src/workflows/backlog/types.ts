@@ -83,9 +83,9 @@ export type ChosenItem = {
 /** One attempt at an item: a child run. */
 export type Attempt = Omit<ChosenItem, 'text'> &
   Waiting & {
-  /** Counts all attempts of the run, from 1. */
-  readonly iteration: number;
-};
+    /** Counts all attempts of the run, from 1. */
+    readonly iteration: number;
+  };
 
 /** An attempt that is being begun. */
 export type Starting = Attempt & Pick<ChosenItem, 'text'>;

@@ -1,38 +1,24 @@
 /** The loop over the features: each attempt is a child run, and one with green evidence is merged into the run's branch. */
 import { assign } from 'xstate';
 import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
-import { childMergeStates, failEnded, keepChildMerge } from '../parts/child-merge.ts';
-import { workingState } from '../parts/children.ts';
+import { judgingState, workingState } from '../parts/attempts.ts';
+import { childMergeStates, keepChildMerge } from '../parts/child-merge.ts';
 import { checkInputOf } from '../parts/evidence.ts';
 import type { Rested } from '../parts/watch-children.ts';
 import type { Proved } from './proof.ts';
-import { actorOf, failedAt, fullAutoSetup, nextToStart, openAttempts } from './setup.ts';
+import { failedAt, fullAutoSetup, nextToStart } from './setup.ts';
 import type { FullAutoContext } from './types.ts';
-
-const childOf = ({ ended }: FullAutoContext): string => ended?.childId ?? '';
 
 type Merge = { readonly context: FullAutoContext; readonly event: { readonly output: ChildIntegrated } };
 
-const hasEnded = (context: FullAutoContext): boolean => openAttempts(context).some(({ end }) => end !== null);
-
-/** The result of the attempt under way waits for a person, and nothing else does. */
-const isLeftAside = ({ open }: FullAutoContext, { actor, ofResult }: Rested): boolean =>
-  ofResult === true && open !== null && actorOf(open) === actor;
+/** The result of this attempt alone waits for a person, and others may go on. */
+const isLeftAside = ({ open }: FullAutoContext, { actor, kind, ofResult }: Rested): boolean =>
+  kind === 'asks' && ofResult === true && open[actor]?.isAside !== true;
 
 const keepAccepted = {
   type: 'keepAccepted',
   params: ({ event }: { readonly event: { readonly output: Proved } }) => ({ accepted: event.output.accepted }),
 } as const;
-
-/** The next attempt is told the same, and more than the first line. */
-const failing = <Event>(whyOf: (event: Event) => string) =>
-  ({
-    type: 'failAttempt',
-    params: (event: Event) => {
-      const why = whyOf(event);
-      return { reason: 'agent_failed' as const, why, hint: why };
-    },
-  }) as const;
 
 const writing = '#full-auto.active.writing' as const;
 
@@ -40,10 +26,6 @@ type Rest = { readonly context: FullAutoContext; readonly event: { readonly outp
 
 const watching = workingState({
   src: 'watchFeature',
-  openOf: (context: FullAutoContext) =>
-    openAttempts(context).map((attempt) => ({ ...attempt, actor: actorOf(attempt) })),
-  hasEnded,
-  ended: 'choosing',
   next: 'choosing',
   onError: failedAt('implementation'),
 });
@@ -54,10 +36,9 @@ export const implementing = fullAutoSetup.createStateConfig({
   states: {
     choosing: {
       always: [
-        { guard: ({ context }) => hasEnded(context), target: 'judging', actions: 'takeEnded' },
-        { guard: ({ context }) => context.open !== null, target: 'working' },
-        { guard: ({ context }) => nextToStart(context) !== undefined, target: 'working', actions: 'startFeature' },
-        { guard: ({ context }) => context.waiting.length > 0, target: 'working' },
+        { guard: ({ context }) => context.ended.length > 0, target: 'judging' },
+        { guard: ({ context }) => nextToStart(context) !== undefined, target: 'working', actions: 'beginAttempt' },
+        { guard: ({ context }) => Object.keys(context.open).length > 0, target: 'working' },
         { target: writing, actions: assign({ isOver: true }) },
       ],
     },
@@ -73,32 +54,26 @@ export const implementing = fullAutoSetup.createStateConfig({
           {
             guard: ({ context, event }: Rest) => isLeftAside(context, event.output),
             target: writing,
-            actions: [{ type: 'sayWaits', params: ({ event }: Rest) => ({ rested: event.output }) }, 'leaveAside'],
+            actions: { type: 'sayWaits', params: ({ event }: Rest) => ({ rested: event.output }) },
           },
           ...watching.invoke.onDone,
         ],
       },
     },
-    judging: {
-      always: [
-        {
-          guard: ({ context }) => (context.ended?.childId ?? null) === null,
-          target: writing,
-          actions: failEnded,
-        },
-        { target: 'integrating' },
-      ],
-    },
+    judging: judgingState({
+      failed: writing,
+      merging: 'integrating',
+    }),
     ...childMergeStates({
-      childOf,
-      mergeOf: ({ integrated }: FullAutoContext) => integrated,
+      childOf: ({ judged }: FullAutoContext) => judged?.childId ?? '',
+      mergeOf: ({ judged }) => judged?.integrated ?? null,
       checkInputOf,
       units: 'features',
       onIntegrated: [
         {
           guard: ({ context, event }: Merge) => event.output.codeTree === context.codeTree,
           target: writing,
-          actions: failing(() => 'the agent changed no file'),
+          actions: 'failUnchanged',
         },
         { target: 'proving', actions: keepChildMerge },
       ],
@@ -114,17 +89,23 @@ export const implementing = fullAutoSetup.createStateConfig({
         src: 'proveFeature',
         input: ({ context }) => {
           const { mode: _mode, commit: _commit, ...input } = checkInputOf(context, context.head, 'as_is');
-          return { ...input, childId: childOf(context) };
+          return { ...input, childId: context.judged?.childId ?? '' };
         },
         onDone: [
           {
             guard: ({ event }) => event.output.fault !== null,
             target: writing,
-            actions: failing(({ event }: { readonly event: { readonly output: Proved } }) => event.output.fault ?? ''),
+            actions: {
+              type: 'failAttempt',
+              params: ({ event }) => {
+                const why = event.output.fault ?? '';
+                return { reason: 'agent_failed', why, hint: why };
+              },
+            },
           },
           {
             // The child has evidence for exactly this code.
-            guard: ({ context }) => context.integrated?.fastForward === true,
+            guard: ({ context }) => context.judged?.integrated?.fastForward === true,
             target: 'moving',
             actions: keepAccepted,
           },

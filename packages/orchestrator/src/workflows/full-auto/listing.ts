@@ -4,7 +4,7 @@ import { callEnded } from '../parts/costs.ts';
 import { ownedFilesInput } from '../parts/owned-files.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { named } from './features.ts';
-import { failedAt, fullAutoSetup, progress } from './setup.ts';
+import { failedAt, fullAutoSetup, leftAside, progress } from './setup.ts';
 import type { FullAutoContext, WriteInput } from './types.ts';
 
 export const readingPlan = fullAutoSetup.createStateConfig({
@@ -118,7 +118,7 @@ export const filesInput = (context: FullAutoContext): WriteInput => ({
   features: context.features,
   skipped: context.skipped,
   log: context.log,
-  waiting: context.waiting.map(({ iteration, feature, waitsFor: why = '' }) => ({ iteration, feature, why })),
+  waiting: leftAside(context).map(({ iteration, feature, waitsFor: why = '' }) => ({ iteration, feature, why })),
   isOver: context.isOver,
   setup: context.setup,
 });

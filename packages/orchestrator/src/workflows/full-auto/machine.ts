@@ -2,6 +2,7 @@
  * A full-auto run: a topic is researched and planned where no plan is named; an agent turns the plan into features, each of which is a child run on top of those before it. The server
  * alone says which of them pass. The whole is published as any other change.
  */
+import { NO_ATTEMPTS } from '../parts/attempts.ts';
 import { childEnds } from '../parts/children.ts';
 import { takenEverywhere } from '../parts/notes.ts';
 import { pausedState } from '../parts/pausing.ts';
@@ -79,11 +80,8 @@ function initialContext(input: FullAutoRunInput): FullAutoContext {
     tried: {},
     skipped: {},
     log: [],
-    open: null,
-    waiting: [],
-    ended: null,
+    ...NO_ATTEMPTS,
     accepted: null,
-    integrated: null,
     isOver: false,
   };
 }

@@ -4,6 +4,7 @@ import { aRun } from '@autonomous/shared/a-run.fixture';
 import { expect, it } from 'vitest';
 import type { FullAutoFact } from './events.ts';
 import { projectionOf } from './projection.ts';
+import { NO_ATTEMPTS } from '../parts/attempts.ts';
 import type { FullAutoContext } from './types.ts';
 
 const AT = (second: number): string => new Date(Date.UTC(2030, 0, 1) + second * 1_000).toISOString();
@@ -41,9 +42,7 @@ const aContext = (parts: Partial<FullAutoContext> = {}): JsonObject =>
     features: [],
     skipped: {},
     log: [],
-    open: null,
-    waiting: [],
-    ended: null,
+    ...NO_ATTEMPTS,
     isOver: false,
     ...parts,
   }) as unknown as JsonObject;
@@ -71,8 +70,10 @@ it('shows of each feature where it stands, and why', () => {
   const context = aContext({
     features: FEATURES,
     skipped: { B: 'it failed once: red' },
-    open: { feature: 'D', iteration: 4, end: null },
-    waiting: [{ feature: 'E', iteration: 5, end: null, waitsFor: 'Review the result: A dependency is new' }],
+    open: {
+      'feature-4': { feature: 'D', iteration: 4 },
+      'feature-5': { feature: 'E', iteration: 5, waitsFor: 'Review the result: A dependency is new', isAside: true },
+    },
   });
   expect(rows(context, log)).toEqual([
     ['A Sound A / sounds', 'passes', '1', '–'],

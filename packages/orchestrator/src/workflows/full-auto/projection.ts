@@ -93,10 +93,11 @@ function statusOf(context: FullAutoContext, feature: Feature, { held, reason, is
     return { text: 'cannot be reached', note: `It depends on ${held}, which is skipped.`, tone: 'bad' };
   const note = reason === undefined ? {} : { note: `The last attempt failed: ${shortened(reason)}` };
   if (isOver || context.isOver) return { text: 'not begun', tone: 'bad', ...note };
-  const asked = [context.open, ...context.waiting].find((attempt) => attempt?.feature === feature.id);
+  const asked = Object.values(context.open).find((attempt) => attempt.feature === feature.id);
   if (asked?.waitsFor !== undefined)
     return { text: 'under way', note: `Its run asked you: ${shortened(asked.waitsFor)}` };
-  if ((asked ?? context.ended)?.feature === feature.id) return { text: 'under way', ...note };
+  const ended = [context.judged, ...context.ended].some((attempt) => attempt?.feature === feature.id);
+  if (asked !== undefined || ended) return { text: 'under way', ...note };
   return { text: 'to do', tone: 'quiet', ...note };
 }
 

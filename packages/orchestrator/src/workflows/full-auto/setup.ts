@@ -1,12 +1,12 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
-import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { bothEnds, causeIn, type ChildEnd, endedActor, endOf, failures, keptReason } from '../parts/children.ts';
+import { attemptActions, type AttemptEnd, type Begun, type JudgedAttempt, type Settled } from '../parts/attempts.ts';
 import type { FailedAttempt } from '../parts/child-merge.ts';
+import { bothEnds, causeIn, failures, keptReason } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
 import { hasTests } from '../parts/evidence.ts';
@@ -25,15 +25,8 @@ import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { FullAutoFact } from './events.ts';
 import { failuresOf, type Feature, named, nextFeature, passing, passText } from './features.ts';
-import { fullAutoFiles } from './files.ts';
-import type {
-  FeatureAttempt,
-  FullAutoActivities,
-  FullAutoContext,
-  FullAutoRunInput,
-  OpenAttempt,
-  PlannedOutput,
-} from './types.ts';
+import { fullAutoFiles, type Iteration } from './files.ts';
+import type { FeatureAttempt, FullAutoActivities, FullAutoContext, FullAutoRunInput, PlannedOutput } from './types.ts';
 
 /** Signals that a full-auto run accepts. */
 export const fullAutoSignals = { ...projectRunSignals, ...decisionsOf('FIX_DECIDED') };
@@ -46,7 +39,7 @@ type FeatureEnd =
 type FullAutoEvent = Extract<DecisionSignal, { type: keyof typeof fullAutoSignals }> | Forked | FeatureEnd;
 
 /** Id of the actor that is an attempt's child run. */
-export function actorOf({ iteration }: Pick<FeatureAttempt, 'iteration'>): string {
+function actorOf({ iteration }: Pick<FeatureAttempt, 'iteration'>): string {
   return `feature-${iteration}`;
 }
 
@@ -77,6 +70,17 @@ const withParts = setup({
     ...checkedRunActions<FullAutoContext, FullAutoEvent>(),
     ...callActions<FullAutoContext, FullAutoEvent>(),
     ...ownedFilesActions<FullAutoContext, FullAutoEvent>(),
+    ...attemptActions<FullAutoContext, FullAutoEvent, FeatureAttempt, Feature, RunFact | FullAutoFact>({
+      child: 'feature',
+      actorOf,
+      next: nextToStart,
+      begin: beginFeature,
+      asked: ({ feature }, reason, { ofResult }) => ({
+        fact: { type: 'FEATURE_WAITS', feature, reason },
+        keeps: { waitsFor: reason, ...(ofResult === true ? { isAside: true } : {}) },
+      }),
+      settle: settledFeature,
+    }),
   },
 });
 
@@ -92,60 +96,84 @@ export const featureOf = ({ features }: Pick<FullAutoContext, 'features'>, id: s
 /** Attempts that may wait for a person while others go on: each of them is an open child run. */
 const MOST_WAITING = 3;
 
+/** Attempts whose results wait for a person, oldest first. */
+export const leftAside = ({ open }: Pick<FullAutoContext, 'open'>): readonly FeatureAttempt[] =>
+  Object.values(open).filter(({ isAside }) => isAside === true);
+
 /** The next feature that can be begun while others may wait; `undefined`: there is none. */
 export function nextToStart(context: FullAutoContext): Feature | undefined {
-  const { waiting, config } = context;
-  if (isAtLimit(context) || waiting.length >= Math.min(MOST_WAITING, config.maxConcurrency)) return undefined;
+  const { open, config } = context;
+  const waiting = leftAside(context);
+  if (isAtLimit(context) || waiting.length < Object.keys(open).length) return undefined;
+  if (waiting.length >= Math.min(MOST_WAITING, config.maxConcurrency)) return undefined;
   return nextFeature(
     context,
     waiting.map(({ feature }) => feature),
   );
 }
 
-/** Attempts that are not judged yet. */
-export const openAttempts = ({ open, waiting }: Pick<FullAutoContext, 'open' | 'waiting'>): readonly OpenAttempt[] => [
-  ...(open === null ? [] : [open]),
-  ...waiting,
-];
-
-/** The attempt of an actor has changed. */
-export function withAttempt(
-  context: Pick<FullAutoContext, 'open' | 'waiting'>,
-  actor: string,
-  change: Partial<OpenAttempt>,
-): Pick<FullAutoContext, 'open' | 'waiting'> {
-  const changed = (attempt: OpenAttempt): OpenAttempt =>
-    actorOf(attempt) === actor ? { ...attempt, ...change } : attempt;
-  return { open: context.open === null ? null : changed(context.open), waiting: context.waiting.map(changed) };
-}
-
 /** Attempts at a feature that came to nothing. */
 const triedOf = ({ tried }: FullAutoContext, id: string): { readonly attempts: number; readonly hint: string } =>
   (Object.hasOwn(tried, id) ? tried[id] : undefined) ?? { attempts: 0, hint: '' };
 
-/**
- * The attempt came to nothing, and after the last one the feature is skipped.
- * @param hint told to the next attempt; absent: what is known of earlier ones
- */
-function failed(context: FullAutoContext, why: string, hint?: string): Partial<FullAutoContext> {
-  const { ended, skipped, tried, log, input } = context;
-  if (ended === null) return {};
-  const before = triedOf(context, ended.feature);
+function beginFeature(
+  context: FullAutoContext,
+  feature: Feature,
+): Begun<FullAutoContext, FeatureAttempt, FullAutoFact> {
+  const iteration = context.iterations + 1;
+  return {
+    attempt: { feature: feature.id, iteration },
+    request: childRequest(context, feature, iteration),
+    change: { iterations: iteration },
+    facts: [changedFact(feature, { status: 'started', iteration, reason: '' })],
+  };
+}
+
+const changedFact = (
+  { id, name }: Pick<Feature, 'id' | 'name'>,
+  change: Pick<Extract<FullAutoFact, { type: 'FEATURE_CHANGED' }>, 'iteration' | 'status' | 'reason'>,
+) => ({ type: 'FEATURE_CHANGED', feature: id, name, ...change }) as const;
+
+function settledFeature(
+  context: FullAutoContext,
+  attempt: JudgedAttempt<FeatureAttempt>,
+  end: AttemptEnd,
+): Settled<FullAutoContext, RunFact | FullAutoFact> {
+  const { feature, iteration } = attempt;
+  const { change, outcome, reason } = end.kind === 'merged' ? passed(context, feature) : failed(context, feature, end);
+  const name = featureOf(context, feature)?.name ?? '';
+  return {
+    change: { ...change, accepted: null, log: [...context.log, { iteration, feature, outcome, reason }] },
+    facts: [
+      changedFact({ id: feature, name }, { status: outcome, iteration, reason }),
+      ...(change.features === undefined ? [] : [progress({ features: change.features })]),
+    ],
+  };
+}
+
+type Outcome = Pick<Iteration, 'outcome' | 'reason'> & { readonly change: Partial<FullAutoContext> };
+
+/** The server alone sets `passes`: the result has green evidence and is on the run's branch. */
+function passed({ accepted, features }: FullAutoContext, id: string): Outcome {
+  const reason = accepted === null ? '' : `its checks fail, and it was accepted by ${keptReason(accepted)}`;
+  const passing = features.map((feature) => (feature.id === id ? { ...feature, passes: true } : feature));
+  return { change: { features: passing }, outcome: 'passes', reason };
+}
+
+/** After the last attempt the feature is skipped. */
+function failed(context: FullAutoContext, id: string, { why, hint }: FailedAttempt): Outcome {
+  const { skipped, tried, input } = context;
+  const before = triedOf(context, id);
   const attempts = before.attempts + 1;
   // A person who cancels an attempt does not want another one.
   const isUnwanted = isCancelledChild(why);
   const isLast = isUnwanted || attempts >= input.maxAttempts;
   const reason = isLast && !isUnwanted ? `it ${failures(attempts, why)}` : causeIn(why);
-  return {
-    ended: null,
-    integrated: null,
-    tried: { ...tried, [ended.feature]: { attempts, hint: hint === undefined ? before.hint : bothEnds(hint) } },
-    skipped: isLast ? { ...skipped, [ended.feature]: reason } : skipped,
-    log: [
-      ...log,
-      { iteration: ended.iteration, feature: ended.feature, outcome: isLast ? 'skipped' : 'failed', reason },
-    ],
+  const change = {
+    tried: { ...tried, [id]: { attempts, hint: hint === undefined ? before.hint : bothEnds(hint) } },
+    ...(isLast ? { skipped: { ...skipped, [id]: reason } } : {}),
   };
+  return { change, outcome: isLast ? 'skipped' : 'failed', reason };
 }
 
 export const progress = (context: Pick<FullAutoContext, 'features'>) =>
@@ -167,104 +195,7 @@ export const fullAutoSetup = withParts.extend({
       enqueue.assign({ config, test: { command, source: 'the list of the features' } });
       enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit: context.baseCommit, notices: [message] });
     }),
-    /** Starts the child run of the next feature. */
-    startFeature: enqueueActions(({ enqueue, context }) => {
-      const feature = nextToStart(context);
-      if (feature === undefined) return;
-      const iteration = context.iterations + 1;
-      const attempt: OpenAttempt = { feature: feature.id, iteration, end: null };
-      enqueue.spawnChild('feature', { id: actorOf(attempt), input: childRequest(context, feature, iteration) });
-      enqueue.assign({ iterations: iteration, open: attempt, ended: null, integrated: null });
-      enqueue.emit({
-        type: 'FEATURE_CHANGED',
-        feature: feature.id,
-        name: feature.name,
-        status: 'started',
-        iteration,
-        reason: '',
-      });
-    }),
-    /** A person has to decide at the gate of an attempt. */
-    sayWaits: enqueueActions(({ enqueue, context }, { rested: { actor, gate, why } }: { rested: Rested }) => {
-      const attempt = openAttempts(context).find((each) => actorOf(each) === actor);
-      if (attempt === undefined) return;
-      const reason = keptReason(why);
-      enqueue.emit({ type: 'FEATURE_WAITS', feature: attempt.feature, reason });
-      enqueue.assign(withAttempt(context, actor, { waitsAt: gate, waitsFor: reason }));
-    }),
-    /** Other features go on while the result of this one waits. */
-    leaveAside: assign(({ context: { open, waiting } }) => ({
-      open: null,
-      waiting: [...waiting, ...(open === null ? [] : [open])],
-    })),
-    endAttempt: enqueueActions(({ enqueue, context }, { rested }: { rested: Rested }) => {
-      if (!openAttempts(context).some((attempt) => actorOf(attempt) === rested.actor)) return;
-      enqueue.assign(withAttempt(context, rested.actor, { end: endOf(rested) }));
-      enqueue.stopChild(rested.actor);
-    }),
-    /** A child run may end in any state, also while the run is paused. An end that is known stays. */
-    keepChildEnd: assign(({ context }, { type, childId, error }: ChildEnd & { type: string }) => {
-      const actor = endedActor(type);
-      const isOpen = openAttempts(context).some((attempt) => attempt.end === null && actorOf(attempt) === actor);
-      return isOpen ? withAttempt(context, actor, { end: { childId, error } }) : {};
-    }),
-    /** The first attempt that has ended is judged. */
-    takeEnded: assign(({ context }) => {
-      const attempt = openAttempts(context).find(({ end }) => end !== null);
-      if (attempt === undefined) return {};
-      const { end, ...ended } = attempt;
-      if (end === null) return {};
-      return {
-        ended: { ...ended, ...end },
-        accepted: null,
-        open: attempt === context.open ? null : context.open,
-        waiting: context.waiting.filter((other) => other !== attempt),
-      };
-    }),
-    keepChildMerge: assign((_, { integrated }: { integrated: ChildIntegrated }) => ({ integrated })),
     keepAccepted: assign((_, { accepted }: { accepted: string | null }) => ({ accepted })),
-    /** The attempt that has ended came to nothing. */
-    failAttempt: enqueueActions(({ enqueue, context }, { why, hint }: FailedAttempt) => {
-      const { ended } = context;
-      if (ended === null) return;
-      const change = failed(context, why, hint);
-      const { outcome = 'failed', reason = '' } = change.log?.at(-1) ?? {};
-      enqueue.assign(change);
-      enqueue.emit({
-        type: 'FEATURE_CHANGED',
-        feature: ended.feature,
-        name: featureOf(context, ended.feature)?.name ?? '',
-        status: outcome,
-        iteration: ended.iteration,
-        reason,
-      });
-    }),
-    /** The server alone sets `passes`: the result has green evidence and is on the run's branch. */
-    passAttempt: enqueueActions(({ enqueue, context }, { merged }: { merged: ChildMerged }) => {
-      const { ended, accepted } = context;
-      if (ended === null) return;
-      const reason = accepted === null ? '' : `its checks fail, and it was accepted by ${keptReason(accepted)}`;
-      const features = context.features.map((feature) =>
-        feature.id === ended.feature ? { ...feature, passes: true } : feature,
-      );
-      enqueue.assign({
-        head: merged.commit,
-        codeTree: merged.codeTree,
-        features,
-        ended: null,
-        integrated: null,
-        log: [...context.log, { iteration: ended.iteration, feature: ended.feature, outcome: 'passes', reason }],
-      });
-      enqueue.emit({
-        type: 'FEATURE_CHANGED',
-        feature: ended.feature,
-        name: featureOf(context, ended.feature)?.name ?? '',
-        status: 'passes',
-        iteration: ended.iteration,
-        reason,
-      });
-      enqueue.emit(progress({ features }));
-    }),
     /** A person has the features that failed tried again, as often as before. */
     tryAgain: assign(({ context }) => ({
       skipped: {},

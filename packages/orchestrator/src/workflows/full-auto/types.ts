@@ -2,9 +2,8 @@
 import type { RunConfig } from '@autonomous/shared';
 import { z } from 'zod';
 import type { CommitOwnedInput, OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
-import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
 import type { Cost, Note, ProjectCommand, RunHeader } from '../../activities/types.ts';
-import type { ChildEnd } from '../parts/children.ts';
+import type { Attempts, Waiting } from '../parts/attempts.ts';
 import type { CallingContext } from '../parts/costs.ts';
 import type {
   CheckedRunActivities,
@@ -51,23 +50,18 @@ export type FullAutoConfig = RunConfig & {
 export type FullAutoRunInput = ProjectRunInput<FullAutoConfig>;
 
 /** One attempt at a feature: a child run. */
-export type FeatureAttempt = {
+export type FeatureAttempt = Waiting & {
   readonly feature: string;
   /** Counts all attempts of the run, from 1. */
   readonly iteration: number;
-  /** Gate of its child run that a person was told of. Absent: it has not waited. */
-  readonly waitsAt?: string;
-  /** Words for that gate. Absent: it has not waited. */
+  /** Words for the gate at which it waits. Absent: it has not waited. */
   readonly waitsFor?: string;
+  /** Its result waits for a person; features that do not need it go on meanwhile. */
+  readonly isAside?: true;
 };
 
-/** An attempt that is not judged yet. */
-export type OpenAttempt = FeatureAttempt & {
-  /** `null`: its child run is under way. */
-  readonly end: ChildEnd | null;
-};
-
-export interface FullAutoContext extends CheckedRunContext<FullAutoConfig, FullAutoInputValues>, CallingContext {
+export interface FullAutoContext
+  extends CheckedRunContext<FullAutoConfig, FullAutoInputValues>, CallingContext, Attempts<FeatureAttempt> {
   /** The child run that researched and planned, and the path of its plan. `null`: there is none, or not yet. */
   readonly research: { readonly childId: string; readonly plan: string } | null;
   /** Path of the plan; empty before it is known. */
@@ -84,16 +78,8 @@ export interface FullAutoContext extends CheckedRunContext<FullAutoConfig, FullA
   /** Reasons, by feature. */
   readonly skipped: Readonly<Record<string, string>>;
   readonly log: readonly Iteration[];
-  /** The attempt that the loop is at. */
-  readonly open: OpenAttempt | null;
-  /** Attempts whose results wait for a person, oldest first; features that do not need them go on meanwhile. */
-  readonly waiting: readonly OpenAttempt[];
-  /** The attempt that has ended and is not judged yet. */
-  readonly ended: (FeatureAttempt & ChildEnd) | null;
-  /** Words of the person who accepted its result although its checks failed; `null`: its checks are green, or it is not judged yet. */
+  /** Words of the person who accepted the result that is judged although its checks failed; `null`: its checks are green, or it is not judged yet. */
   readonly accepted: string | null;
-  /** Merge of its result with the run's branch, once that is known. */
-  readonly integrated: ChildIntegrated | null;
   /** Nothing more is begun. */
   readonly isOver: boolean;
 }

@@ -4,10 +4,12 @@
  */
 import { enqueueActions, type EventObject, type MachineContext } from 'xstate';
 import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
+import type { RunHeader } from '../../activities/types.ts';
 import type { ChildRequest } from '../../core/child-runs.ts';
 import type { FailedAttempt } from './child-merge.ts';
 import { type ChildEnd, endedActor, endOf, keptReason } from './children.ts';
 import { changeOf } from './change.ts';
+import { headerOf } from './run-context.ts';
 import type { Rested } from './watch-children.ts';
 
 type End = ChildEnd & {
@@ -67,7 +69,11 @@ export interface AttemptDecisions<Context, Attempt, Unit, Fact> {
   /** The attempt at a unit: what is kept of it, and what its child run is asked for. */
   readonly begin: (context: Context, unit: Unit) => Begun<Context, Attempt, Fact>;
   /** A person has to decide at the gate of an attempt. `keeps`: fields of the attempt that get a new value. Default: none. */
-  readonly asked: (attempt: Attempt, reason: string, rested: Rested) => { readonly fact: Fact; readonly keeps?: Partial<Attempt> };
+  readonly asked: (
+    attempt: Attempt,
+    reason: string,
+    rested: Rested,
+  ) => { readonly fact: Fact; readonly keeps?: Partial<Attempt> };
   readonly settle: (context: Context, attempt: JudgedAttempt<Attempt>, end: AttemptEnd) => Settled<Context, Fact>;
   /** Where the context keeps attempts. Default: in the fields of {@link Attempts}. */
   readonly storage?: AttemptStorage<Context, Attempt>;
@@ -121,9 +127,10 @@ export function attemptActions<
   ) =>
     acting((context, params: Params) => {
       const { judged } = read(context);
-      return judged === null
-        ? null
-        : { attempts: { judged: null }, ...settle(context, judged, endOf(judged, params)) };
+      if (judged === null) return null;
+      const end = endOf(judged, params);
+      const { change, facts } = settle(context, judged, end);
+      return { attempts: { judged: null }, change: { ...movedBy<Context>(end), ...change }, facts };
     });
 
   /** An actor that is no attempt's own changes nothing. */
@@ -188,9 +195,16 @@ export function attemptActions<
       ...causeOf(judged),
     })),
     /** Its result is the code that there was. */
-    failUnchanged: settling<undefined>((judged) => ({ kind: 'unchanged', ...causeOf(judged) })),
+    failUnchanged: settling<undefined>(() => ({ kind: 'unchanged', ...UNCHANGED })),
     passAttempt: settling((_, { merged }: { merged: ChildMerged }) => ({ kind: 'merged', merged })),
   };
+}
+
+/** A merge moves the run's branch. */
+function movedBy<Context extends MachineContext>(end: AttemptEnd): Partial<Context> {
+  if (end.kind !== 'merged') return {};
+  const { commit: head, codeTree } = end.merged;
+  return changeOf<Context, MachineContext>({ head, codeTree });
 }
 
 const causeOf = ({ error, hint }: ChildEnd): FailedAttempt => ({
@@ -198,6 +212,12 @@ const causeOf = ({ error, hint }: ChildEnd): FailedAttempt => ({
   why: error,
   ...(hint === undefined ? {} : { hint }),
 });
+
+const UNCHANGED: FailedAttempt = {
+  reason: 'agent_failed',
+  why: 'the agent changed no file',
+  hint: 'the agent changed no file',
+};
 
 const NOTHING = { change: {}, facts: [] } as const;
 
@@ -215,25 +235,70 @@ function without<Value>(record: Readonly<Record<string, Value>>, key: string): R
 }
 
 type Has<Context> = { readonly context: Context };
+type Rest = { readonly event: { readonly output: Rested } };
+const rested = ({ event }: Rest) => ({ rested: event.output });
+
+interface Working<Context, Src, Next, OnError> {
+  /** Activity of `watchChildren`; also the id of its invocation. */
+  readonly src: Src;
+  /** State that follows once a child run waits for a person or has come to nothing. */
+  readonly next: Next;
+  readonly onError: OnError;
+  readonly storage?: Pick<AttemptStorage<Context, Waiting>, 'read'>;
+}
+
+/**
+ * The state in which child runs are under way; `judging` follows once one has ended. One that comes to nothing is stopped; one that
+ * waits for a person is left waiting.
+ */
+export function workingState<
+  Context extends MachineContext & RunHeader,
+  const Src extends string,
+  const Next extends string,
+  const OnError,
+>({ src, next, onError, storage }: Working<Context, Src, Next, OnError>) {
+  const { read } = storage ?? inOwnFields<Context, Waiting>();
+  return {
+    always: { guard: ({ context }: Has<Context>) => read(context).ended.length > 0, target: 'judging' },
+    invoke: {
+      id: src,
+      src,
+      input: ({ context }: Has<Context>) => ({
+        ...headerOf(context),
+        open: Object.entries(read(context).open).map(([actor, { waitsAt = null }]) => ({ actor, seen: waitsAt })),
+      }),
+      onDone: [
+        {
+          guard: ({ event }: Rest) => event.output.kind === 'asks',
+          target: next,
+          actions: { type: 'sayWaits', params: rested },
+        },
+        { target: next, actions: { type: 'endAttempt', params: rested } },
+      ],
+      onError,
+    },
+  } as const;
+}
 
 interface Judging<Context, Failed, Merging> {
-  readonly judgedOf: (context: Context) => ChildEnd | null;
   /** State after an attempt without a result. */
   readonly failed: Failed;
   readonly merging: Merging;
+  readonly storage?: Pick<AttemptStorage<Context, Waiting>, 'read'>;
 }
 
 /** The state in which the first attempt that has ended is judged: one with a result is merged. */
-export function judgingState<Context, const Failed extends string, const Merging extends string>({
-  judgedOf,
-  failed,
-  merging,
-}: Judging<Context, Failed, Merging>) {
+export function judgingState<
+  Context extends MachineContext & RunHeader,
+  const Failed extends string,
+  const Merging extends string,
+>({ failed, merging, storage }: Judging<Context, Failed, Merging>) {
+  const { read } = storage ?? inOwnFields<Context, Waiting>();
   return {
     entry: 'takeEnded',
     always: [
       {
-        guard: ({ context }: Has<Context>) => (judgedOf(context)?.childId ?? null) === null,
+        guard: ({ context }: Has<Context>) => (read(context).judged?.childId ?? null) === null,
         target: failed,
         actions: 'failEnded',
       },

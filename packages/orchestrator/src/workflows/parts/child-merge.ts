@@ -5,7 +5,7 @@
 import type { ActivityError } from '@autonomous/shared';
 import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import type { Checked, CheckInput, RunHeader } from '../../activities/types.ts';
-import { type ChildEnd, messageOf } from './children.ts';
+import { messageOf } from './children.ts';
 import { redText } from './evidence.ts';
 import { headerOf } from './run-context.ts';
 
@@ -21,16 +21,6 @@ export type FailedAttempt = {
   /** Told to the agent of the next attempt. Absent: what is known of earlier ones. */
   readonly hint?: string;
 };
-
-/** Action for an attempt that has ended without a result. */
-export const failEnded = {
-  type: 'failAttempt',
-  params: ({ context: { ended } }: { readonly context: { readonly ended: ChildEnd | null } }) => ({
-    reason: 'agent_failed' as const,
-    why: ended?.error ?? '',
-    ...(ended?.hint === undefined ? {} : { hint: ended.hint }),
-  }),
-} as const;
 
 type Has<Context> = { readonly context: Context };
 type Integrated = { readonly event: { readonly output: ChildIntegrated } };

@@ -57,7 +57,7 @@ type ItemEvent = Extract<DecisionSignal, { type: keyof typeof itemSignals }> | F
 type Input<Name extends keyof ItemActivities> = ItemActivities[Name]['input'];
 
 /** One attempt at a time, in fields of its own: `ended` is judged as soon as it is there. */
-const oneAttempt: AttemptStorage<ItemContext, TaskAttempt> = {
+export const oneAttempt: AttemptStorage<ItemContext, TaskAttempt> = {
   read: ({ open, ended, integrated }) => ({
     open: open === null ? {} : { [actorOf(open)]: open },
     ended: ended === null ? [] : [ended],
@@ -157,7 +157,7 @@ const NO_ITEM: KnownItem = {
 export const itemOf = ({ item }: Pick<ItemContext, 'item'>): KnownItem => item ?? NO_ITEM;
 
 /** Id of the actor that is a task's child run. */
-export function actorOf({ number }: Pick<TaskAttempt, 'number'>): string {
+function actorOf({ number }: Pick<TaskAttempt, 'number'>): string {
   return `task-${number}`;
 }
 
@@ -388,10 +388,8 @@ function settledTask(
       facts: [{ ...fact, status: 'failed', reason: keptReason(why) }],
     };
   }
-  const { commit: head, codeTree } = end.merged;
-  const done = [...context.done, task];
   return {
-    change: { head, codeTree, done, ...inPhase('implementing'), hint: '' },
+    change: { done: [...context.done, task], ...inPhase('implementing'), hint: '' },
     facts: [{ ...fact, status: 'done', reason: '' }],
   };
 }

@@ -1,14 +1,23 @@
 /** The phase of implementing: each task is a child run, in the order of the dependencies, and its result is merged. */
 import { assign } from 'xstate';
-import { judgingState } from '../parts/attempts.ts';
+import { judgingState, workingState } from '../parts/attempts.ts';
 import { childMergeStates, toChecks } from '../parts/child-merge.ts';
-import { workingState } from '../parts/children.ts';
 import { checkInputOf, hasTests } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { atLimit } from './document-phases.ts';
 import { nextTask } from './documents.ts';
-import { actorOf, corrected, countsOf, failedAt, inPhase, isAsked, itemOf, itemSetup, shownResult } from './setup.ts';
+import {
+  corrected,
+  countsOf,
+  failedAt,
+  inPhase,
+  isAsked,
+  itemOf,
+  itemSetup,
+  oneAttempt,
+  shownResult,
+} from './setup.ts';
 import type { ItemContext } from './types.ts';
 
 export const implementing = itemSetup.createStateConfig({
@@ -35,16 +44,14 @@ export const implementing = itemSetup.createStateConfig({
     },
     working: workingState({
       src: 'watchTask',
-      openOf: ({ open }: ItemContext) => (open === null ? [] : [{ ...open, actor: actorOf(open) }]),
-      hasEnded: ({ ended }) => ended !== null,
-      ended: 'judging',
       next: 'choosing',
+      storage: oneAttempt,
       onError: failedAt('implementation'),
     }),
     judging: judgingState({
-      judgedOf: ({ ended }: ItemContext) => ended,
       failed: '#roadmap-item.active.entering',
       merging: 'integrating',
+      storage: oneAttempt,
     }),
     ...childMergeStates({
       childOf: ({ ended }: ItemContext) => ended?.childId ?? '',
