@@ -2,9 +2,10 @@
 import { assign, emit, setup } from 'xstate';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
-import { approves, type Shown } from '../parts/gate.ts';
+import { approves } from '../parts/gate.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
 import { pausesAt } from '../parts/pausing.ts';
+import { reportingValidation, shownResult } from '../parts/result.ts';
 import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import { attemptActions, type AttemptEnd, type JudgedAttempt, type Settled } from '../parts/attempts.ts';
 import { declared } from '../parts/declared-activities.ts';
@@ -68,6 +69,7 @@ const withParts = setup({
   guards: projectRunGuards,
   actions: {
     ...checkedRunActions<BacklogContext, BacklogEvent>(),
+    reportValidation: reportingValidation<BacklogContext, BacklogEvent>(() => 'The checks pass on the result of all items.'),
     ...ownedFilesActions<BacklogContext, BacklogEvent>(),
     ...attemptActions<BacklogContext, BacklogEvent, Attempt, Starting, BacklogFact>({
       child: 'item',
@@ -92,8 +94,6 @@ export const outcomeOf = ({ outcomes }: Pick<BacklogContext, 'outcomes'>, item: 
 /** Ids of items that this run has blocked, or that were blocked before and hold up others. */
 export const blockedOf = ({ outcomes }: Pick<BacklogContext, 'outcomes'>): readonly string[] =>
   Object.entries(outcomes).flatMap(([item, { status }]) => (status === 'blocked' ? [item] : []));
-
-export const shownResult = ({ codeTree, concerns }: BacklogContext): Shown => ({ codeTree, concerns });
 
 export const failedAt = pausesAt('#backlog.paused');
 
@@ -152,12 +152,6 @@ export const backlogSetup = withParts.extend({
       }),
     ),
     keepPlace: assign((_, { to }: { to: 'base' | 'branch' }) => ({ ownedTo: to })),
-    reportValidation: emit(({ context }) => {
-      const codeTree = context.codeTree ?? '';
-      return context.failure === null
-        ? { type: 'VALIDATION_PASSED', codeTree, summary: 'The checks pass on the result of all items.' }
-        : { type: 'VALIDATION_FAILED', codeTree, severity: 'major', summary: context.failure, feedback: '' };
-    }),
   },
 });
 

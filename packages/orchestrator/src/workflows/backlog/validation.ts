@@ -1,32 +1,19 @@
 /** The whole result: checked as it is and with the base's tests, looked through for concerns, shown to a person where it has to be. */
-import { assign } from 'xstate';
 import { checkInputOf } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
-import { wholeCheckStates } from '../parts/whole-check.ts';
-import { backlogSetup, failedAt, shownResult } from './setup.ts';
+import { isResultAsked, shownResult, validationState } from '../parts/result.ts';
+import { backlogSetup, failedAt } from './setup.ts';
 import type { BacklogContext } from './types.ts';
 
-export const validation = backlogSetup.createStateConfig({
-  meta: { status: 'running', stage: 'validation' },
-  initial: 'choosing',
-  entry: assign({ failure: null, concerns: [] }),
-  states: {
-    ...wholeCheckStates(failedAt('validation'), checkInputOf),
-    deciding: {
-      always: [
-        {
-          guard: ({ context }) =>
-            context.failure === null &&
-            context.concerns.length === 0 &&
-            context.config.trustMode.implementation === 'auto',
-          target: '#backlog.active.publishing',
-          actions: 'reportValidation',
-        },
-        { target: '#backlog.active.awaitingApproval', actions: 'reportValidation' },
-      ],
-    },
-  },
-});
+export const validation = backlogSetup.createStateConfig(
+  validationState({
+    checkInputOf,
+    isAsked: isResultAsked,
+    asked: '#backlog.active.awaitingApproval',
+    publishing: '#backlog.active.publishing',
+    onError: failedAt('validation'),
+  }),
+);
 
 /** A person sees the whole result and publishes it, or has it checked again. */
 export const awaitingApproval = backlogSetup.createStateConfig({

@@ -1,5 +1,5 @@
 /** The end of the loop: the whole is checked, and a result with failures is merged only where a person says so. */
-import { assign, enqueueActions } from 'xstate';
+import { enqueueActions } from 'xstate';
 import { checkInputOf } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import {
@@ -11,10 +11,10 @@ import {
   recordingState,
   takingInState,
 } from '../parts/publishing.ts';
-import { wholeCheckStates } from '../parts/whole-check.ts';
+import { isResultAsked, shownResult, validationState } from '../parts/result.ts';
 import { failuresOf, named, passing, passText, unreachable } from './features.ts';
 import { filesInput } from './listing.ts';
-import { doneText, failedAt, fullAutoSetup, isAtLimit, shownResult } from './setup.ts';
+import { doneText, failedAt, fullAutoSetup, isAtLimit } from './setup.ts';
 import type { FullAutoContext } from './types.ts';
 
 /** Says how the loop ended. Without a feature that passes there is nothing to check and to publish. */
@@ -48,30 +48,20 @@ export const ending = fullAutoSetup.createStateConfig({
 
 /** A result with failures goes into the base by a person's word alone. */
 const needsAPerson = (context: FullAutoContext): boolean =>
-  context.failure !== null ||
-  context.concerns.length > 0 ||
-  context.config.trustMode.implementation === 'manual' ||
-  (failuresOf(context).length > 0 && publishingGuards.merges({ context }));
+  isResultAsked(context) || (failuresOf(context).length > 0 && publishingGuards.merges({ context }));
+
+const whole = validationState({
+  checkInputOf,
+  isAsked: needsAPerson,
+  asked: '#full-auto.active.awaitingResult',
+  publishing: '#full-auto.active.publishing',
+  onError: failedAt('validation'),
+});
 
 export const validation = fullAutoSetup.createStateConfig({
-  meta: { status: 'running', stage: 'validation' },
-  initial: 'choosing',
-  entry: assign({ failure: null, concerns: [] }),
-  states: {
-    ...wholeCheckStates(failedAt('validation'), checkInputOf),
-    // Where the project names no test command, the list of the features does.
-    choosing: { always: 'checkingAsIs' },
-    deciding: {
-      always: [
-        {
-          guard: ({ context }) => needsAPerson(context),
-          target: '#full-auto.active.awaitingResult',
-          actions: 'reportValidation',
-        },
-        { target: '#full-auto.active.publishing', actions: 'reportValidation' },
-      ],
-    },
-  },
+  ...whole,
+  // Where the project names no test command, the list of the features does.
+  states: { ...whole.states, choosing: { always: 'checkingAsIs' } },
 });
 
 /** A person publishes the result, leaves it as its branch, or has what failed tried again. */

@@ -1,5 +1,5 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
-import { assign, emit, enqueueActions, setup } from 'xstate';
+import { assign, enqueueActions, setup } from 'xstate';
 import type { OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
 import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
@@ -10,7 +10,7 @@ import { bothEnds, causeIn, failures, keptReason } from '../parts/children.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
 import { hasTests } from '../parts/evidence.ts';
-import { approves, type Shown } from '../parts/gate.ts';
+import { approves } from '../parts/gate.ts';
 import { ownedFilesActions } from '../parts/owned-files.ts';
 import { pausesAt } from '../parts/pausing.ts';
 import {
@@ -21,6 +21,7 @@ import {
   projectRunGuards,
   projectRunSignals,
 } from '../parts/project-run.ts';
+import { reportingValidation, shownResult } from '../parts/result.ts';
 import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { FullAutoFact } from './events.ts';
@@ -68,6 +69,7 @@ const withParts = setup({
   guards: projectRunGuards,
   actions: {
     ...checkedRunActions<FullAutoContext, FullAutoEvent>(),
+    reportValidation: reportingValidation<FullAutoContext, FullAutoEvent>((context) => `The checks pass on the result. ${doneText(context)}`),
     ...callActions<FullAutoContext, FullAutoEvent>(),
     ...ownedFilesActions<FullAutoContext, FullAutoEvent>(),
     ...attemptActions<FullAutoContext, FullAutoEvent, FeatureAttempt, Feature, RunFact | FullAutoFact>({
@@ -85,8 +87,6 @@ const withParts = setup({
 });
 
 export const failedAt = pausesAt('#full-auto.paused');
-
-export const shownResult = ({ codeTree, concerns }: FullAutoContext): Shown => ({ codeTree, concerns });
 
 export const isAtLimit = ({ iterations, iterationLimit }: FullAutoContext): boolean => iterations >= iterationLimit;
 
@@ -210,12 +210,6 @@ export const fullAutoSetup = withParts.extend({
       if (commit === null) return;
       const message = `${paths.join(', ')} had been changed by others, in ${context.config.git.baseBranch} or on the run's branch. The result has the server's own.`;
       enqueue.emit({ type: 'NOTICE', message });
-    }),
-    reportValidation: emit(({ context }) => {
-      const codeTree = context.codeTree ?? '';
-      return context.failure === null
-        ? { type: 'VALIDATION_PASSED', codeTree, summary: `The checks pass on the result. ${doneText(context)}` }
-        : { type: 'VALIDATION_FAILED', codeTree, severity: 'major', summary: context.failure, feedback: '' };
     }),
   },
 });

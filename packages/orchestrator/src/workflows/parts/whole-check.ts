@@ -20,6 +20,9 @@ export interface WholeContext extends CheckingContext {
 /** Actions of the check of a whole result. */
 export function wholeCheckActions<Context extends MachineContext & WholeContext, Event extends EventObject>() {
   return {
+    beginValidation: assign<Context, Event, undefined, Event, never>(() =>
+      changeOf<Context, WholeContext>({ failure: null, concerns: [] }),
+    ),
     keepFailure: assign<Context, Event, { failure: string | null }, Event, never>((_, { failure }) =>
       changeOf<Context, WholeContext>({ failure }),
     ),

@@ -5,7 +5,8 @@ import { integrateInput, mergingState, pushingState, takeInInput, takenFrom } fr
 import type { TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
 import { heldText } from '../parts/pull-request.ts';
 import { headerOf, titleOf } from '../parts/run-context.ts';
-import { failedAt, planSetup, shownResult } from './setup.ts';
+import { shownResult } from '../parts/result.ts';
+import { failedAt, planSetup } from './setup.ts';
 import type { PlanContext } from './types.ts';
 
 /** Commits that a person had taken in at a pause are verified again; conflicts are resolved in one more phase first. */

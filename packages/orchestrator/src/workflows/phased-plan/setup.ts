@@ -1,5 +1,5 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
-import { assign, emit, enqueueActions, setup } from 'xstate';
+import { assign, enqueueActions, setup } from 'xstate';
 import type { TakenIn } from '../../activities/git/integrate-base.ts';
 import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import { type Asked, askedText } from '../../activities/pull-request/review-remarks.ts';
@@ -8,7 +8,7 @@ import { type ChildRequest, type ChildResult, childRun } from '../../core/child-
 import type { StateMeta } from '../../core/definition.ts';
 import { checkInputOf } from '../parts/evidence.ts';
 import { startable, started } from '../parts/fan-out.ts';
-import { approves, type Shown } from '../parts/gate.ts';
+import { approves } from '../parts/gate.ts';
 import { pausesAt } from '../parts/pausing.ts';
 import { conflictsText } from '../parts/publishing.ts';
 import {
@@ -17,6 +17,7 @@ import {
   pullRequestGuards,
   withInherited,
 } from '../parts/pull-request.ts';
+import { reportingValidation, shownResult } from '../parts/result.ts';
 import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import type { FailedAttempt } from '../parts/child-merge.ts';
 import { causeIn } from '../parts/children.ts';
@@ -118,8 +119,6 @@ const childRequest = (context: PlanContext, number: number): ChildRequest => {
   };
 };
 
-export const shownResult = ({ codeTree, concerns }: PlanContext): Shown => ({ codeTree, concerns });
-
 /** Limit of iterations after a person's decision: there is room for one phase with all its retries. */
 const limitAnew = ({ iterationLimit, iterations, input }: PlanContext): number =>
   Math.max(iterationLimit, iterations + input.maxRetries + 1);
@@ -155,6 +154,7 @@ const withParts = setup({
   guards: { ...projectRunGuards, ...pullRequestGuards },
   actions: {
     ...checkedRunActions<PlanContext, PlanEvent>(),
+    reportValidation: reportingValidation<PlanContext, PlanEvent>(() => 'The checks pass on the result of all phases.'),
     ...pullRequestActions<PlanContext, PlanEvent>(),
   },
 });
@@ -195,12 +195,6 @@ export const planSetup = withParts.extend({
       for (const id of ids) enqueue.spawnChild('phase', { id, input: childRequest(context, numberOf(id)) });
       enqueue.assign({ children: started(children, ids) });
       for (const id of ids) enqueue.emit(said(numberOf(id), 'implementing', context.hints[numberOf(id)] || null));
-    }),
-    reportValidation: emit(({ context }) => {
-      const codeTree = context.codeTree ?? '';
-      return context.failure === null
-        ? { type: 'VALIDATION_PASSED', codeTree, summary: 'The checks pass on the result of all phases.' }
-        : { type: 'VALIDATION_FAILED', codeTree, severity: 'major', summary: context.failure, feedback: '' };
     }),
     /** Keeps what a retry starts anew. */
     stopPhases: enqueueActions(({ enqueue, context }, stop: Stop) => {

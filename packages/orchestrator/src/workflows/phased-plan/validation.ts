@@ -1,36 +1,23 @@
 /** The whole result: verified as it is and with the base's tests, looked through for concerns, shown to a person where it has to be. */
-import { assign } from 'xstate';
 import { approvalGate } from '../parts/gate.ts';
 import { followingOf } from '../parts/pull-request.ts';
-import { wholeCheckStates } from '../parts/whole-check.ts';
-import { checkInput, failedAt, phaseOf, planSetup, shownResult } from './setup.ts';
+import { isResultAsked, shownResult, validationState } from '../parts/result.ts';
+import { checkInput, failedAt, phaseOf, planSetup } from './setup.ts';
 import type { PlanContext } from './types.ts';
 
 /** Characters of remarks that the gate of a result shows. */
 const MOST_SHOWN = 4_000;
 
 /** All phases are merged: the whole is verified as it is and with the base's tests, and looked through for concerns. */
-export const validation = planSetup.createStateConfig({
-  meta: { status: 'running', stage: 'validation' },
-  initial: 'choosing',
-  entry: assign({ failure: null, concerns: [] }),
-  states: {
-    ...wholeCheckStates(failedAt('validation'), checkInput),
-    deciding: {
-      always: [
-        {
-          guard: ({ context }) =>
-            context.failure === null &&
-            context.concerns.length === 0 &&
-            context.config.trustMode.implementation === 'auto',
-          target: '#phased-plan.active.publishing',
-          actions: 'reportValidation',
-        },
-        { target: '#phased-plan.active.awaitingApproval', actions: 'reportValidation' },
-      ],
-    },
-  },
-});
+export const validation = planSetup.createStateConfig(
+  validationState({
+    checkInputOf: checkInput,
+    isAsked: isResultAsked,
+    asked: '#phased-plan.active.awaitingApproval',
+    publishing: '#phased-plan.active.publishing',
+    onError: failedAt('validation'),
+  }),
+);
 
 /** A person sees the whole result, and publishes it or has it changed in one more phase. */
 export const awaitingApproval = planSetup.createStateConfig({

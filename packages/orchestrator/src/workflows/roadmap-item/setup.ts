@@ -26,6 +26,7 @@ import {
   projectRunSignals,
 } from '../parts/project-run.ts';
 import { headerOf } from '../parts/run-context.ts';
+import { reportingValidation, shownResult } from '../parts/result.ts';
 import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import { DOCUMENT_TYPES, nextTask } from './documents.ts';
@@ -105,6 +106,7 @@ const withParts = setup({
   guards: projectRunGuards,
   actions: {
     ...checkedRunActions<ItemContext, ItemEvent>(),
+    reportValidation: reportingValidation<ItemContext, ItemEvent>(() => 'The checks pass on the result of all tasks.'),
     ...callActions<ItemContext, ItemEvent>(),
     ...ownedFilesActions<ItemContext, ItemEvent>(),
     ...attemptActions<ItemContext, ItemEvent, TaskAttempt, ItemTask, ItemFact>({
@@ -241,7 +243,6 @@ export function isAsked({ input, findings, failure, concerns, config }: ItemCont
   );
 }
 
-export const shownResult = ({ codeTree, concerns }: ItemContext): Shown => ({ codeTree, concerns });
 export const shownDocument =
   (phase: DocumentPhase) =>
   ({ documents }: ItemContext): Shown => ({ artifactHash: documents[phase]?.artifactHash });
@@ -356,12 +357,6 @@ export const itemSetup = withParts.extend({
       };
     }),
     keepPlace: assign((_, { to }: { to: 'base' | 'branch' }) => ({ ownedTo: to })),
-    reportValidation: emit(({ context }) => {
-      const codeTree = context.codeTree ?? '';
-      return context.failure === null
-        ? { type: 'VALIDATION_PASSED', codeTree, summary: 'The checks pass on the result of all tasks.' }
-        : { type: 'VALIDATION_FAILED', codeTree, severity: 'major', summary: context.failure, feedback: '' };
-    }),
   },
 });
 

@@ -4,6 +4,7 @@ import { judgingState, workingState } from '../parts/attempts.ts';
 import { childMergeStates, toChecks } from '../parts/child-merge.ts';
 import { checkInputOf, hasTests } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
+import { shownResult } from '../parts/result.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { atLimit } from './document-phases.ts';
 import { nextTask } from './documents.ts';
@@ -16,7 +17,6 @@ import {
   itemOf,
   itemSetup,
   oneAttempt,
-  shownResult,
 } from './setup.ts';
 import type { ItemContext } from './types.ts';
 

@@ -10,6 +10,7 @@ import { callEnded } from '../parts/costs.ts';
 import { checkInputOf, hasTests, redText } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { integrateInput, publishingGuards } from '../parts/publishing.ts';
+import { shownResult } from '../parts/result.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { atLimit, isOfAgent } from './document-phases.ts';
 import {
@@ -21,7 +22,6 @@ import {
   isAsked,
   itemOf,
   itemSetup,
-  shownResult,
 } from './setup.ts';
 import type { CommandInput, Finding, ItemContext } from './types.ts';
 
