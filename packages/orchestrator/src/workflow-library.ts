@@ -47,6 +47,19 @@ export {
 } from './roles/prompt-parts.ts';
 export { rolePrompt, type RolePrompt } from './roles/role-prompt.ts';
 
+// ---- workflows of attempts
+export {
+  attemptFailedAt,
+  type AttemptRun,
+  type AttemptRunContext,
+  type AttemptSetup,
+  attemptWorkflow,
+  type OwnStates,
+  type Unit,
+  type UnitEnd,
+  type Work,
+} from './workflows/parts/attempt-run.ts';
+
 // ---- parts of machines
 export { type ApprovalGate, approvalGate, approves, type Shown } from './workflows/parts/gate.ts';
 export { decisionSignals, type DecisionSignal, type Forked, type RunFact } from './workflows/parts/signals.ts';

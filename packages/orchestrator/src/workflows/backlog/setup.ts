@@ -69,7 +69,9 @@ const withParts = setup({
   guards: projectRunGuards,
   actions: {
     ...checkedRunActions<BacklogContext, BacklogEvent>(),
-    reportValidation: reportingValidation<BacklogContext, BacklogEvent>(() => 'The checks pass on the result of all items.'),
+    reportValidation: reportingValidation<BacklogContext, BacklogEvent>(
+      () => 'The checks pass on the result of all items.',
+    ),
     ...ownedFilesActions<BacklogContext, BacklogEvent>(),
     ...attemptActions<BacklogContext, BacklogEvent, Attempt, Starting, BacklogFact>({
       child: 'item',

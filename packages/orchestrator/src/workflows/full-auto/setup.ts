@@ -69,7 +69,9 @@ const withParts = setup({
   guards: projectRunGuards,
   actions: {
     ...checkedRunActions<FullAutoContext, FullAutoEvent>(),
-    reportValidation: reportingValidation<FullAutoContext, FullAutoEvent>((context) => `The checks pass on the result. ${doneText(context)}`),
+    reportValidation: reportingValidation<FullAutoContext, FullAutoEvent>(
+      (context) => `The checks pass on the result. ${doneText(context)}`,
+    ),
     ...callActions<FullAutoContext, FullAutoEvent>(),
     ...ownedFilesActions<FullAutoContext, FullAutoEvent>(),
     ...attemptActions<FullAutoContext, FullAutoEvent, FeatureAttempt, Feature, RunFact | FullAutoFact>({

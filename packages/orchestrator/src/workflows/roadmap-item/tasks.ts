@@ -8,16 +8,7 @@ import { shownResult } from '../parts/result.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { atLimit } from './document-phases.ts';
 import { nextTask } from './documents.ts';
-import {
-  corrected,
-  countsOf,
-  failedAt,
-  inPhase,
-  isAsked,
-  itemOf,
-  itemSetup,
-  oneAttempt,
-} from './setup.ts';
+import { corrected, countsOf, failedAt, inPhase, isAsked, itemOf, itemSetup, oneAttempt } from './setup.ts';
 import type { ItemContext } from './types.ts';
 
 export const implementing = itemSetup.createStateConfig({

@@ -13,16 +13,7 @@ import { integrateInput, publishingGuards } from '../parts/publishing.ts';
 import { shownResult } from '../parts/result.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { atLimit, isOfAgent } from './document-phases.ts';
-import {
-  afterFailure,
-  agentInput,
-  corrected,
-  failedAt,
-  inPhase,
-  isAsked,
-  itemOf,
-  itemSetup,
-} from './setup.ts';
+import { afterFailure, agentInput, corrected, failedAt, inPhase, isAsked, itemOf, itemSetup } from './setup.ts';
 import type { CommandInput, Finding, ItemContext } from './types.ts';
 
 const entering = '#roadmap-item.active.entering' as const;

@@ -1,0 +1,510 @@
+/**
+ * A workflow whose work is attempts: child runs, each on top of those before it, until nothing is left to begin. Its author gives four
+ * pure functions; everything else (merging, checks, the result, publishing, pauses, budgets) is that of every run of a project.
+ */
+import type { RunConfig } from '@autonomous/shared';
+import { type AnyStateMachine, setup, type UnknownActorLogic } from 'xstate';
+import type { z } from 'zod';
+import { tidiedAll } from '../../activities/tidied.ts';
+import type { ActivityTools } from '../../activities/tools.ts';
+import type { ActivityRegistry } from '../../core/activity.ts';
+import { type ChildResult, childRun, watching } from '../../core/child-runs.ts';
+import { activity, defineWorkflow, type StateMeta } from '../../core/definition.ts';
+import type { WorkflowValue } from '../complete-workflow.ts';
+import {
+  attemptActions,
+  type AttemptEnd,
+  type Attempts,
+  judgingState,
+  NO_ATTEMPTS,
+  type Waiting,
+  workingState,
+} from './attempts.ts';
+import { childMergeStates, toChecks } from './child-merge.ts';
+import { causeIn, childEnds, keptReason } from './children.ts';
+import { declared } from './declared-activities.ts';
+import { checkInputOf, hasTests } from './evidence.ts';
+import { approvalGate, approves } from './gate.ts';
+import { takenEverywhere } from './notes.ts';
+import { pausedState, pausesAt } from './pausing.ts';
+import { checkedRunActivities, childMergeActivities } from './project-run-activities.ts';
+import {
+  CHECKED_RUN,
+  type CheckedRunActivities,
+  checkedRunActions,
+  type CheckedRunContext,
+  checkedRunContext,
+  CHILD_MERGE,
+  type ChildMergeActivities,
+  preparingState,
+  projectRunDelays,
+  projectRunGuards,
+  type ProjectRunInput,
+  projectRunSignals,
+} from './project-run.ts';
+import {
+  choosingState,
+  integratingState,
+  mergingState,
+  PUBLISHING_WAYS,
+  publishingWays,
+  pushingState,
+  recordingState,
+  takingInState,
+} from './publishing.ts';
+import { outcomeOf } from './pull-request.ts';
+import { isResultAsked, reportingValidation, shownResult, validationState } from './result.ts';
+import { titleOf } from './run-context.ts';
+import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from './signals.ts';
+import { type Rested, watchChildren, type WatchInput } from './watch-children.ts';
+
+/** A piece of the work, as plain JSON. */
+export interface Unit {
+  /** Lower-case letters, digits and hyphens. No other unit of the run has it. */
+  readonly id: string;
+  /** Shown to people. */
+  readonly title: string;
+}
+
+/** What the author's functions know of a run. */
+export interface Work<Values, Own, Piece> {
+  /** The request of the run. */
+  readonly request: string;
+  /** Its input, checked by the workflow's schema. */
+  readonly input: Values;
+  /** The workflow's own data. */
+  readonly own: Own;
+  /** Units with a child run under way. */
+  readonly underWay: readonly Piece[];
+  /** Attempts that were begun. */
+  readonly begun: number;
+}
+
+/** An end of an attempt as the workflow's own data follow from it. */
+export type UnitEnd =
+  /** Its result is on the run's branch, and the checks of the merge passed. */
+  | { readonly kind: 'merged' }
+  /** It came to nothing, or changed nothing. `why` is one line; `hint` is for the next attempt, with the output of failed checks. */
+  | { readonly kind: 'failed' | 'unchanged'; readonly why: string; readonly hint: string };
+
+/** Configuration that such a run needs. */
+export type AttemptRunConfig = RunConfig & {
+  readonly trustMode: Readonly<Record<'implementation', 'auto' | 'manual'>>;
+  /** Minutes. */
+  readonly timeoutMinutes: Readonly<Record<'validation', number>>;
+};
+
+type UnitAttempt<Piece> = Waiting & {
+  readonly unit: Piece;
+  /** Counts all attempts of the run, from 1. */
+  readonly number: number;
+};
+
+export interface AttemptRunContext<Values, Own, Piece>
+  extends CheckedRunContext<AttemptRunConfig, Values>, Attempts<UnitAttempt<Piece>> {
+  readonly own: Own;
+  /** Attempts that were begun. */
+  readonly begun: number;
+  /** Attempts that are merged. */
+  readonly merges: number;
+}
+
+/** Facts that such a run emits. */
+export type AttemptFact =
+  | {
+      readonly type: 'ATTEMPT_CHANGED';
+      readonly unit: string;
+      readonly title: string;
+      readonly number: number;
+      readonly status: 'started' | UnitEnd['kind'];
+      /** Empty where the status says all. */
+      readonly reason: string;
+    }
+  | { readonly type: 'ATTEMPT_WAITS'; readonly unit: string; readonly title: string; readonly reason: string };
+
+/** What the author of such a workflow gives. */
+export interface AttemptRun<Schema extends z.ZodObject, Own, Piece extends Unit, Actors extends OwnActors = OwnActors> {
+  /** Lower-case letters, digits and hyphens. */
+  readonly name: string;
+  /** One line. */
+  readonly description: string;
+  readonly input: Schema;
+  /** Plural of what is attempted, such as `changes`. */
+  readonly units: string;
+  /** The workflow's own data at the start, as plain JSON. */
+  readonly begin: (input: z.output<Schema>, request: string) => Own;
+  /** The unit to begin now; `undefined`: none is left, or those under way have to end first. */
+  readonly next: (work: Work<z.output<Schema>, Own, Piece>) => Piece | undefined;
+  /** Child runs at the same time, from 1; at most the run's `maxConcurrency`. Default: 1 */
+  readonly atOnce?: (work: Work<z.output<Schema>, Own, Piece>) => number;
+  /** The request for the child run of a unit. */
+  readonly request: (work: Work<z.output<Schema>, Own, Piece>, unit: Piece) => string;
+  /** The workflow's own data after an attempt. */
+  readonly settle: (work: Work<z.output<Schema>, Own, Piece>, unit: Piece, end: UnitEnd) => Own;
+  /** Units that are not merged, for the run's progress. Default: it shows none. */
+  readonly left?: (own: Own) => number;
+  /** Units that came to nothing, one sentence each: a person sees a result that lacks them. Default: none. */
+  readonly failures?: (own: Own) => readonly string[];
+  /** Workflow of the child runs. Default: build */
+  readonly child?: string;
+  /** Attempts of one run. Default: 100 */
+  readonly mostAttempts?: number;
+  /** Types of activities of its own, as `activity` declares them, by name. Default: none. */
+  readonly actors?: Actors;
+  /** States of its own before the first attempt. The last one leads to `choosing`. Default: none. */
+  readonly before?: (run: AttemptSetup<z.output<Schema>, Own, Piece, Actors>) => OwnStates;
+  /** The activities of `actors`, as the server performs them. */
+  readonly activities?: (tools: ActivityTools) => ActivityRegistry;
+}
+
+export type OwnActors = Record<string, UnknownActorLogic>;
+
+/** States of a workflow's own, made with `setup.createStateConfig`. */
+export interface OwnStates {
+  /** The setup that has their activities, actions and guards: {@link AttemptSetup}, or what its `extend` gives. */
+  readonly setup: { readonly createMachine: unknown };
+  /** The state that follows the preparation. */
+  readonly initial: string;
+  readonly states: Readonly<Record<string, object>>;
+}
+
+export const attemptSignals = {
+  ...projectRunSignals,
+  ...decisionsOf('APPROVAL_REJECTED'),
+};
+
+type AttemptRunEnd =
+  | { readonly type: `xstate.done.actor.attempt-${string}`; readonly output: ChildResult }
+  | { readonly type: `xstate.error.actor.attempt-${string}`; readonly error: unknown };
+type AttemptEvent = Extract<DecisionSignal, { type: keyof typeof attemptSignals }> | Forked | AttemptRunEnd;
+type AttemptActivities = CheckedRunActivities<AttemptRunConfig> & ChildMergeActivities;
+
+const PAUSED = '#run.paused';
+
+/** Makes a state pause the run when its activity fails. For `onError`. */
+export const attemptFailedAt = pausesAt(PAUSED);
+
+export type AttemptSetup<Values, Own, Piece extends Unit, Actors extends OwnActors = OwnActors> = ReturnType<
+  typeof attemptSetup<Values, Own, Piece, Actors>
+>;
+
+type Decisions<Values, Own, Piece extends Unit> = Pick<
+  AttemptRun<z.ZodObject, Own, Piece>,
+  'child' | 'units' | 'mostAttempts' | 'failures' | 'left'
+> & {
+  readonly next: (work: Work<Values, Own, Piece>) => Piece | undefined;
+  readonly atOnce?: (work: Work<Values, Own, Piece>) => number;
+  readonly request: (work: Work<Values, Own, Piece>, unit: Piece) => string;
+  readonly settle: (work: Work<Values, Own, Piece>, unit: Piece, end: UnitEnd) => Own;
+};
+
+const actorOf = ({ number }: { readonly number: number }): string => `attempt-${number}`;
+
+function workOf<Values, Own, Piece>({
+  request,
+  input,
+  own,
+  open,
+  begun,
+}: AttemptRunContext<Values, Own, Piece>): Work<Values, Own, Piece> {
+  return { request, input, own, underWay: Object.values(open).map(({ unit }) => unit), begun };
+}
+
+/** The unit to begin now, where there is room for one. */
+function nextUnit<Values, Own, Piece extends Unit>(
+  { next, atOnce, mostAttempts = 100 }: Decisions<Values, Own, Piece>,
+  context: AttemptRunContext<Values, Own, Piece>,
+): Piece | undefined {
+  const work = workOf(context);
+  const room = Math.min(context.config.maxConcurrency, atOnce?.(work) ?? 1) - work.underWay.length;
+  if (room <= 0 || context.begun >= mostAttempts) return undefined;
+  const unit = next(work);
+  return work.underWay.some(({ id }) => id === unit?.id) ? undefined : unit;
+}
+
+function endOf(end: AttemptEnd): UnitEnd {
+  if (end.kind === 'merged') return { kind: 'merged' };
+  return { kind: end.kind, why: causeIn(end.why), hint: end.hint ?? end.why };
+}
+
+function attemptSetup<Values, Own, Piece extends Unit, Actors extends OwnActors>(
+  decisions: Decisions<Values, Own, Piece>,
+  actors: Actors,
+) {
+  type Context = AttemptRunContext<Values, Own, Piece>;
+  type Attempt = UnitAttempt<Piece>;
+  type Fact = RunFact | AttemptFact;
+  const progressOf = (done: number, own: Own): readonly Fact[] => {
+    const left = decisions.left?.(own);
+    return left === undefined ? [] : [{ type: 'PROGRESS_CHANGED', done, total: done + left }];
+  };
+  return setup({
+    types: {
+      context: {} as Context,
+      input: {} as ProjectRunInput<AttemptRunConfig>,
+      events: {} as AttemptEvent,
+      emitted: {} as Fact,
+      meta: {} as StateMeta<Context>,
+    },
+    actors: {
+      ...actors,
+      ...declared<AttemptActivities>()(...CHECKED_RUN, ...CHILD_MERGE),
+      attempt: childRun(decisions.child ?? 'build'),
+      watchAttempts: watching(activity<WatchInput, Rested>()),
+    },
+    delays: projectRunDelays,
+    guards: { ...projectRunGuards, namesTheResult: approves<Context>(shownResult) },
+    actions: {
+      ...checkedRunActions<Context, AttemptEvent>(),
+      reportValidation: reportingValidation<Context, AttemptEvent>(
+        ({ merges }) => `The checks pass on the result: ${merges} merged.`,
+      ),
+      ...attemptActions<Context, AttemptEvent, Attempt, Piece, Fact>({
+        child: 'attempt',
+        actorOf,
+        next: (context) => nextUnit(decisions, context),
+        begin(context, unit) {
+          const number = context.begun + 1;
+          const { id, title } = unit;
+          return {
+            attempt: { unit, number },
+            request: {
+              request: [
+                decisions.request(workOf(context), unit),
+                ...context.notes.map(({ text }) => `Note of a person: ${text}`),
+              ]
+                .join('\n\n')
+                .slice(0, 40_000)
+                .toWellFormed(),
+              title: `${id} ${number}`,
+            },
+            change: { begun: number },
+            facts: [
+              ...(number === 1 ? progressOf(0, context.own) : []),
+              { type: 'ATTEMPT_CHANGED', unit: id, title, number, status: 'started', reason: '' },
+            ],
+          };
+        },
+        asked: ({ unit: { id, title } }, reason) => ({ fact: { type: 'ATTEMPT_WAITS', unit: id, title, reason } }),
+        settle(context, { unit, number }, ended) {
+          const end = endOf(ended);
+          const merges = context.merges + (end.kind === 'merged' ? 1 : 0);
+          const reason = end.kind === 'merged' ? '' : keptReason(end.why);
+          const own = decisions.settle(workOf(context), unit, end);
+          return {
+            change: { own, merges },
+            facts: [
+              { type: 'ATTEMPT_CHANGED', unit: unit.id, title: unit.title, number, status: end.kind, reason },
+              ...progressOf(merges, own),
+            ],
+          };
+        },
+      }),
+    },
+  });
+}
+
+const IMPLEMENTATION = { status: 'running', stage: 'implementation' } as const;
+const title = (context: { readonly request: string }): string => titleOf(undefined, context);
+
+/** Makes the whole workflow. Its parts can be given other values: `{ ...attemptWorkflow({…}), progressWord: 'changes merged' }`. */
+export function attemptWorkflow<
+  Schema extends z.ZodObject,
+  Own,
+  Piece extends Unit,
+  Actors extends OwnActors = OwnActors,
+>(run: AttemptRun<Schema, Own, Piece, Actors>): WorkflowValue {
+  const { name, description, input, units, activities } = run;
+  const machine = machineOf(run);
+  return {
+    definition: defineWorkflow({
+      name,
+      version: 1,
+      description,
+      machine,
+      signals: attemptSignals,
+      input,
+      needsProject: true,
+      workspace: (context: AttemptRunContext<unknown, unknown, unknown>) => context.head || null,
+    }),
+    trustModes: [
+      { name: 'planning', title: 'Plans', description: 'Approve the plan of each child run.', default: 'auto' },
+      {
+        name: 'implementation',
+        title: 'Results',
+        description: 'Approve the result of each child run, and the whole before it is published.',
+        default: 'auto',
+      },
+      { name: 'fixes', title: 'Fixes', description: 'Decide whether failed checks are fixed.', default: 'auto' },
+    ],
+    events: {
+      ATTEMPT_CHANGED: { text: '{title}, attempt {number}: {status}[: {reason}]' },
+      ATTEMPT_WAITS: { text: '{title} waits for you: {reason}' },
+    },
+    ...(run.left === undefined ? {} : { progressWord: `${units} merged` }),
+    activities: (tools) =>
+      tidiedAll(tools, {
+        ...checkedRunActivities<AttemptRunConfig>(tools, name, []),
+        ...childMergeActivities(tools),
+        watchAttempts: watchChildren(tools),
+        ...activities?.(tools),
+      }),
+  };
+}
+
+function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors extends OwnActors>(
+  run: AttemptRun<Schema, Own, Piece, Actors>,
+): AnyStateMachine {
+  type Values = z.output<Schema>;
+  type Context = AttemptRunContext<Values, Own, Piece>;
+  const decisions: Decisions<Values, Own, Piece> = run;
+  const base = attemptSetup<Values, Own, Piece, Actors>(decisions, run.actors ?? ({} as Actors));
+  const own = run.before?.(base);
+  // What an author's setup adds is used in his states alone.
+  const made = (own?.setup ?? base) as typeof base;
+  const failuresOf = (context: Context) => run.failures?.(context.own) ?? [];
+  const isDone = ({ merges }: Context) => merges > 0;
+  const summary = (context: Context) => {
+    const failures = failuresOf(context);
+    return [
+      `${context.merges} ${run.units} merged`,
+      ...(failures.length === 0 ? [] : [`${failures.length} not done`]),
+    ].join(', ');
+  };
+  return made.createMachine({
+    id: 'run',
+    initial: 'active',
+    context: ({ input }) => ({
+      ...checkedRunContext<AttemptRunConfig, Values>(input, run.input.parse(input.input ?? {})),
+      ...NO_ATTEMPTS,
+      own: run.begin(run.input.parse(input.input ?? {}), input.request),
+      begun: 0,
+      merges: 0,
+    }),
+    on: { ...takenEverywhere('.cancelled'), ...childEnds },
+    states: {
+      active: {
+        initial: 'preparing',
+        states: {
+          preparing: preparingState(own?.initial ?? 'choosing', 'preparation', attemptFailedAt),
+          // Made with a setup that extends this one.
+          ...(own?.states as Record<string, never>),
+          choosing: {
+            meta: IMPLEMENTATION,
+            always: [
+              { guard: ({ context }) => context.ended.length > 0, target: 'judging' },
+              {
+                guard: ({ context }) => nextUnit(decisions, context) !== undefined,
+                target: 'choosing',
+                reenter: true,
+                actions: 'beginAttempt',
+              },
+              { guard: ({ context }) => Object.keys(context.open).length > 0, target: 'working' },
+              { guard: ({ context }) => isDone(context), target: 'validation' },
+              { target: '#run.notDone' },
+            ],
+          },
+          working: {
+            meta: IMPLEMENTATION,
+            ...workingState({ src: 'watchAttempts', next: 'choosing', onError: attemptFailedAt('implementation') }),
+          },
+          judging: { meta: IMPLEMENTATION, ...judgingState({ failed: 'choosing', merging: 'merging' }) },
+          merging: {
+            meta: IMPLEMENTATION,
+            initial: 'integrating',
+            states: childMergeStates({
+              childOf: ({ judged }: Context) => judged?.childId ?? '',
+              mergeOf: ({ judged }) => judged?.integrated ?? null,
+              checkInputOf,
+              units: run.units,
+              onIntegrated: toChecks(hasTests),
+              failed: '#run.active.choosing',
+              passed: '#run.active.choosing',
+              onError: attemptFailedAt('implementation'),
+              onCheckError: attemptFailedAt('validation'),
+            }),
+          },
+          validation: validationState({
+            checkInputOf,
+            isAsked: (context: Context) => isResultAsked(context) || failuresOf(context).length > 0,
+            asked: '#run.active.awaitingResult',
+            publishing: '#run.active.publishing',
+            onError: attemptFailedAt('validation'),
+          }),
+          awaitingResult: {
+            meta: approvalGate<Context>({
+              stage: 'validation',
+              kind: 'result',
+              decisions: ['approve', 'retry'],
+              summary: (context) => context.failure ?? `${summary(context)}. Publish the result?`,
+              shows: shownResult,
+              details: (context) => ({
+                ...(context.failure === null ? {} : { failure: context.failure }),
+                ...(failuresOf(context).length === 0 ? {} : { failures: [...failuresOf(context)] }),
+              }),
+            }),
+            on: {
+              APPROVAL_GRANTED: { guard: 'namesTheResult', target: 'publishing' },
+              RETRY_REQUESTED: 'validation',
+            },
+          },
+          publishing: {
+            meta: { status: 'running', stage: 'publishing' },
+            initial: 'choosingBase',
+            states: {
+              choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: 'recording' }] },
+              integrating: integratingState({
+                unmoved: 'recording',
+                moved: '#run.active.validation',
+                onError: attemptFailedAt('publishing'),
+              }),
+              recording: recordingState(title, attemptFailedAt('publishing')),
+              pushing: pushingState('choosingEnd', attemptFailedAt('publishing')),
+              choosingEnd: choosingState('mergingBase', '#run.completed'),
+              takingIn: takingInState('#run.active.validation', attemptFailedAt('publishing')),
+              pushingBeside: pushingState('choosingEnd', attemptFailedAt('publishing'), {
+                id: 'pushBeside',
+                beside: true,
+              }),
+              mergingBase: mergingState({
+                title,
+                done: '#run.completed',
+                again: 'integrating',
+                onError: attemptFailedAt('publishing'),
+              }),
+            },
+          },
+          last: { type: 'history', history: 'deep' },
+        },
+      },
+      paused: pausedState('#run.active.last', {
+        decisions: () => null,
+        ways: PUBLISHING_WAYS,
+        on: publishingWays({
+          end: '#run.completed',
+          place: '#run.active.publishing.recording',
+          beside: '#run.active.publishing.pushingBeside',
+          takingIn: '#run.active.publishing.takingIn',
+        }),
+      }),
+      completed: {
+        type: 'final',
+        meta: {
+          status: 'completed',
+          message: (context) => `${summary(context)}. ${outcomeOf(context)}`,
+          failures: failuresOf,
+        },
+      },
+      /** Nothing was merged. */
+      notDone: {
+        type: 'final',
+        meta: {
+          status: 'completed',
+          message: () => `No ${run.units} merged.`,
+          failures: failuresOf,
+        },
+      },
+      cancelled: { type: 'final', meta: { status: 'cancelled' } },
+    },
+  }) as AnyStateMachine;
+}
