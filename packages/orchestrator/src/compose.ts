@@ -28,12 +28,11 @@ import { type DataFolder, findLostProjects, openDataFolder, removeUnusedMirrors 
 import { systemClock } from './engine/clock.ts';
 import { type CrashLedger, openCrashLedger } from './engine/crashes/crash-ledger.ts';
 import { Engine } from './engine/engine.ts';
-import type { PauseOf } from './engine/rebuilt-pause.ts';
 import type { IssueWatcher } from './upkeep/issue-watcher.ts';
 import { bringBackCommits, findLostCommits } from './record/lost-commits.ts';
 import { findDivergedRuns } from './record/record-check.ts';
-import { readImportedAgain } from './record/import-run.ts';
-import { rebuiltPause, recordedChanges } from './record/rebuilt-pause.ts';
+import { lackedWorkflow, readImportedAgain } from './record/import-run.ts';
+import { pauseOfRecord } from './record/rebuilt-pause.ts';
 import { importNewerRuns } from './record/record-import.ts';
 import type { RecordComparison } from './record/record-comparison.ts';
 import { writeExport } from './engine/run-export.ts';
@@ -240,21 +239,12 @@ function createServerEngine({
     onQuarantined: (runId) => writeExport(path.join(config.dataFolder, 'exports'), store, runId),
     findDamage: async () => [...crashes.faults, ...(await findDivergedRuns(git)), ...(await findLostCommits(git))],
     crashes,
-    pauseOfFork: pauseOfRecord({ adapters, tools }),
+    pauseOfRecord: pauseOfRecord(store, tools.repository),
     beforeWait: (runId, payload) => recorder().beforeWait(runId, payload),
     faultElsewhere: async (view) =>
       (await comparison().faultOf(view.id, view.projectId)) ?? (await bringBackCommits(git, view)),
     ...(onStep ? { onStep } : {}),
   });
-}
-
-/** The pause of a run of this store that comes from a record. */
-function pauseOfRecord({ adapters: { store }, tools: { repository } }: Pick<Parts, 'adapters' | 'tools'>): PauseOf {
-  return async (view, context) => {
-    const project = await store.getProject(view.projectId);
-    const changes = project === null ? [] : await recordedChanges(repository, project, view);
-    return rebuiltPause({ view, project, context, changes });
-  };
 }
 
 /** Takes the port, then begins all work. */
@@ -285,7 +275,8 @@ async function startParts(parts: Parts): Promise<RunningServer> {
   await readImportedAgain({
     store,
     workflows: parts.workflows.registry,
-    pauseOf: pauseOfRecord(parts),
+    pauseOf: pauseOfRecord(store, parts.tools.repository),
+    isWanted: lackedWorkflow,
     now: () => systemClock.now(),
   });
   // The port is taken before any work is: a second server must not begin and then fail.

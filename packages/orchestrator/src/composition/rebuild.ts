@@ -13,17 +13,16 @@ import {
   StorageFull,
   Unavailable,
   Unprocessable,
-  type JsonObject,
 } from '@autonomous/shared';
 import type { Logger } from 'pino';
 import type { RecordedProject } from '../documents/record-schemas.ts';
 import type { ServerConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
 import { systemClock } from '../engine/clock.ts';
-import { importRun, viewOfRecord } from '../record/import-run.ts';
+import { importRun, readImportedAgain, viewOfRecord } from '../record/import-run.ts';
 import { readRun, type ReadRun, type RunFiles } from '../record/recorded-projects.ts';
-import type { PauseText } from '../engine/rebuilt-pause.ts';
-import { rebuiltPause, recordedChanges } from '../record/rebuilt-pause.ts';
+import type { PauseText, RecordedState } from '../engine/rebuilt-pause.ts';
+import { pauseOfRecord } from '../record/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { markOfRepository } from '../forges/repository-identity.ts';
 import { createGitRepository } from '../repository/git-repository.ts';
@@ -176,6 +175,7 @@ class Rebuild {
         this.#ahead.delete(files);
       }
     }
+    await this.#showChildren();
     const back = new Set(this.#runs.map(({ view }) => view.id));
     const recorded = new Set(
       opened.sources.flatMap(({ record: { projects, refusedProjects } }) => [
@@ -191,6 +191,19 @@ class Rebuild {
       repeated: opened.repeated.map(({ place, as }) => `${place} is the same repository as ${as} and was taken once`),
       unknownRemotes: [...remotes.keys()].filter((id) => !recorded.has(id)),
     };
+  }
+
+  /** A parent is imported before its child runs, whose results it may merge: it shows what they change, too. */
+  async #showChildren(): Promise<void> {
+    const { adapters, workflows } = this.#parts;
+    const parents = new Set(this.#runs.map(({ view }) => view.parent?.runId));
+    await readImportedAgain({
+      store: adapters.store,
+      workflows: workflows.registry,
+      pauseOf: pauseOfRecord(adapters.store, adapters.repository),
+      isWanted: ({ id, gate }) => parents.has(id) && gate?.reason === 'rebuilt',
+      now: () => systemClock.now(),
+    });
   }
 
   /** A fault of one project or run keeps no other from coming back. The disk concerns all of them. */
@@ -250,7 +263,7 @@ class Rebuild {
         {
           store,
           workflows: workflows.registry,
-          pauseOf: (imported, context) => this.#pauseOf(imported, project, context),
+          pauseOf: (imported, state) => this.#pauseOf(imported, state),
           now: () => systemClock.now(),
         },
         read.run,
@@ -322,9 +335,9 @@ class Rebuild {
     throw new Unprocessable(`its project ${id} is not described in the record, or was left out`);
   }
 
-  async #pauseOf({ view, fault }: RebuiltRun, project: Project, context: JsonObject | null): Promise<PauseText> {
-    const changes = await recordedChanges(this.#parts.adapters.repository, project, view);
-    const pause = rebuiltPause({ view, project, context, changes });
+  async #pauseOf({ view, fault }: RebuiltRun, state: RecordedState): Promise<PauseText> {
+    const { store, repository } = this.#parts.adapters;
+    const pause = await pauseOfRecord(store, repository)(view, state);
     return fault === null ? pause : { ...pause, reason: 'poisoned', message: `It cannot go on: ${fault}` };
   }
 

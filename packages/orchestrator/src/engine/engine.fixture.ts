@@ -13,6 +13,7 @@ import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { createRegistry } from '../core/registry.ts';
 import type { Clock } from './clock.ts';
 import { Engine } from './engine.ts';
+import type { PauseOf } from './rebuilt-pause.ts';
 import type { BeforeWait } from './run-steps.ts';
 
 type Context = { readonly plan: string; readonly rounds: number };
@@ -151,6 +152,7 @@ export interface EngineUnderTestOptions {
   /** What both activities have instead of three attempts, a second apart. */
   readonly retry?: Partial<RetryPolicy> | undefined;
   readonly beforeWait?: BeforeWait;
+  readonly pauseOfRecord?: PauseOf;
 }
 
 export class EngineUnderTest {
@@ -276,6 +278,7 @@ export class EngineUnderTest {
       random: () => 0.5,
       scrub: (value) => value,
       ...(this.#options.beforeWait ? { beforeWait: this.#options.beforeWait } : {}),
+      ...(this.#options.pauseOfRecord ? { pauseOfRecord: this.#options.pauseOfRecord } : {}),
     });
   }
 }

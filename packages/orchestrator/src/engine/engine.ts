@@ -41,7 +41,7 @@ import { jsonCopy } from './json-copy.ts';
 import { committedRun, type LiveRun, readLiveRun, SNAPSHOT_DUE, unbegunRun } from './live/live-run.ts';
 import { LiveRuns } from './live/live-runs.ts';
 import { Quarantine } from './quarantine.ts';
-import { pausedFork, type PauseOf } from './rebuilt-pause.ts';
+import { pausedFork, type PauseOf, recordedState, showsPause } from './rebuilt-pause.ts';
 import { RequestDeduplication } from './admission/request-deduplication.ts';
 import { RunAdmission } from './admission/run-admission.ts';
 import { foldAll, type NewInput, requestOf } from './run-commit.ts';
@@ -87,8 +87,8 @@ export interface EngineOptions {
   readonly childLimits?: Partial<ChildLimits>;
   /** Fault of a run by evidence from outside the database. Asked before a run that was quarantined as damaged resumes. */
   readonly faultElsewhere?: (run: RunView) => Promise<IntegrityFault | null>;
-  /** Pause of a fork from what this server did not make. Default: one that says so, without what applies. */
-  readonly pauseOfFork?: PauseOf;
+  /** Pause of a run, or of a fork, that comes from what this server did not make. Default: one that says so, without what applies. */
+  readonly pauseOfRecord?: PauseOf;
   /**
    * Called before a run of a project begins to wait for people or child runs, with the payload of the input that makes it wait.
    * The run goes on when it ends, so it must end by itself. Absent: nothing is done before.
@@ -443,8 +443,9 @@ export class Engine {
 
   async #pausedFork(run: ForkedRun, sourceId: string, timestamp: string): Promise<ForkedRun> {
     const view = foldAll(null, run.state.runId, 0, run.events);
-    const context = (run.state.snapshot?.context ?? null) as JsonObject | null; // plain JSON, as each step was found to be
-    const pause = (await this.#options.pauseOfFork?.(view, context)) ?? {
+    const [first] = run.events;
+    const state = recordedState(first?.payload ?? {}, run.state, run.activities);
+    const pause = (await this.#options.pauseOfRecord?.(view, state)) ?? {
       reason: 'rebuilt',
       message: `The run goes on from run ${sourceId}, which was rebuilt from a record that others could have written. Look at it, then retry to go on from there, or cancel the run.`,
       details: {},
@@ -476,7 +477,7 @@ export class Engine {
     once?: RequestKey,
   ): Promise<RunView> {
     await this.#slotsKnown;
-    if (type === 'RETRY_REQUESTED') await this.#quarantine.refuseDamaged(await this.view(runId));
+    if (type === 'RETRY_REQUESTED') await this.#refuseUnseen(await this.view(runId));
     const judge = signalJudge(type, payload, shown);
     await this.#steps.prepareWait(runId, (run) => {
       const { payload: checked, refusal } = judge(run);
@@ -504,6 +505,29 @@ export class Engine {
       });
       if (view) return view;
     }
+  }
+
+  /**
+   * Refuses to resume a run that is damaged, or that comes from a record of which a person has not seen what applies now. Then it is shown.
+   * @throws {Conflict}
+   */
+  async #refuseUnseen(view: RunView): Promise<void> {
+    await this.#quarantine.refuseDamaged(view);
+    const { pauseOfRecord, store } = this.#options;
+    if (view.gate?.reason !== 'rebuilt' || pauseOfRecord === undefined) return;
+    const [[first], activities] = await Promise.all([store.readRun(view.id, 0, 1), store.openActivities(view.id)]);
+    const state = await this.#live.withRun(view.id, async (run) => run.state);
+    const pause = await pauseOfRecord(view, recordedState(first?.payload ?? {}, state, activities));
+    const missing = pause.missing?.join(', ') ?? '';
+    if (missing !== '')
+      throw new Conflict(
+        `Run ${view.id} cannot resume: its record names commits that are not in the repository (${missing}), so that nobody can see what they change. Push them, or cancel the run.`,
+      );
+    if (showsPause(view.gate, pause)) return;
+    await this.#quarantine.showAgain(view.id, pause);
+    throw new Conflict(
+      `Run ${view.id} comes from a record in git, and what applies when it goes on is not what was shown. Look at it again, then retry.`,
+    );
   }
 
   /**

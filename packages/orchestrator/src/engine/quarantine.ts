@@ -16,6 +16,7 @@ import type { EventStore, IntegrityFault, NewEvent, RunCommit } from '../event-s
 import type { ActivityRunner } from './runner/activity-runner.ts';
 import type { Clock } from './clock.ts';
 import type { LiveRuns } from './live/live-runs.ts';
+import { pausePayload, type PauseText, showsPause } from './rebuilt-pause.ts';
 import { foldAll, newEvent, requestOf } from './run-commit.ts';
 import { resumesByItself } from './self-resume.ts';
 import type { RunSlots } from './admission/run-slots.ts';
@@ -44,6 +45,8 @@ export interface QuarantineDetails {
   /** Steps of the run that are being stored: the run is quarantined after them, also when they fail. */
   readonly tail?: Promise<unknown>;
 }
+
+const OF_RECORD = 'The run was rebuilt from its record in git: look at what applies before it goes on.';
 
 /** A run that steps while it is quarantined is tried again, at most this often. */
 const TRIES = 5;
@@ -134,14 +137,19 @@ export class Quarantine {
     if (stored.gate?.reason === reason && stored.status === 'paused') return;
     // A gate that a person has to see stays as it is, above all that of a quarantine.
     if (reason === 'held' && stored.gate !== null && !resumesByItself(stored.gate)) return;
+    // What a person has to see of a record stays the gate: a run that nobody has had go on does not go on for another reason.
+    const { gate } = stored;
+    const isOfRecord = gate?.reason === 'rebuilt';
+    if (isOfRecord && gate.summary.startsWith(message)) return;
+    const text = isOfRecord ? `${message} ${OF_RECORD}` : message;
     const payload: JsonObject = {
       gate: 'pause',
       stage: stored.currentStage,
-      decisions: ['retry'],
-      summary: message,
-      details: {},
-      reason,
-      message,
+      decisions: isOfRecord ? [...gate.decisions] : ['retry'],
+      summary: text,
+      details: isOfRecord ? gate.details : {},
+      reason: isOfRecord ? gate.reason : reason,
+      message: text,
       ...(undelivered === undefined ? {} : { undelivered }),
     };
     const event = newEvent('input', { type: 'RUN_PAUSED', payload }, this.#now());
@@ -153,6 +161,16 @@ export class Quarantine {
     else log.warn({ runId, reason }, `a run was quarantined: ${message}`);
     if (reason === 'poisoned') void this.#keepExport(runId);
     void admit(stored.userId);
+  }
+
+  /** Shows of a run that comes from a record what applies now. */
+  async showAgain(runId: string, pause: PauseText): Promise<void> {
+    await this.#options.live.withExclusiveAccess(runId, async () => {
+      const stored = await this.#options.store.loadView(runId);
+      if (!stored || isFinal(stored.status) || stored.gate?.reason !== 'rebuilt' || showsPause(stored.gate, pause)) return;
+      const event = newEvent('input', { type: 'RUN_PAUSED', payload: pausePayload(stored, pause) }, this.#now());
+      await this.#append(stored, [event], { activities: [], timers: [] });
+    });
   }
 
   async #keepExport(runId: string): Promise<void> {

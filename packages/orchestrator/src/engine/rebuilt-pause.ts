@@ -1,6 +1,8 @@
 /** The pause of a run that this server did not make, as it is stored: at an import, and for a fork of what was imported. */
-import type { JsonObject, RunView } from '@autonomous/shared';
+import { isDeepStrictEqual } from 'node:util';
+import type { Gate, JsonObject, JsonValue, RunView } from '@autonomous/shared';
 import type { ForkedRun } from '../core/fork.ts';
+import type { RunState } from '../core/run-state.ts';
 
 /** Fields of the pause of a run. */
 export interface PauseText {
@@ -11,10 +13,41 @@ export interface PauseText {
   readonly details: JsonObject;
   /** More applies than a person can be shown: the run cannot go on, only be cancelled. Absent: it can. */
   readonly isTooLong?: true;
+  /** Commits of the record that are not here: nobody can have seen what they change, and the run does not go on before. Absent: none. */
+  readonly missing?: readonly string[];
 }
 
-/** The pause for a run and the context of its machine; `null` where the context cannot be had. */
-export type PauseOf = (view: RunView, context: JsonObject | null) => Promise<PauseText>;
+/** The state of a run as its record gives it: all data that act when it goes on. */
+export interface RecordedState {
+  /** Payload of the run's first event. */
+  readonly start: JsonObject;
+  /** Of the run's machine; `null` where it cannot be had. */
+  readonly context: JsonObject | null;
+  /** Inputs of the open activities. */
+  readonly inputs: readonly JsonValue[];
+}
+
+export function recordedState(
+  start: JsonObject,
+  { snapshot }: RunState,
+  open: readonly { readonly input: JsonValue }[],
+): RecordedState {
+  // Plain JSON, as each step was found to be.
+  const context = (snapshot?.context ?? null) as JsonObject | null;
+  return { start, context, inputs: open.map(({ input }) => input) };
+}
+
+/** The pause for a run and its recorded state. */
+export type PauseOf = (view: RunView, state: RecordedState) => Promise<PauseText>;
+
+/** Whether a gate shows what applies as it does now. */
+export const showsPause = (gate: Gate | null, { reason, details }: PauseText): boolean =>
+  gate?.reason === reason && isDeepStrictEqual(applyingIn(gate.details), applyingIn(details));
+
+/** In an order of their own: that of a state's fields says nothing. */
+function applyingIn({ applies }: JsonObject): readonly string[] | null {
+  return Array.isArray(applies) ? applies.map((row) => JSON.stringify(row)).toSorted() : null;
+}
 
 export function pausePayload(
   { currentStage }: RunView,

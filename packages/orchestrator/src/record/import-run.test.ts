@@ -12,7 +12,7 @@ import { readLiveRun } from '../engine/live/live-run.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
 import { sha256 } from '../event-store/hash-chain.ts';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
-import { importRun, readImportedAgain } from './import-run.ts';
+import { importRun, lackedWorkflow, readImportedAgain } from './import-run.ts';
 import { readRecordedRun, type RecordedRun } from './recorded-run.ts';
 
 let test: EngineUnderTest;
@@ -130,7 +130,7 @@ it('a run whose workflow the server lacked has its open work once the workflow i
   expect(await store.openKeys('r')).toEqual({ activities: [], timers: [] });
 
   const pauseOf = async () => foreign;
-  await readImportedAgain({ store, workflows, pauseOf, now });
+  await readImportedAgain({ store, workflows, pauseOf, isWanted: lackedWorkflow, now });
   const before = await store.loadView('r');
   expect(before).toMatchObject({ gate: { reason: 'poisoned' } });
   /** As a retry pauses it that is refused for want of the workflow, or a start without it. */
@@ -143,7 +143,7 @@ it('a run whose workflow the server lacked has its open work once the workflow i
     await store.append({ runId: 'r', expectedSequence, events, ...NO_WORK, view: paused, clarifications: [] });
   };
   await pauseWithout();
-  const there = { store, workflows: createRegistry([small]), pauseOf, now };
+  const there = { store, workflows: createRegistry([small]), pauseOf, isWanted: lackedWorkflow, now };
   await readImportedAgain(there);
   const view = await store.loadView('r');
   expect(view).toMatchObject({ gate: { reason: 'rebuilt' }, rebuiltUpTo: view?.lastSequence });

@@ -2,12 +2,12 @@
  * Makes a run in the store from its record: the same steps with the same hashes, and what follows from them, which replay gives.
  * A run of which the store has the beginning is continued.
  */
-import { foldRun, type JsonObject, type RunView, Unprocessable, type WorkflowEvent } from '@autonomous/shared';
+import { foldRun, type RunView, Unprocessable, type WorkflowEvent } from '@autonomous/shared';
 import { dehydrate, isFinal, newRun } from '../core/advance.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay, versionBefore } from '../core/replay.ts';
 import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
-import { type PauseOf, pausePayload, type PauseText } from '../engine/rebuilt-pause.ts';
+import { type PauseOf, pausePayload, type PauseText, type RecordedState, recordedState, showsPause } from '../engine/rebuilt-pause.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
 import { eventsOf, type RecordedRun } from './recorded-run.ts';
 
@@ -20,10 +20,7 @@ export interface ImportOptions {
    * Marks a run that others could have written: one that has not ended is paused, so that a person looks at it before it goes on;
    * for one that has ended, the message is a notice. `null`: it is as this server made it. Default: it is.
    */
-  readonly pauseOf?: (
-    imported: ImportedRun,
-    context: JsonObject | null,
-  ) => Promise<PauseText | null> | PauseText | null;
+  readonly pauseOf?: (imported: ImportedRun, state: RecordedState) => Promise<PauseText | null> | PauseText | null;
   readonly now: () => Date;
 }
 
@@ -48,40 +45,48 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
   const { commits, view } = commitsOf(run, replayed, known, stored);
   if (options.mustReplay === true && !replayed.ok && !isFinal(view.status)) throw new Unprocessable(replayed.message);
   const imported = { view, fault: replayed.ok || isFinal(view.status) ? null : replayed.message };
-  const pause = (await options.pauseOf?.(imported, contextOf(replayed))) ?? null;
+  const pause = (await options.pauseOf?.(imported, stateOf(replayed, eventsOf(run)))) ?? null;
   const marks = pause === null ? [] : [markCommit(view, pause, options.now())];
   await store.appendAll([...commits, ...marks]);
   return { ...imported, view: marks[0]?.view ?? view };
 }
 
+/** Whether the server lacked the workflow of a run at its import or at a start after it. */
+export const lackedWorkflow = ({ gate }: RunView): boolean =>
+  gate?.reason === 'poisoned' || gate?.reason === 'definition_missing';
+
 /**
- * Repairs imported runs that nobody has had go on, where the server lacked their workflow at the import or at a start after it. Once the
- * workflow is there, their open activities and timers are stored, and they are paused as rebuilt. Must be called before the engine starts.
+ * Pauses imported runs that nobody has had go on anew, with what applies now: where the server lacked their workflow before, and where
+ * their child runs were imported after them. Their open activities and timers are stored. Must be called before the engine starts.
  * @param pauseOf as at an import
  */
 export async function readImportedAgain({
   store,
   workflows,
   pauseOf,
+  isWanted,
   now,
 }: {
   readonly store: Pick<EventStore, 'appendAll' | 'openKeys' | 'listOpenRuns' | 'loadView' | 'readRun'>;
   readonly workflows: Pick<WorkflowRegistry, 'find'>;
   readonly pauseOf: PauseOf;
+  readonly isWanted: (view: RunView) => boolean;
   readonly now: () => Date;
 }): Promise<void> {
   for (const { id } of await store.listOpenRuns('paused')) {
     const view = await store.loadView(id);
-    const reason = view?.gate?.reason;
-    if (view?.rebuiltUpTo === undefined || (reason !== 'poisoned' && reason !== 'definition_missing')) continue;
+    if (view?.rebuiltUpTo === undefined || !isWanted(view)) continue;
     const stored = await store.openKeys(id);
     const isWhole = stored.activities.length + stored.timers.length > 0;
     const since = isWhole ? await store.readRun(id, view.rebuiltUpTo) : [];
     if (since.some(({ type }) => type !== 'RUN_PAUSED')) continue;
-    const replayed = replayUnder(workflows, view, await store.readRun(id, 0));
+    const events = await store.readRun(id, 0);
+    const replayed = replayUnder(workflows, view, events);
     if (!replayed.ok) continue;
+    const pause = await pauseOf(view, stateOf(replayed, events));
+    if (showsPause(view.gate, pause)) continue;
     const { snapshot: _beforeThePause, ...work } = openWork(id, replayed, view, stored);
-    await store.appendAll([{ ...markCommit(view, await pauseOf(view, contextOf(replayed)), now()), ...work }]);
+    await store.appendAll([{ ...markCommit(view, pause, now()), ...work }]);
   }
 }
 
@@ -173,8 +178,12 @@ function replayUnder(
   return replayed.ok ? replayed : { ok: false, message: `event ${replayed.sequence}: ${replayed.message}` };
 }
 
-function contextOf(replayed: Replayed): JsonObject | null {
-  return replayed.ok ? ((replayed.state.snapshot?.context ?? null) as JsonObject | null) : null;
+function stateOf(replayed: Replayed, [first]: readonly Pick<WorkflowEvent, 'payload'>[]): RecordedState {
+  const start = first?.payload ?? {};
+  if (!replayed.ok) return { start, context: null, inputs: [] };
+  const { state, started } = replayed;
+  const open = new Set(Object.values(state.activities));
+  return recordedState(start, state, [...started.values()].filter(({ key }) => open.has(key)));
 }
 
 type OpenKeys = Awaited<ReturnType<EventStore['openKeys']>>;

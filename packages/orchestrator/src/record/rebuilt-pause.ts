@@ -11,15 +11,15 @@ import {
   type RunView,
   showHiddenInLine,
 } from '@autonomous/shared';
-import type { PauseText } from '../engine/rebuilt-pause.ts';
-import type { RemoteProject, Repository, TreeChange } from '../repository/repository.ts';
+import type { PauseOf, PauseText, RecordedState } from '../engine/rebuilt-pause.ts';
+import type { EventStore } from '../event-store/event-store.ts';
+import type { TreeChange } from '../repository/repository.ts';
+import { type RecordedChanges, recordedChanges } from './recorded-changes.ts';
 
 /** Most characters that are shown of a name, a decision or another value that does not act. */
 const MOST_SHOWN = 300;
 /** Most characters of all that applies, each value of which is shown whole. */
-const MOST_APPLYING = 100_000;
-/** Changed files that are named. */
-const FILES_NAMED = 100;
+const MOST_APPLYING = 500_000;
 /** Decisions that are shown, the newest. */
 const DECISIONS_SHOWN = 20;
 
@@ -27,24 +27,26 @@ export interface Rebuilt {
   readonly view: RunView;
   /** As it was stored; `null` where the workflow needs none. */
   readonly project: Project | null;
-  /** Of the run's machine; `null` where it cannot be had. */
-  readonly context: JsonObject | null;
-  /** The run's changes so far; `null` where its commits are not there. */
-  readonly changes: readonly Pick<TreeChange, 'path' | 'before' | 'after'>[] | null;
+  readonly state: RecordedState;
+  /** `null`: the run has no project. */
+  readonly changes: RecordedChanges | null;
 }
 
-/** Changes that the record's commits make to the project; `null` where they are not there. */
-export async function recordedChanges(
-  repository: Pick<Repository, 'changes' | 'missingCommits'>,
-  project: RemoteProject,
-  { baseCommit, headCommit }: RunView,
-): Promise<readonly TreeChange[] | null> {
-  if (baseCommit === undefined || headCommit === undefined) return [];
-  const missing = await repository.missingCommits(project, [baseCommit, headCommit]);
-  return missing.size > 0 ? null : repository.changes(project, baseCommit, headCommit);
+/** The pause of a run of the store that comes from a record. */
+export function pauseOfRecord(
+  store: Pick<EventStore, 'getProject' | 'listChildren' | 'loadView'>,
+  repository: Parameters<typeof recordedChanges>[0],
+): PauseOf {
+  return async (view, state) => {
+    const project = await store.getProject(view.projectId);
+    const heads = await store.listChildren(view.id);
+    const children = (await Promise.all(heads.map(({ id }) => store.loadView(id)))).filter((child) => child !== null);
+    const changes = project === null ? null : await recordedChanges(repository, project, { view, children, state });
+    return rebuiltPause({ view, project, state, changes });
+  };
 }
 
-export function rebuiltPause({ view, project, context, changes }: Rebuilt): PauseText {
+export function rebuiltPause({ view, project, state, changes }: Rebuilt): PauseText {
   const { lastSequence, currentStage, gate, forkedFrom } = view;
   const stage = currentStage === null ? '' : `, in stage ${shown(currentStage)}`;
   const open = gate === null ? '' : `, at its gate '${shown(gate.kind)}'`;
@@ -53,7 +55,8 @@ export function rebuiltPause({ view, project, context, changes }: Rebuilt): Paus
     : ' Look at what applies and was decided, then retry to go on from there, or cancel the run.';
   const source = forkedFrom === undefined ? 'The run' : `The run goes on from run ${forkedFrom.runId}, which`;
   const rebuilt = `${source} was rebuilt from its record in git at event ${forkedFrom?.at ?? lastSequence}${stage}${open}, and anybody who can push there could have written it.`;
-  const rows = [...applying(view, project, context ?? {}), ...changedFiles(view, changes)];
+  const named = [...applying(view, project, state.context ?? {}), ...changedFiles(view, changes)];
+  const rows = [...named, ...otherData(state, new Set(named.map(([, value]) => value)))];
   const length = rows.reduce((sum, [what, value]) => sum + what.length + value.length, 0);
   const decided = decidedIn(view);
   if (length > MOST_APPLYING)
@@ -67,23 +70,69 @@ export function rebuiltPause({ view, project, context, changes }: Rebuilt): Paus
     reason: 'rebuilt',
     message: `${rebuilt}${wayOn}`,
     details: { applies: rows.map(([what, value]) => ({ what: whole(what), value: whole(value) })), decided },
+    ...(changes === null || changes.missing.length === 0 ? {} : { missing: changes.missing }),
   };
 }
 
 type Row = readonly [what: string, value: string];
 
-function changedFiles({ headCommit = '' }: RunView, changes: Rebuilt['changes']): readonly Row[] {
-  if (changes === null) return [['changes so far', `unknown: commit ${headCommit} is not here`]];
-  const named = changes.slice(0, FILES_NAMED).map(({ path, before, after }): Row => {
-    return [before === null ? 'added file' : after === null ? 'removed file' : 'changed file', path];
-  });
-  const rest = changes.length - named.length;
+function changedFiles({ baseCommit, headCommit }: RunView, changes: Rebuilt['changes']): readonly Row[] {
+  if (changes === null) return [];
+  const { baseBranch, isBesideBase, files, missing } = changes;
+  const count = files.length === 0 ? 'none' : `${files.length} files that ${baseBranch} does not have so`;
   return [
-    ['changes so far', changes.length === 0 ? 'none' : `${changes.length} files, in commit ${headCommit}`],
-    ...named,
-    ...(rest === 0 ? [] : [['changed files', `${rest} more`] as const]),
+    ['base commit', `${baseCommit ?? 'none yet'}${isBesideBase ? `, which is not in ${baseBranch}` : ''}`],
+    ['commit so far', headCommit ?? 'none yet'],
+    ...missing.map((commit) => ['changes so far', `unknown: commit ${commit} is not here`] as const),
+    ['changes so far', count],
+    ...files.map(({ path, before, after }): Row => {
+      if (after === null) return [`removed ${kindOf(before)}`, path];
+      if (before === null) return [`added ${kindOf(after)}`, path];
+      const was = kindOf(before) === kindOf(after) ? '' : `, which was a ${kindOf(before)}`;
+      return [`changed ${kindOf(after)}${was}`, path];
+    }),
   ];
 }
+
+const KINDS: Readonly<Record<string, string>> = {
+  '100755': 'executable file',
+  '120000': 'link',
+  '160000': 'submodule',
+};
+const kindOf = (side: TreeChange['before']): string => KINDS[side?.mode ?? ''] ?? 'file';
+
+/**
+ * All texts in the state of the run that no other row shows: plans, requests, commands, addresses, remarks, whatever a field calls them.
+ * Numbers, digests and times are left out, except in what the request asks of the configuration.
+ */
+function otherData({ start, context, inputs }: RecordedState, seen: Set<string>): readonly Row[] {
+  const rows: Row[] = [];
+  const add = (what: string, value: JsonValue, isSetting: boolean): void => {
+    if (typeof value === 'object' && value !== null) {
+      for (const [name, each] of Object.entries(value))
+        if (each !== undefined) add(what === '' ? name : `${what}.${name}`, each, isSetting);
+      return;
+    }
+    const text = String(value);
+    if (value === null || text === '' || (isSetting ? false : typeof value !== 'string' || isMark(text))) return;
+    if (!isSetting && seen.has(text)) return;
+    seen.add(text);
+    rows.push([isSetting ? `asked for: ${what}` : what, text]);
+  };
+  const { requestedConfig: _, ...data } = { ...context };
+  const { requestedConfig = {}, start: queued = {}, ...begun } = start;
+  add('', { ...objectOf(objectOf(queued)['requestedConfig']), ...objectOf(requestedConfig) }, true);
+  add('', data, false);
+  for (const input of inputs) add('next', input, false);
+  add('start', { ...begun, ...objectOf(queued) }, false);
+  return rows;
+}
+
+const objectOf = (value: JsonValue | undefined): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+
+/** A digest, an id of git, or a time. */
+const isMark = (text: string): boolean => /^(?:[0-9a-f]{40}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/.test(text);
 
 /**
  * @param context has the commands and patterns that a preparation found in the project's files: they act, whatever these say
@@ -105,7 +154,7 @@ function applying(view: RunView, project: Project | null, context: JsonObject): 
     ['install command', foundCommand(context['setup']) ?? commandOf(commands?.setup)],
     ['install scripts', onOff(commands?.installScripts)],
     ['check command', foundCommand(context['test']) ?? commandOf(commands?.test)],
-    ['lint command', commandOf(commands?.lint)],
+    ['lint command', foundCommand(context['lint']) ?? commandOf(commands?.lint)],
     ...each('command', otherCommands(commands)),
     ...textsIn(context['excludePaths']).map((pattern) => ['kept from agents and checks', pattern] as const),
     ...(config.egress === undefined
@@ -142,10 +191,14 @@ function otherCommands(commands: Partial<RunConfig>['commands']): Readonly<Recor
   return others;
 }
 
-function whatIsPushed({ branch, config }: RunView): string {
+function whatIsPushed({ branch, config, ownedFiles }: RunView): string {
   if (branch === '') return 'nothing';
   const { git }: Partial<RunConfig> = config;
-  return git?.autoMerge ? 'its branch, and the base branch by the merge' : 'its branch';
+  if (git?.autoMerge) return 'its branch, and the base branch by the merge';
+  const owned = ownedFiles?.paths ?? [];
+  return owned.length === 0 || ownedFiles?.to === 'branch'
+    ? 'its branch'
+    : `its branch, and in the base branch the files that only the server writes: ${owned.join(' ')}`;
 }
 
 function foundCommand(found: JsonValue | undefined): string | undefined {
@@ -186,7 +239,9 @@ function shown(value: unknown): string {
   return whole(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
 }
 
-/** The text in one line, in which no row of spaces pushes anything out of sight. */
+/** The text in one line, in which no row of spaces pushes anything out of sight, and no other character is taken for a space. */
 function whole(text: string): string {
-  return showHiddenInLine(text).replace(/ {4,}/g, (spaces) => `⟨${spaces.length} spaces⟩`);
+  return showHiddenInLine(text)
+    .replace(/ {4,}/g, (spaces) => `⟨${spaces.length} spaces⟩`)
+    .replace(/(?! )\p{Zs}/gu, (space) => `⟨U+${space.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
 }

@@ -14,7 +14,7 @@ import { importRun } from './import-run.ts';
 import { listRecordedRuns, readRecordedTips, type TipLimits, unknownRecords } from './record-check.ts';
 import { describeRefused } from './record-comparison.ts';
 import { isOwnLog } from './record-seal.ts';
-import { rebuiltPause, recordedChanges } from './rebuilt-pause.ts';
+import { pauseOfRecord } from './rebuilt-pause.ts';
 import { listRecordFolders, readRun, type RunFiles } from './recorded-projects.ts';
 import type { RecordedRun, RecordedStep } from './recorded-run.ts';
 
@@ -131,15 +131,8 @@ async function importOne(options: RecordImportOptions, project: Project, files: 
         store,
         workflows,
         mustReplay: true,
-        pauseOf: async ({ view: imported }, context) =>
-          run.isWholeBeyond
-            ? null
-            : rebuiltPause({
-                view: imported,
-                project,
-                context,
-                changes: await recordedChanges(repository, project, imported),
-              }),
+        pauseOf: ({ view: imported }, state) =>
+          run.isWholeBeyond ? null : pauseOfRecord(store, repository)(imported, state),
         now: () => clock.now(),
       },
       run.run,

@@ -2,8 +2,9 @@ import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aView } from '../event-store/sqlite/steps.fixture.ts';
 import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
-import { pausePayload } from '../engine/rebuilt-pause.ts';
-import { type Rebuilt, rebuiltPause } from './rebuilt-pause.ts';
+import { pausePayload, type RecordedState } from '../engine/rebuilt-pause.ts';
+import { rebuiltPause } from './rebuilt-pause.ts';
+import type { RecordedChanges } from './recorded-changes.ts';
 import { faultOfBranch, faultOfConfigs } from './recorded-config.ts';
 
 const event = (type: string, payload: object): WorkflowEvent =>
@@ -78,6 +79,8 @@ it.each<[branch: unknown, isOwn: boolean]>([
   expect(faultOfBranch('record', [event('RUN_STARTED', { branch: 'autonomous/record-2026' })])).not.toBeNull();
 });
 
+const stateOf = (context: JsonObject | null): RecordedState => ({ start: {}, context, inputs: [] });
+
 it('the pause of a rebuilt run shows each trust mode, role and model by itself, and settings as they act', () => {
   const view = aView('r-1');
   const long = Object.fromEntries(
@@ -90,7 +93,7 @@ it('the pause of a rebuilt run shows each trust mode, role and model by itself, 
     egress: { planner: [], setup: ['a.test', 'b.test'] },
     git: { ...view.config.git, autoMerge: 1 as never },
   } as typeof view.config;
-  const { details } = rebuiltPause({ view: { ...view, config }, project: null, context: null, changes: [] });
+  const { details } = rebuiltPause({ view: { ...view, config }, project: null, state: stateOf(null), changes: null });
   expect(details['applies']).toEqual(
     expect.arrayContaining([
       { what: 'trust: implementation', value: 'auto' },
@@ -104,7 +107,7 @@ it('the pause of a rebuilt run shows each trust mode, role and model by itself, 
 
 it('the pause of a rebuilt run shows the commands and patterns that its machine keeps, which act whatever the files say', () => {
   const told = (context: JsonObject | null) =>
-    rebuiltPause({ view: aView('r-1'), project: null, context, changes: [] }).details['applies'];
+    rebuiltPause({ view: aView('r-1'), project: null, state: stateOf(context), changes: null }).details['applies'];
   const kept = {
     setup: { command: 'sh forged.sh', source: 'package.json' },
     test: null,
@@ -122,35 +125,87 @@ it('the pause of a rebuilt run shows the commands and patterns that its machine 
 
 it('the pause of a rebuilt run shows the whole of a command, and is the end of a run of which more applies than can be shown', () => {
   const toldOf = (command: string) =>
-    rebuiltPause({ view: aView('r-1'), project: null, context: { test: { command } }, changes: [] });
+    rebuiltPause({ view: aView('r-1'), project: null, state: stateOf({ test: { command } }), changes: null });
   expect(toldOf(`npm test${' '.repeat(320)}--help; node${'x'.repeat(5_000)}`).details['applies']).toContainEqual({
     what: 'check command',
     value: `npm test⟨320 spaces⟩--help; node${'x'.repeat(5_000)}`,
   });
-  const endless = toldOf('x'.repeat(100_000));
+  const endless = toldOf('x'.repeat(500_000));
   expect(endless).toMatchObject({ isTooLong: true, message: expect.stringMatching(/it cannot go on/) });
   expect(pausePayload(aView('r-1'), endless)).toMatchObject({ decisions: [] });
 });
 
-it('the pause of a rebuilt run names the files that its commits change', () => {
+it('the pause of a rebuilt run names every file that its commits change, with its kind, and commits that are not here', () => {
   const file = { mode: '100644', oid: '1'.repeat(40) };
-  const told = (changes: Rebuilt['changes']) =>
-    rebuiltPause({ view: { ...aView('r-1'), headCommit: 'c1' }, project: null, context: null, changes }).details[
-      'applies'
-    ];
-  const changes = [
+  const none: RecordedChanges = { baseBranch: 'main', isBesideBase: false, files: [], missing: [] };
+  const told = (changes: Partial<RecordedChanges>) =>
+    rebuiltPause({
+      view: { ...aView('r-1'), baseCommit: 'b', headCommit: 'c1' },
+      project: null,
+      state: stateOf(null),
+      changes: { ...none, ...changes },
+    });
+  const files = [
     { path: 'src/evil.js', before: null, after: file },
     { path: 'test/a.js', before: file, after: null },
-    ...Array.from({ length: 200 }, (_, index) => ({ path: `f${index}`, before: file, after: file })),
+    { path: 'run.sh', before: file, after: { ...file, mode: '100755' } },
+    { path: 'key', before: file, after: { ...file, mode: '120000' } },
+    ...Array.from({ length: 3_000 }, (_, index) => ({ path: `f${index}`, before: file, after: file })),
   ];
-  expect(told(changes)).toEqual(
+  expect(told({ files }).details['applies']).toEqual(
     expect.arrayContaining([
-      { what: 'changes so far', value: '202 files, in commit c1' },
+      { what: 'changes so far', value: '3004 files that main does not have so' },
       { what: 'added file', value: 'src/evil.js' },
       { what: 'removed file', value: 'test/a.js' },
-      { what: 'changed files', value: '102 more' },
+      { what: 'changed executable file, which was a file', value: 'run.sh' },
+      { what: 'changed link, which was a file', value: 'key' },
+      { what: 'changed file', value: 'f2999' },
     ]),
   );
-  expect(told([])).toContainEqual({ what: 'changes so far', value: 'none' });
-  expect(told(null)).toContainEqual({ what: 'changes so far', value: 'unknown: commit c1 is not here' });
+  expect(told({ isBesideBase: true }).details['applies']).toEqual(
+    expect.arrayContaining([
+      { what: 'base commit', value: 'b, which is not in main' },
+      { what: 'changes so far', value: 'none' },
+    ]),
+  );
+  expect(told({ missing: ['c1'] })).toMatchObject({
+    missing: ['c1'],
+    details: { applies: expect.arrayContaining([{ what: 'changes so far', value: 'unknown: commit c1 is not here' }]) },
+  });
+});
+
+it('the pause of a rebuilt run shows every text of its state, whatever a field calls it', () => {
+  const applies = (state: Partial<RecordedState>) =>
+    rebuiltPause({ view: aView('r-1'), project: null, state: { ...stateOf(null), ...state }, changes: null }).details[
+      'applies'
+    ];
+  expect(
+    applies({
+      start: { requestedConfig: { git: { autoMerge: true }, commands: { test: 'echo forged' } }, input: { topic: 'Tea' } },
+      context: {
+        lint: { command: 'echo forged lint', source: 'package.json' },
+        phases: [{ title: 'One', text: 'Write a back door.' }],
+        head: 'a'.repeat(40),
+        iterations: 3,
+      },
+      inputs: [{ request: 'Build it.', threads: ['T_1'] }],
+    }),
+  ).toEqual(
+    expect.arrayContaining([
+      { what: 'asked for: git.autoMerge', value: 'true' },
+      { what: 'asked for: commands.test', value: 'echo forged' },
+      { what: 'lint command', value: 'echo forged lint' },
+      { what: 'phases.0.text', value: 'Write a back door.' },
+      { what: 'next.request', value: 'Build it.' },
+      { what: 'next.threads.0', value: 'T_1' },
+      { what: 'start.input.topic', value: 'Tea' },
+    ]),
+  );
+  // A run that waits in the queue has no state of its own yet.
+  expect(applies({ start: { start: { requestedConfig: { trustMode: { fixes: 'auto' } } } } })).toContainEqual({
+    what: 'asked for: trustMode.fixes',
+    value: 'auto',
+  });
+  const odd = applies({ context: { note: `a\u00A0\u3000b    c` } });
+  expect(odd).toContainEqual({ what: 'note', value: 'a⟨U+00A0⟩⟨U+3000⟩b⟨4 spaces⟩c' });
 });

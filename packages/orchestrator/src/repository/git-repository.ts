@@ -19,6 +19,7 @@ import {
   createBranch,
   forwardBranch,
   isAncestor,
+  mergeBase,
   localRef,
   missingCommits,
   readRef,
@@ -145,6 +146,7 @@ type HistoryMethods = Pick<
   | 'commitsAfter'
   | 'commitsBetween'
   | 'isAncestor'
+  | 'mergeBase'
   | 'newHistory'
   | 'mergeTrees'
   | 'findConflicts'
@@ -211,6 +213,10 @@ function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
 
     async isAncestor(project, ancestor, descendant) {
       return isAncestor(await mirrors.of(project), assertObjectId(ancestor), assertObjectId(descendant));
+    },
+
+    async mergeBase(project, one, other) {
+      return mergeBase(await mirrors.of(project), assertObjectId(one), assertObjectId(other));
     },
 
     async newHistory(project, commit, beside) {

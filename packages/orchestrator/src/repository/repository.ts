@@ -277,6 +277,8 @@ export interface Repository {
    */
   commitsBetween(project: RemoteProject, base: string, head: string): Promise<readonly BranchCommit[]>;
   isAncestor(project: RemoteProject, ancestor: string, descendant: string): Promise<boolean>;
+  /** Returns a best common ancestor of two commits; `null` where they have none. */
+  mergeBase(project: RemoteProject, one: string, other: string): Promise<string | null>;
   /**
    * Returns the difference between two commits or trees with its patch, for people and reviewers. `changes` returns only the
    * list and costs much less. Recent results are cached.

@@ -1,7 +1,7 @@
 /** Answers to reviewers once what they asked for is pushed: in each thread, which is resolved, and one comment for all else. */
 import { type Activity, FORGE_TRIES } from '../../core/activity.ts';
 import { harmlessLine } from '../../documents/pull-request-text.ts';
-import { ForgeRefusal } from '../../forges/forge.ts';
+import { ForgeRefusal, type ForgeRepository } from '../../forges/forge.ts';
 import { ownPullRequest, placeOf } from './follow-pull-request.ts';
 import type { ActivityTools } from '../tools.ts';
 import type { RunHeader } from '../types.ts';
@@ -35,16 +35,19 @@ export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { r
       const { threads, others, commit } = answering;
       const { repository } = await placeOf(tools, context, input);
       await ownPullRequest(tools, repository, input);
-      const summary = tools.scrub(harmlessLine(answering.summary));
-      const said = summary === '' ? '.' : `: ${summary}`;
       // Where people have merged it meanwhile, the changes are in another one.
       const isOther = answering.number !== number;
+      if (isOther) await ownPullRequest(tools, repository, { ...input, number: answering.number });
+      const summary = tools.scrub(harmlessLine(answering.summary));
+      const said = summary === '' ? '.' : `: ${summary}`;
       const answerWith = (place: string): string =>
         commit === null ? `Nothing was changed${said}` : `Changed in ${commit.slice(0, 10)}${place}${said}`;
       // The same at a repetition, and another one after the next push.
       const marker = `answer-${published.slice(0, 20)}`;
       let answered = 0;
-      for (const thread of threads)
+      // A thread is named by an id alone, which may be of any pull request that the server's account can write to.
+      const own = threads.length === 0 ? new Set() : await threadsOf(repository, answering.number);
+      for (const thread of threads.filter((id) => own.has(id)))
         try {
           await repository.replyToThread(thread, {
             marker,
@@ -67,4 +70,15 @@ export function answerReviewers(tools: ActivityTools): Activity<AnswerInput, { r
       return { answered };
     },
   };
+}
+
+/** Ids of the review threads of a pull request. */
+async function threadsOf(repository: ForgeRepository, number: number): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for (let from: string | undefined; ;) {
+    const { threads, next } = await repository.discussion(number, undefined, from);
+    for (const { id } of threads) ids.add(id);
+    if (next === null) return ids;
+    from = next;
+  }
 }

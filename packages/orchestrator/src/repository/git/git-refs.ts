@@ -101,6 +101,12 @@ export async function missingCommits(place: GitPlace, commits: readonly string[]
   return new Set(commits.filter((_, index) => objects[index]?.type !== 'commit'));
 }
 
+/** A best common ancestor of two commits that the mirror has; `null` where they have none. */
+export async function mergeBase(place: GitPlace, one: string, other: string): Promise<string | null> {
+  const found = await runGit(place, { args: ['merge-base', one, other], dependsOn: [one, other], accept: [0, 1] });
+  return found.exitCode === 0 ? found.stdout.toString('utf8').trim() : null;
+}
+
 /** @throws {NotFound} when the mirror does not have one of the commits */
 export async function isAncestor(place: GitPlace, ancestor: string, descendant: string): Promise<boolean> {
   const { exitCode } = await runGit(place, {

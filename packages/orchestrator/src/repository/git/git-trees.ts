@@ -17,6 +17,7 @@ import {
 import type { MergeResult } from '../repository.ts';
 import { EMPTY_TREE, isAtOrUnder, OWN_FOLDER } from '../repository-paths.ts';
 import { eachInSlices } from '../../foreign-text/foreign-text-slices.ts';
+import { mergeBase } from './git-refs.ts';
 import { FILE_MODE, TreeListing, type TreeEntry } from './tree-listing.ts';
 
 /** One change to a tree; `oid: null` removes the path. */
@@ -381,8 +382,7 @@ async function withFilesOf(place: GitPlace, tree: string, from: string, paths: r
 
 /** The entries of the own folder after a merge: of what only one side has changed its word, of what both have changed theirs. */
 async function mergeOwnFolder(place: GitPlace, ours: string, theirs: string): Promise<readonly TreeEntry[]> {
-  const found = await runGit(place, { args: ['merge-base', ours, theirs], accept: [0, 1] });
-  const base = found.exitCode === 0 ? found.stdout.toString('utf8').trim() : EMPTY_TREE;
+  const base = (await mergeBase(place, ours, theirs)) ?? EMPTY_TREE;
   const [before, mine, others] = await Promise.all([base, ours, theirs].map((from) => listOwnFolder(place, from)));
   const paths = new Set([...(mine?.keys() ?? []), ...(others?.keys() ?? [])]);
   return [...paths].flatMap((path) => {

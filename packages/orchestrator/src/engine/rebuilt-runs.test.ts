@@ -1,0 +1,77 @@
+/** Runs that come from a record of others: nothing of them goes on before a person has seen what applies now. */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { EngineUnderTest } from './engine.fixture.ts';
+import { pausePayload, type PauseText } from './rebuilt-pause.ts';
+import { foldAll, newEvent } from './run-commit.ts';
+
+const pauseWith = (...values: readonly string[]): PauseText => ({
+  reason: 'rebuilt',
+  message: 'Rebuilt.',
+  details: { applies: values.map((value) => ({ what: 'check command', value })) },
+});
+
+let pause: PauseText;
+let test: EngineUnderTest;
+beforeEach(async () => {
+  pause = pauseWith('npm test', 'npm run lint');
+  test = await EngineUnderTest.open({ pauseOfRecord: async () => pause });
+  const view = await test.launch('r');
+  await test.call('draft');
+  const payload = { ...pausePayload(view, pause), rebuilt: true };
+  const events = [newEvent('input', { type: 'RUN_PAUSED', payload }, test.clock.now().toISOString())];
+  await test.store.append({
+    runId: 'r',
+    expectedSequence: view.lastSequence,
+    events,
+    startActivities: [],
+    endActivities: [],
+    setTimers: [],
+    clearTimers: [],
+    view: foldAll(view, 'r', view.lastSequence, events),
+    clarifications: [],
+  });
+  await test.restart();
+});
+afterEach(() => test.close());
+
+const retry = () => test.engine.signal('r', 'RETRY_REQUESTED', { by: 'u' });
+
+it('a run that is quarantined for another reason still shows what applies', async () => {
+  await test.engine.quarantine('r', 'Its commit is not in the repository.');
+  await test.engine.quarantine('r', 'Its commit is not in the repository.');
+  const { gate, lastSequence } = await test.engine.view('r');
+  expect(gate).toMatchObject({
+    reason: 'rebuilt',
+    decisions: ['retry'],
+    summary: expect.stringMatching(/^Its commit is not in the repository\. The run was rebuilt/),
+    details: pause.details,
+  });
+  await test.restart();
+  expect((await test.engine.view('r')).lastSequence).toBe(lastSequence);
+  expect(test.calls).toEqual([]);
+});
+
+it('a run of which too much applies to be shown cannot go on after a quarantine either', async () => {
+  pause = { ...pauseWith('x'), details: {}, isTooLong: true };
+  await expect(retry()).rejects.toThrow('what applies when it goes on is not what was shown');
+  await test.engine.quarantine('r', 'Its record has another format.');
+  expect((await test.engine.view('r')).gate).toMatchObject({ reason: 'rebuilt', decisions: [] });
+});
+
+it('a retry of what was not shown shows it, and the next one goes on', async () => {
+  pause = pauseWith('npm test', 'echo forged');
+  await expect(retry()).rejects.toThrow('Look at it again, then retry.');
+  expect((await test.engine.view('r')).gate?.details).toEqual(pause.details);
+  expect(test.calls).toEqual([]);
+  // In another order it is the same.
+  pause = pauseWith('echo forged', 'npm test');
+  await retry();
+  (await test.call('draft')).complete('the plan');
+  await test.until('r', (view) => view.gate?.kind === 'plan');
+});
+
+it('a run does not go on while commits of its record are not there', async () => {
+  pause = { ...pause, missing: ['c1'] };
+  await expect(retry()).rejects.toThrow(/names commits that are not in the repository \(c1\)/);
+  expect(test.calls).toEqual([]);
+});

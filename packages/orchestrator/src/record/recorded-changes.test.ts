@@ -1,0 +1,62 @@
+/** The changes that a record makes, from real commits. */
+import type { JsonObject, Project, RunView } from '@autonomous/shared';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { commitFiles, type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
+import { recordedChanges } from './recorded-changes.ts';
+
+let temporary: ReturnType<typeof temporaryFolder>;
+let fixture: Fixture;
+let baseCommit: string;
+beforeEach(async () => {
+  temporary = temporaryFolder();
+  fixture = await openFixture(temporary.path);
+  baseCommit = await mainHead(fixture);
+});
+afterEach(() => temporary.remove());
+
+const view = (more: Partial<RunView> = {}): RunView =>
+  ({ id: 'r-1', baseCommit, config: { git: { baseBranch: 'main' } }, ...more }) as RunView; // Nothing else of it is read.
+
+const changes = (of: RunView, context: JsonObject = {}, heads: readonly string[] = []) =>
+  recordedChanges(fixture.repository, { ...fixture.project, name: 'shop', createdAt: '' }, {
+    view: of,
+    children: heads.map((headCommit) => ({ headCommit })),
+    state: { start: {}, context, inputs: [] },
+  });
+const pathsIn = async (...given: Parameters<typeof changes>) =>
+  (await changes(...given)).files.map(({ path }) => path).toSorted();
+
+it('are those of the head, of commits in any field of the state, and of child runs', async () => {
+  const head = await commitFiles(fixture, 'autonomous/r-1-mine', { 'plan.md': 'a' });
+  const saved = await commitFiles(fixture, 'autonomous/r-1-saved', { 'evil.js': 'b' });
+  const child = await commitFiles(fixture, 'autonomous/r-2-child', { 'child.js': 'c' });
+  expect(await pathsIn(view({ headCommit: head }))).toEqual(['plan.md']);
+  expect(await pathsIn(view({ headCommit: head }), { work: [{ saved }] })).toEqual(['evil.js', 'plan.md']);
+  expect(await pathsIn(view({ headCommit: head }), {}, [child])).toEqual(['child.js', 'plan.md']);
+  // A child run begins at a branch of its parent.
+  const ofParent = { git: { baseBranch: 'autonomous/r-1-mine' } } as RunView['config'];
+  expect(await pathsIn(view({ headCommit: child, baseCommit: head, config: ofParent }))).toEqual([
+    'child.js',
+    'plan.md',
+  ]);
+});
+
+it('begin at the base branch, whatever the record calls its base', async () => {
+  const forged = await commitFiles(fixture, 'autonomous/r-1-base', { '.github/workflows/evil.yml': 'a' });
+  expect(await changes(view({ baseCommit: forged, headCommit: forged }))).toMatchObject({
+    isBesideBase: true,
+    files: [{ path: '.github/workflows/evil.yml' }],
+  });
+  expect(await changes(view({ headCommit: baseCommit }))).toMatchObject({ isBesideBase: false, files: [] });
+});
+
+it('name commits that are not there, and take no digest or tree for one', async () => {
+  const absent = 'd'.repeat(40);
+  const tree = await fixture.repository.treeOf(fixture.project, baseCommit);
+  expect(await changes(view({ headCommit: absent }), { tree, digest: 'e'.repeat(40) }, ['f'.repeat(40)])).toEqual({
+    baseBranch: 'main',
+    isBesideBase: false,
+    files: [],
+    missing: [absent, 'f'.repeat(40)],
+  });
+});
