@@ -141,7 +141,7 @@ export class Quarantine {
     const { gate } = stored;
     const isOfRecord = gate?.reason === 'rebuilt';
     if (isOfRecord && gate.summary.startsWith(message)) return;
-    const text = isOfRecord ? `${message} ${OF_RECORD}` : message;
+    const text = isOfRecord ? `${message.replace(/\.?$/, '.')} ${OF_RECORD}` : message;
     const payload: JsonObject = {
       gate: 'pause',
       stage: stored.currentStage,
@@ -167,7 +167,8 @@ export class Quarantine {
   async showAgain(runId: string, pause: PauseText): Promise<void> {
     await this.#options.live.withExclusiveAccess(runId, async () => {
       const stored = await this.#options.store.loadView(runId);
-      if (!stored || isFinal(stored.status) || stored.gate?.reason !== 'rebuilt' || showsPause(stored.gate, pause)) return;
+      if (!stored || isFinal(stored.status) || stored.gate?.reason !== 'rebuilt' || showsPause(stored.gate, pause))
+        return;
       const event = newEvent('input', { type: 'RUN_PAUSED', payload: pausePayload(stored, pause) }, this.#now());
       await this.#append(stored, [event], { activities: [], timers: [] });
     });

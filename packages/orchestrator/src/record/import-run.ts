@@ -7,7 +7,14 @@ import { dehydrate, isFinal, newRun } from '../core/advance.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay, versionBefore } from '../core/replay.ts';
 import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
-import { type PauseOf, pausePayload, type PauseText, type RecordedState, recordedState, showsPause } from '../engine/rebuilt-pause.ts';
+import {
+  type PauseOf,
+  pausePayload,
+  type PauseText,
+  type RecordedState,
+  recordedState,
+  showsPause,
+} from '../engine/rebuilt-pause.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
 import { eventsOf, type RecordedRun } from './recorded-run.ts';
 
@@ -183,7 +190,11 @@ function stateOf(replayed: Replayed, [first]: readonly Pick<WorkflowEvent, 'payl
   if (!replayed.ok) return { start, context: null, inputs: [] };
   const { state, started } = replayed;
   const open = new Set(Object.values(state.activities));
-  return recordedState(start, state, [...started.values()].filter(({ key }) => open.has(key)));
+  return recordedState(
+    start,
+    state,
+    [...started.values()].filter(({ key }) => open.has(key)),
+  );
 }
 
 type OpenKeys = Awaited<ReturnType<EventStore['openKeys']>>;

@@ -1,7 +1,13 @@
 /** The changes that a record makes, from real commits. */
-import type { JsonObject, Project, RunView } from '@autonomous/shared';
+import type { JsonObject, RunView } from '@autonomous/shared';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { commitFiles, type Fixture, mainHead, openFixture, temporaryFolder } from '../repository/git-fixture.fixture.ts';
+import {
+  commitFiles,
+  type Fixture,
+  mainHead,
+  openFixture,
+  temporaryFolder,
+} from '../repository/git-fixture.fixture.ts';
 import { recordedChanges } from './recorded-changes.ts';
 
 let temporary: ReturnType<typeof temporaryFolder>;
@@ -18,11 +24,15 @@ const view = (more: Partial<RunView> = {}): RunView =>
   ({ id: 'r-1', baseCommit, config: { git: { baseBranch: 'main' } }, ...more }) as RunView; // Nothing else of it is read.
 
 const changes = (of: RunView, context: JsonObject = {}, heads: readonly string[] = []) =>
-  recordedChanges(fixture.repository, { ...fixture.project, name: 'shop', createdAt: '' }, {
-    view: of,
-    children: heads.map((headCommit) => ({ headCommit })),
-    state: { start: {}, context, inputs: [] },
-  });
+  recordedChanges(
+    fixture.repository,
+    { ...fixture.project, name: 'shop', createdAt: '' },
+    {
+      view: of,
+      children: heads.map((headCommit) => ({ headCommit })),
+      state: { start: {}, context, inputs: [] },
+    },
+  );
 const pathsIn = async (...given: Parameters<typeof changes>) =>
   (await changes(...given)).files.map(({ path }) => path).toSorted();
 

@@ -65,7 +65,6 @@ const isCommitId = (id: string | undefined): id is string => id !== undefined &&
 function* commitIdsIn(value: JsonValue): Generator<string> {
   if (typeof value === 'string') {
     if (isCommitId(value)) yield value;
-  } else if (Array.isArray(value)) for (const each of value) yield* commitIdsIn(each);
-  else if (typeof value === 'object' && value !== null)
+  } else if (typeof value === 'object' && value !== null)
     for (const each of Object.values(value)) if (each !== undefined) yield* commitIdsIn(each);
 }

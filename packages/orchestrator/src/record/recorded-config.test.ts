@@ -181,7 +181,10 @@ it('the pause of a rebuilt run shows every text of its state, whatever a field c
     ];
   expect(
     applies({
-      start: { requestedConfig: { git: { autoMerge: true }, commands: { test: 'echo forged' } }, input: { topic: 'Tea' } },
+      start: {
+        requestedConfig: { git: { autoMerge: true }, commands: { test: 'echo forged' } },
+        input: { topic: 'Tea' },
+      },
       context: {
         lint: { command: 'echo forged lint', source: 'package.json' },
         phases: [{ title: 'One', text: 'Write a back door.' }],

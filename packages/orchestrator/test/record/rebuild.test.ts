@@ -312,7 +312,9 @@ it(
       const added = again?.events.slice(events.length).map(({ type, payload }) => [type, payload['reason']]);
       const hasEnded = FINAL_STATUSES.has(view.status);
       const pauses = family[0] === id ? 2 : 1; // The parent is shown with what its child run changes, which comes back after it.
-      expect(added).toEqual(hasEnded ? [['NOTICE', undefined]] : Array(pauses).fill(['RUN_PAUSED', 'rebuilt']));
+      expect(added).toEqual(
+        hasEnded ? [['NOTICE', undefined]] : Array.from({ length: pauses }, () => ['RUN_PAUSED', 'rebuilt']),
+      );
       // Nothing else of one that has ended is told in another way than its record tells it.
       const { baseline: _, lastSequence, updatedAt: __, notices, evidence, ...rest } = view;
       const rebuiltUpTo = lastSequence + (added?.length ?? 0);

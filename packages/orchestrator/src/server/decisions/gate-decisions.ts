@@ -111,7 +111,7 @@ export class GateDecisions {
   async signalFor(caller: Caller, view: RunView, gate: Gate, decision: GateDecision) {
     if (!gate.decisions.includes(decision.decision)) {
       throw new Conflict(
-        `Gate ${gate.id} ('${gate.kind}') does not take '${decision.decision}'; it takes ${gate.decisions.join(', ')}.`,
+        `Gate ${gate.id} ('${gate.kind}') does not take '${decision.decision}'; it takes ${gate.decisions.join(', ') || 'no decision: cancel its run'}.`,
       );
     }
     // The engine compares what was shown with the gate that it is told; here it is known that nobody named one.
