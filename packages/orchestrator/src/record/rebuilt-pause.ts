@@ -56,7 +56,10 @@ export function rebuiltPause({ view, project, state, changes }: Rebuilt): PauseT
   const source = forkedFrom === undefined ? 'The run' : `The run goes on from run ${forkedFrom.runId}, which`;
   const rebuilt = `${source} was rebuilt from its record in git at event ${forkedFrom?.at ?? lastSequence}${stage}${open}, and anybody who can push there could have written it.`;
   const named = [...applying(view, project, state.context ?? {}), ...changedFiles(view, changes)];
-  const rows = [...named, ...otherData(state, new Set(named.map(([, value]) => value)))];
+  // Names of the run and of its workflow do not act.
+  const { id, projectId, userId, workflow } = view;
+  const seen = new Set([id, projectId, userId, workflow.name, ...named.map(([, value]) => value)]);
+  const rows = [...named, ...otherData(state, seen)];
   const length = rows.reduce((sum, [what, value]) => sum + what.length + value.length, 0);
   const decided = decidedIn(view);
   if (length > MOST_APPLYING)
@@ -132,7 +135,7 @@ const objectOf = (value: JsonValue | undefined): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 
 /** A digest, an id of git, or a time. */
-const isMark = (text: string): boolean => /^(?:[0-9a-f]{40}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/.test(text);
+const isMark = (text: string): boolean => /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/.test(text);
 
 /**
  * @param context has the commands and patterns that a preparation found in the project's files: they act, whatever these say
@@ -243,5 +246,8 @@ function shown(value: unknown): string {
 function whole(text: string): string {
   return showHiddenInLine(text)
     .replace(/ {4,}/g, (spaces) => `⟨${spaces.length} spaces⟩`)
-    .replace(/(?! )\p{Zs}/gu, (space) => `⟨U+${space.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+    .replace(/(?! )(\p{Zs})\1*/gu, (spaces) => {
+      const code = `U+${spaces.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+      return spaces.length === 1 ? `⟨${code}⟩` : `⟨${spaces.length} × ${code}⟩`;
+    });
 }

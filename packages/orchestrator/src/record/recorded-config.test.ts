@@ -209,6 +209,6 @@ it('the pause of a rebuilt run shows every text of its state, whatever a field c
     what: 'asked for: trustMode.fixes',
     value: 'auto',
   });
-  const odd = applies({ context: { note: `a\u00A0\u3000b    c` } });
-  expect(odd).toContainEqual({ what: 'note', value: 'a⟨U+00A0⟩⟨U+3000⟩b⟨4 spaces⟩c' });
+  const odd = applies({ context: { note: `a\u00A0\u3000\u3000b    c` } });
+  expect(odd).toContainEqual({ what: 'note', value: 'a⟨U+00A0⟩⟨2 × U+3000⟩b⟨4 spaces⟩c' });
 });

@@ -21,6 +21,11 @@ it('shows a list of a gate with a line for each item', () => {
   ]);
 });
 
+it('shows a fact whole, however long it is', () => {
+  const command = `npm test # ${'x'.repeat(10_000)}; echo end`;
+  expect(detailLines([{ what: 'check command', value: command }])).toEqual([`check command → ${command}`]);
+});
+
 it('cuts a long item between its words', () => {
   const words = Array.from({ length: 100 }, (_, index) => `word${index}`);
   const [line = ''] = detailLines([words.join(' ')]);

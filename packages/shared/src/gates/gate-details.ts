@@ -1,5 +1,5 @@
 /** Details of a gate that its workflow names for people: texts as they are, lists numbered. */
-import type { JsonValue } from '../json.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
 import type { Decision, Gate } from '../run.ts';
 import { sanitizeText } from '../text/sanitize-text.ts';
 import type { GateInfo } from '../workflows/workflow-info.ts';
@@ -33,17 +33,26 @@ export function firstDecisionAt(
   return isAgainst ? undefined : (['approve', 'retry'] as const).find((decision) => decisions.includes(decision));
 }
 
-/** A text as it is; for a list a line each, which of an object has its texts. Empty where there is nothing to show. */
+/**
+ * A text as it is; for a list a line each, which of an object has its texts. A long text of a list loses its middle, except in a fact
+ * `{ what, value }`, which is shown whole. Empty where there is nothing to show.
+ */
 export function detailLines(value: JsonValue | undefined): readonly string[] {
   if (!Array.isArray(value)) return [textOf(value)].filter((text) => text.trim() !== '');
   return value
     .map((item: JsonValue) => {
+      if (isFact(item)) return [textOf(item['what']), textOf(item['value'])];
       const parts = typeof item === 'object' && item !== null ? Object.values(item).map(textOf) : [textOf(item)];
       // An agent's last word is often the error of its attempt as well.
       return [...new Set(parts.map(onOneLine))].filter((part) => part !== '');
     })
     .filter((parts) => parts.length > 0)
     .map((parts) => parts.join(' → '));
+}
+
+/** What a person decides about, such as a command that will run: nothing of it may be out of sight. */
+function isFact(item: JsonValue): item is JsonObject {
+  return typeof item === 'object' && item !== null && Object.keys(item).toSorted().join() === 'value,what';
 }
 
 const LONGEST_PART = 300;
