@@ -34,6 +34,7 @@ import type {
   RunDiff,
   RunFilter,
   Statechart,
+  ToldRun,
   TranscriptEntry,
   Upload,
   WorkflowDetails,
@@ -120,7 +121,7 @@ export interface Client {
   cancelRun(runId: string, reason?: string): Promise<RunView>;
   /** Pauses a run and the open runs below it. `retry` at its gate continues all of them. */
   pauseRun(runId: string, reason?: string): Promise<RunView>;
-  sendMessage(runId: string, text: string): Promise<RunView>;
+  sendMessage(runId: string, text: string): Promise<ToldRun>;
   sendSignal(runId: string, signal: JsonObject & { readonly type: string }): Promise<RunView>;
 
   upload(name: string, content: Uint8Array<ArrayBuffer> | Blob): Promise<Upload>;

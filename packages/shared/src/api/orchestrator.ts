@@ -14,6 +14,19 @@ import type { ProjectRoadmap } from './roadmap.ts';
 import type { AgentSetup, NewKey, ProviderSetup, Setup } from './setup.ts';
 
 /** The user who makes a request. The owner of the local token is `local`. */
+/** A run below another that a message did not reach. */
+export interface UnreachedRun {
+  readonly runId: string;
+  /** One sentence. */
+  readonly why: string;
+}
+
+/** A run after a message to it. */
+export type ToldRun = RunView & {
+  /** Absent: the message reached all open runs below it. */
+  readonly unreached?: readonly UnreachedRun[];
+};
+
 export interface Caller {
   readonly userId: string;
   /** The request as one that is done once: see {@link RequestKey}. Absent: it has no idempotency key. */
@@ -414,7 +427,8 @@ export interface Orchestrator {
   cancelRun(caller: Caller, runId: string, reason?: string): Promise<RunView>;
   /** Pauses a run and the open runs below it, until a person retries at its gate. */
   pauseRun(caller: Caller, runId: string, reason?: string): Promise<RunView>;
-  sendMessage(caller: Caller, runId: string, text: string): Promise<RunView>;
+  /** Tells a run and the open runs below it. */
+  sendMessage(caller: Caller, runId: string, text: string): Promise<ToldRun>;
   sendSignal(caller: Caller, runId: string, signal: JsonObject & { readonly type: string }): Promise<RunView>;
 
   upload(name: string, content: Uint8Array): Promise<Upload>;

@@ -799,9 +799,9 @@ const routes = {
   sendMessage: route({
     method: 'post',
     path: '/api/runs/{id}/message',
-    summary: 'Steer the agent at work',
+    summary: 'Steer the agents at work: those of the run and of the open runs below it',
     request: { params, body: takes(schemas.messageBody) },
-    responses: theRun,
+    responses: { 200: gives(schemas.toldRun, 'The run after it, with the runs below that the message did not reach') },
   }),
   sendSignal: route({
     method: 'post',

@@ -116,6 +116,7 @@ import type {
   Statechart,
   StatechartStep,
   TranscriptEntry,
+  ToldRun,
   Upload,
   WorkflowDetails,
   WorkflowSummary,
@@ -696,7 +697,7 @@ export const runTree = answer<RunFamily>('RunFamily', {
   ...shareShape,
 });
 
-export const runView = answer<RunView>('Run', {
+const runShape = {
   id: z.string(),
   projectId: z.string(),
   userId: z.string(),
@@ -805,6 +806,12 @@ export const runView = answer<RunView>('Run', {
     description:
       'Where the run can be found when the data folder of the server is lost. `remote`: in the record on the remote of its project. `pending`: nowhere yet, its record is being written or waits for the remote. `server`: nowhere, its record stays on the server, or it belongs to no project and has none. Only in answers to a launch, a fork and a request for this run as it is.',
   }),
+};
+export const runView = answer<RunView>('Run', runShape);
+
+export const toldRun = answer<ToldRun>('ToldRun', {
+  ...runShape,
+  unreached: z.array(z.object({ runId: z.string(), why: z.string() })).optional(),
 });
 
 export const exploration = answer<Exploration>('Exploration', { id: z.string(), runs: z.array(runView) });

@@ -88,9 +88,10 @@ function Message({ run }: { readonly run: RunView }) {
   const [said, setSaid] = useState<string | null>(null);
   const send = (): void => {
     client.sendMessage(run.id, text.trim()).then(
-      () => {
+      ({ unreached = [] }) => {
         setText('');
-        setSaid('Sent: the agent reads it at its next step.');
+        const others = unreached.map(({ runId, why }) => ` Not sent to run ${runId}: ${why}`);
+        setSaid(`Sent: the agent reads it at its next step.${others.join('')}`);
       },
       (error: unknown) => setSaid(`Not sent: ${messageOf(error)}`),
     );

@@ -17,6 +17,7 @@ export function addMessage(line: CommandLine): void {
         if (text.trim() === '') throw new UsageError('There is no message; give it after the run.');
         const told = await (await connect(line.io, server)).sendMessage(runId, text);
         say(line.io, `sent; ${statusLine(told, line.io.program)}`);
+        for (const { runId: below, why } of told.unreached ?? []) say(line.io, `not sent to run ${below}: ${why}`);
         return EXIT.done;
       }),
     );
