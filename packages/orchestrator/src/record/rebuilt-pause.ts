@@ -244,10 +244,19 @@ function shown(value: unknown): string {
 
 /** The text in one line, in which no row of spaces pushes anything out of sight, and no other character is taken for a space. */
 function whole(text: string): string {
-  return showHiddenInLine(text)
-    .replace(/ {4,}/g, (spaces) => `⟨${spaces.length} spaces⟩`)
-    .replace(/(?! )(\p{Zs})\1*/gu, (spaces) => {
-      const code = `U+${spaces.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
-      return spaces.length === 1 ? `⟨${code}⟩` : `⟨${spaces.length} × ${code}⟩`;
-    });
+  return showHiddenInLine(text).replace(/\p{Zs}+/gu, (spaces) => {
+    const rows: { readonly space: string; count: number }[] = [];
+    for (const space of spaces) {
+      const last = rows.at(-1);
+      if (last?.space === space) last.count += 1;
+      else rows.push({ space, count: 1 });
+    }
+    return rows.map(shownSpaces).join('');
+  });
+}
+
+function shownSpaces({ space, count }: { readonly space: string; readonly count: number }): string {
+  if (space === ' ') return count < 4 ? ' '.repeat(count) : `⟨${count} spaces⟩`;
+  const code = `U+${space.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`;
+  return count === 1 ? `⟨${code}⟩` : `⟨${count} × ${code}⟩`;
 }
