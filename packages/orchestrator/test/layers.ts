@@ -117,6 +117,7 @@ const PORTS = new Set([
   'network/egress-rules.ts',
   'processes/program.ts',
   'processes/inherited-descriptors.ts',
+  'processes/private-socket.ts',
   'processes/small-process.ts',
   'repository/repository.ts',
   'web-pages/web-page.ts',

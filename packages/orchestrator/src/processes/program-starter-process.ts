@@ -5,12 +5,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { createServer, type Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { closeInheritedDescriptors } from './inherited-descriptors.ts';
+import { PrivateSocket } from './private-socket.ts';
 import { type Cancellation, signalGroup, type StartFault, startFault } from './small-process.ts';
 
 export interface ProgramOrder {
@@ -44,8 +42,6 @@ const KEY_LENGTH = 36;
 
 /** How long descriptors may stay open after the program has ended, held by a process that left its group. */
 const PIPE_GRACE_MS = 2_000;
-/** Connections that wait to be taken; the system's own limit is lower in general. */
-const BACKLOG = 4_096;
 /** Longest time until all sockets of an order are there, and until one has said whose it is. */
 const CONNECT_LIMIT_MS = 30_000;
 
@@ -61,8 +57,8 @@ const ends = new Map<number, () => void>();
 
 closeInheritedDescriptors();
 
-let listener: { readonly server: Server; readonly folder: string } | null = null;
-process.on('exit', stopListening);
+const entrance = new PrivateSocket(() => createServer(receive));
+process.on('exit', () => void entrance.close());
 
 process.on('message', (message: ProgramOrder | Cancellation) => {
   if ('cancel' in message) ends.get(message.cancel)?.();
@@ -121,7 +117,7 @@ async function socketsOf(
     if (wanted.every((each) => sockets.has(each))) resolve();
   });
   try {
-    tell({ id, isNews: true, socketPath: await listen() });
+    tell({ id, isNews: true, socketPath: await entrance.path() });
     await promise;
     return sockets;
   } catch (error) {
@@ -166,62 +162,6 @@ function attend(
     tell({ id, isNews: true, descriptor: number, text });
   });
 }
-
-/**
- * Listens where nothing else does, and elsewhere once that is gone: temporary files are swept while a server runs for weeks.
- * @returns the path of the socket
- * @throws {Error} that names the way out
- */
-async function listen(): Promise<string> {
-  if (listener !== null && existsSync(socketIn(listener.folder))) return socketIn(listener.folder);
-  const faults: string[] = [];
-  // The path of a socket has at most 107 bytes.
-  for (const parent of new Set([tmpdir(), '/tmp'])) {
-    stopListening();
-    try {
-      removeAbandonedFolders(parent);
-      const folder = mkdtempSync(path.join(parent, `${FOLDER}${process.pid}-`));
-      listener = { server: createServer(receive), folder };
-      await once(listener.server.listen(socketIn(listener.folder), BACKLOG), 'listening');
-      return socketIn(listener.folder);
-    } catch (error) {
-      faults.push(startFault(error).fault);
-    }
-  }
-  throw new Error(`no socket can be made (${faults.join('; ')}); set TMPDIR to a folder that can be written`);
-}
-
-/** Begins the names of folders with a socket; the number of their process follows. */
-const FOLDER = 'autonomous-programs-';
-
-/** Removes the folders of killed processes. A folder that cannot be removed, such as another user's, stays and stops nothing. */
-function removeAbandonedFolders(parent: string): void {
-  try {
-    for (const name of readdirSync(parent)) {
-      const owner = name.startsWith(FOLDER) ? Number.parseInt(name.slice(FOLDER.length), 10) : NaN;
-      if (owner > 0 && !isAlive(owner)) rmSync(path.join(parent, name), { recursive: true, force: true });
-    }
-  } catch {
-    // The new folder has another name.
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return startFault(error).code !== 'ESRCH';
-  }
-}
-
-function stopListening(): void {
-  if (listener === null) return;
-  listener.server.close();
-  rmSync(listener.folder, { recursive: true, force: true });
-  listener = null;
-}
-
-const socketIn = (folder: string): string => path.join(folder, 's');
 
 /** Gives a socket to the order that waits for it. */
 function receive(socket: Socket): void {

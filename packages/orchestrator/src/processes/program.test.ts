@@ -160,10 +160,10 @@ describe.skipIf(process.platform !== 'linux')('What a program runs on in', () =>
       env: { ...process.env, TMPDIR: folder },
     });
     const pids = String((await once(server.stdout, 'data'))[0]).split(/\s/);
-    expect(readdirSync(folder).filter((name) => name.startsWith('autonomous-programs-'))).toHaveLength(1);
+    expect(readdirSync(folder).filter((name) => name.startsWith('autonomous-socket-'))).toHaveLength(1);
     server.kill('SIGKILL');
     await expect.poll(() => pids.filter(Boolean).some(isAlive), { timeout: 10_000 }).toBe(false);
-    await expect.poll(() => readdirSync(folder).some((name) => name.startsWith('autonomous-programs-'))).toBe(false);
+    await expect.poll(() => readdirSync(folder).some((name) => name.startsWith('autonomous-socket-'))).toBe(false);
   });
 });
 

@@ -14,7 +14,12 @@ const AS_NODE = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN
 const START_LIMIT_MS = 60_000;
 
 /** System error codes for a lack of processes, memory or file descriptors. */
-const NO_ROOM: ReadonlySet<string | undefined> = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
+const NO_ROOM: ReadonlySet<unknown> = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
+
+/** Whether the system had too little memory, or too few processes or file descriptors, which passes. */
+export function isNoRoom(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && NO_ROOM.has(error.code);
+}
 
 /**
  * A program did not start for want of something that comes back, such as memory or room for one more process; or what starts it was

@@ -175,14 +175,17 @@ describe.skipIf(!available.ok)('a hostile program in a sandbox', () => {
     });
 
     it('goes with the sandbox: its socket and its connections', async () => {
-      const before = await egressFolders();
+      const temporary = join(root, 'temporary');
+      await mkdir(temporary);
+      vi.stubEnv('TMPDIR', temporary);
+      onTestFinished(() => void vi.unstubAllEnvs());
       const sandbox = await open();
       const running = sandbox.run({ command: 'touch begun; sleep 60', timeoutMs: 60_000 });
       await expect.poll(() => existsSync(join(folder, 'begun'))).toBe(true);
-      expect(await egressFolders()).toHaveLength(before.length + 1);
+      expect(await readdir(temporary)).toHaveLength(1);
       await sandbox.dispose();
       expect((await running).exitCode).toBeNull();
-      expect(await egressFolders()).toEqual(before);
+      expect(await readdir(temporary)).toEqual([]);
     });
   });
 
@@ -483,11 +486,6 @@ print("done")`;
 function programsOfHome(): ReadonlySet<string | undefined> {
   const { folders } = findHomePrograms({ isTaken: () => false });
   return new Set(folders.map((program) => relative(homedir(), program).split('/')[0]));
-}
-
-/** Folders of this process alone: other tests have theirs beside. */
-async function egressFolders(): Promise<string[]> {
-  return (await readdir(tmpdir())).filter((name) => name.startsWith(`autonomous-egress-${process.pid}-`)).sort();
 }
 
 /** Processes of this machine that have the folder as their `/workspace`. */

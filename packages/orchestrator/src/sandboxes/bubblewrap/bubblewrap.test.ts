@@ -426,6 +426,39 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     );
   });
 
+  it.each([
+    ['TMPDIR has a long path', 'long'.repeat(20)],
+    ['its folder of temporary files is swept', 'short'],
+  ])('with an allow-list runs commands also where %s', async (_what, name) => {
+    const TMPDIR = join(root, name);
+    await mkdir(TMPDIR);
+    vi.stubEnv('TMPDIR', TMPDIR);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const spec = { key: 'r-1/1/test', folder, readOnly: [], network: { allow: [] }, limits: TEST_LIMITS };
+    const sandbox = await createBubblewrapProvider().open(spec);
+    for (const word of ['first', 'second']) {
+      expect(await sandbox.run({ command: `echo ${word}`, timeoutMs: 60_000 })).toMatchObject({ stdout: `${word}\n` });
+      for (const left of await readdir(TMPDIR)) await rm(join(TMPDIR, left), { recursive: true });
+    }
+    await sandbox.dispose();
+  });
+
+  it('is told as missing where no folder of temporary files takes a socket, with each folder and the way out', async () => {
+    const TMPDIR = join(root, 'long'.repeat(20));
+    await mkdir(TMPDIR);
+    const script = `
+      import { createBubblewrapProvider } from ${JSON.stringify(new URL('./bubblewrap.ts', import.meta.url))};
+      process.stdout.write(JSON.stringify(await createBubblewrapProvider().availability()));`;
+    const readOnly = ['--dev-bind', '/', '/', '--ro-bind', '/tmp', '/tmp', '--', process.execPath];
+    const { stdout } = await promisify(execFile)('bwrap', [...readOnly, '--input-type=module', '-e', script], {
+      env: { ...process.env, TMPDIR },
+    });
+    const { reason, ...rest } = JSON.parse(stdout) as { readonly reason: string };
+    expect(reason).toContain(`the path ${TMPDIR} is too long`);
+    expect(reason).toContain("'/tmp/autonomous-socket-");
+    expect(rest).toEqual({ ok: false, remedy: expect.stringContaining('Set TMPDIR to a folder that can be written') });
+  });
+
   it('pauses with a reason when bubblewrap is not installed, and never runs the command', async () => {
     const missing = createBubblewrapProvider({ path: '/nonexistent/bwrap' });
     expect(await missing.availability()).toMatchObject({

@@ -11,6 +11,7 @@ import { realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, normalize } from 'node:path';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
+import { NoSocketFolder } from '../../processes/private-socket.ts';
 import { endAbandonedSandboxes } from './abandoned-sandboxes.ts';
 import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
 import { findHomePrograms, type HomePrograms } from './home-programs.ts';
@@ -25,7 +26,7 @@ import {
   streamedRequest,
   withLine,
 } from '../child-process.ts';
-import { type EgressProxy, removeAbandonedSockets, startEgressProxy } from '../egress/egress-proxy.ts';
+import { createEgressProxy, type EgressProxy } from '../egress/egress-proxy.ts';
 import { type NpmSettings, readNpmSettings } from '../npm-settings.ts';
 import { readPackageSettings } from '../package-settings.ts';
 import type {
@@ -112,7 +113,7 @@ class BubblewrapSandbox implements Sandbox {
   readonly #programs: HomePrograms;
   readonly #running = new Set<StartedProcess>();
   readonly #disk: DiskUse;
-  #egress: Promise<EgressProxy> | undefined;
+  #egress: EgressProxy | undefined;
   #disposed = false;
 
   constructor(spec: SandboxSpec, options: BubblewrapOptions, { npm, programs }: Pick<Belongings, 'npm' | 'programs'>) {
@@ -137,12 +138,12 @@ class BubblewrapSandbox implements Sandbox {
   async #launch(command: string, request: LaunchRequest, env?: ProcessRequest['env']): Promise<Launched> {
     this.#assertOpen();
     assertCommand(command);
-    const egress = request.offline ? null : await this.#startEgress();
+    const egressSocket = request.offline ? null : await this.#openEgress();
     this.#assertOpen();
     const launched = launch(
       this.#spec,
       this.#options,
-      { npm: this.#npm, programs: this.#programs, egress, disk: this.#disk },
+      { npm: this.#npm, programs: this.#programs, egressSocket, disk: this.#disk },
       { ...request, command, env },
     );
     this.#running.add(launched.process);
@@ -182,19 +183,12 @@ class BubblewrapSandbox implements Sandbox {
     // The folder itself is mounted.
   }
 
-  /** With the first command that may use it: file tools alone need none. */
-  async #startEgress(): Promise<EgressProxy | null> {
+  /** With the first command that may use it: file tools alone need none. @returns the path of the socket */
+  async #openEgress(): Promise<string | null> {
     const { network, onRefused } = this.#spec;
     if (typeof network !== 'object') return null;
-    if (this.#egress === undefined) {
-      const starting = startEgressProxy({ allow: network.allow, onRefused });
-      this.#egress = starting;
-      // The cause of a failed start may be gone at the next command.
-      starting.catch(() => {
-        if (this.#egress === starting) this.#egress = undefined;
-      });
-    }
-    return this.#egress;
+    this.#egress ??= createEgressProxy({ allow: network.allow, onRefused });
+    return this.#egress.socketPath();
   }
 
   async dispose(): Promise<void> {
@@ -202,7 +196,7 @@ class BubblewrapSandbox implements Sandbox {
     const running = [...this.#running];
     for (const started of running) started.end('the sandbox was disposed');
     await Promise.allSettled(running.map(({ done }) => done));
-    await (await this.#egress)?.close();
+    await this.#egress?.close();
   }
 }
 
@@ -224,17 +218,16 @@ interface Launched {
 interface Belongings {
   readonly npm: NpmSettings | null;
   readonly programs: HomePrograms;
-  readonly egress: EgressProxy | null;
+  readonly egressSocket: string | null;
   readonly disk: DiskUse;
 }
 
 function launch(
   spec: SandboxSpec,
   options: BubblewrapOptions,
-  { npm, programs, egress, disk }: Belongings,
+  { npm, programs, egressSocket, disk }: Belongings,
   { command, env = {}, ...request }: LaunchRequest & { readonly command: string; readonly env?: ProcessRequest['env'] },
 ): Launched {
-  const egressSocket = egress?.socketPath ?? null;
   const packages = npm === null ? null : readPackageSettings();
   const profile = sandboxProfile({
     spec,
@@ -283,7 +276,7 @@ function launch(
       options.path ?? 'bwrap',
       ...profile.args,
       '--',
-      ...limitedCommand(spec, command, egress !== null),
+      ...limitedCommand(spec, command, egressSocket !== null),
     ],
     cwd: '/',
     env: LAUNCH_ENVIRONMENT,
@@ -363,9 +356,8 @@ async function probe(options: BubblewrapOptions): Promise<Availability> {
   };
   await endAbandonedSandboxes();
   removeAbandonedCgroups();
-  // Another server of another user may own some of them.
-  await removeAbandonedSockets().catch(() => undefined);
-  const belongings = { npm: null, programs: programsOf(options), egress: null, disk: new DiskUse([], Infinity) };
+  await tryEgress();
+  const belongings = { npm: null, programs: programsOf(options), egressSocket: null, disk: new DiskUse([], Infinity) };
   const launched = launch(spec, { ...options, reservedDiskBytes: 0 }, belongings, {
     command: 'true',
     timeoutMs: PROBE_TIMEOUT_MS,
@@ -375,8 +367,15 @@ async function probe(options: BubblewrapOptions): Promise<Availability> {
   return explainFailure(end.stderr, bwrap, readHostFacts());
 }
 
+/** Sandboxes with an allow-list need a socket. @throws {NoSocketFolder} where none can be made */
+async function tryEgress(): Promise<void> {
+  const egress = createEgressProxy({ allow: [] });
+  await egress.socketPath().finally(() => egress.close());
+}
+
 /** The answer of a server that is short of something itself: a run is tried again, a person is told. */
 function unanswered(error: unknown): Availability {
+  if (error instanceof NoSocketFolder) return { ok: false, reason: error.reason, remedy: error.remedy };
   const cause = error instanceof RetryableFailure ? error.cause : error;
   const { code } = cause as NodeJS.ErrnoException;
   const isOfFolder = code === 'ENOENT' || code === 'EACCES' || code === 'EROFS' || code === 'ENOTDIR';

@@ -6,8 +6,6 @@
  * asked for. Plain HTTP, inside a tunnel or not, is read request by request, and so has its Host. What lies inside TLS is not
  * seen.
  */
-import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import {
   type ClientRequest,
   createServer as createHttpServer,
@@ -15,11 +13,10 @@ import {
   request as httpRequest,
   type ServerResponse,
 } from 'node:http';
-import { createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createServer, type Server, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connectChecked, PrivateAddress, type Resolve, systemAddresses } from '../../network/checked-connection.ts';
+import { PrivateSocket } from '../../processes/private-socket.ts';
 import { drainAndClose, RequestSerializer } from './http-request-serializer.ts';
 import {
   checkTarget,
@@ -51,14 +48,17 @@ export interface EgressProxyOptions {
 }
 
 export interface EgressProxy {
-  /** Absolute path of the socket on the host; only this user can connect to it. */
-  readonly socketPath: string;
+  /**
+   * Absolute path of the socket on the host; only this user can connect to it. It listens with the first question, and at another path
+   * once the socket is gone.
+   * @throws {NoSocketFolder} where no folder of temporary files takes a socket
+   */
+  socketPath(): Promise<string>;
   /** Ends every connection. May be called twice. */
   close(): Promise<void>;
 }
 
 const LIMITS: EgressLimits = { connections: 128, bytes: 4 * 1024 ** 3, idleMs: 120_000 };
-const PREFIX = 'autonomous-egress-';
 const COUNTING_MS = 500;
 /** Different refusals that are told; a program that tries all ports of all hosts is not worth more lines. */
 const TOLD_REFUSALS = 100;
@@ -101,40 +101,21 @@ class Refused extends Error {
 }
 
 /** @throws {Error} for an entry that cannot be read: the configuration has checked it before */
-export async function startEgressProxy(options: EgressProxyOptions): Promise<EgressProxy> {
+export function createEgressProxy(options: EgressProxyOptions): EgressProxy {
   const entries = options.allow.map((text): EgressEntry => {
     const entry = parseEgressEntry(text);
     if (entry === null) throw new Error(`"${text}" is not a valid allow-list entry; write ${EGRESS_ENTRY_FORM}`);
     return entry;
   });
-  const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`));
-  const socketPath = join(folder, 'proxy.sock');
-  const proxy = new ProxyServer(options, entries);
-  await proxy.listen(socketPath);
-  return {
-    socketPath,
-    async close() {
-      await proxy.close();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return new ProxyServer(options, entries);
 }
 
-/** Removes the sockets of servers that were killed. */
-export async function removeAbandonedSockets(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
-    const owner = name.startsWith(PREFIX) ? name.slice(PREFIX.length).split('-')[0] : undefined;
-    if (owner === undefined || existsSync(`/proc/${owner}`)) continue;
-    await rm(join(tmpdir(), name), { recursive: true, force: true });
-  }
-}
-
-class ProxyServer {
+class ProxyServer implements EgressProxy {
   readonly #entries: readonly EgressEntry[];
   readonly #limits: EgressLimits;
   readonly #resolve: Resolve;
   readonly #onRefused: EgressProxyOptions['onRefused'];
-  readonly #server = createServer({ allowHalfOpen: true });
+  readonly #socket = new PrivateSocket(() => this.#makeServer());
   /** Listens nowhere: it reads the requests behind a gate. The Host header is checked here; of a tunnel it does not count. */
   readonly #http = createHttpServer({ maxHeaderSize: 32_768, requireHostHeader: false });
   readonly #clients = new Set<Socket>();
@@ -155,11 +136,6 @@ class ProxyServer {
     this.#limits = { ...LIMITS, ...limits };
     this.#resolve = resolve ?? systemAddresses;
     this.#onRefused = onRefused;
-    this.#server.maxConnections = 2 * this.#limits.connections;
-    this.#server.on('connection', (client: Socket) => {
-      this.#keep(this.#clients, client);
-      this.#read(client, null);
-    });
     this.#http.on('connect', (request, client) => {
       const gate = gateOf(client);
       gate.hold();
@@ -180,19 +156,25 @@ class ProxyServer {
     });
   }
 
-  listen(path: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      // Later ones are of connections that could not be taken.
-      this.#server.on('error', reject);
-      this.#server.listen(path, () => resolve());
-    });
+  socketPath(): Promise<string> {
+    return this.#socket.path();
   }
 
   close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#counting);
     for (const socket of [...this.#clients, ...this.#upstreams]) socket.destroy();
-    return new Promise((resolve) => this.#server.close(() => resolve()));
+    return this.#socket.close();
+  }
+
+  #makeServer(): Server {
+    const server = createServer({ allowHalfOpen: true }, (client) => {
+      this.#keep(this.#clients, client);
+      this.#read(client, null);
+    });
+    server.maxConnections = 2 * this.#limits.connections;
+    // Of connections that could not be taken.
+    return server.on('error', () => {});
   }
 
   #read(client: Duplex, tunnel: Target | null): void {
