@@ -9,7 +9,7 @@ import { createServer, type Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { closeInheritedDescriptors } from './inherited-descriptors.ts';
 import { PrivateSocket } from './private-socket.ts';
-import { type Cancellation, signalGroup, type StartFault, startFault } from './small-process.ts';
+import { type Cancellation, type Question, signalGroup, type StartFault, startFault } from './small-process.ts';
 
 export interface ProgramOrder {
   readonly id: number;
@@ -45,7 +45,7 @@ const PIPE_GRACE_MS = 2_000;
 /** Longest time until all sockets of an order are there, and until one has said whose it is. */
 const CONNECT_LIMIT_MS = 30_000;
 
-const tell = (report: ProgramReport): void => {
+const tell = (report: ProgramReport | Question): void => {
   // The server may end at this very moment.
   if (process.connected) process.send?.(report, undefined, undefined, () => {});
 };
@@ -60,8 +60,9 @@ closeInheritedDescriptors();
 const entrance = new PrivateSocket(() => createServer(receive));
 process.on('exit', () => void entrance.close());
 
-process.on('message', (message: ProgramOrder | Cancellation) => {
-  if ('cancel' in message) ends.get(message.cancel)?.();
+process.on('message', (message: ProgramOrder | Cancellation | Question) => {
+  if ('isQuestion' in message) tell(message);
+  else if ('cancel' in message) ends.get(message.cancel)?.();
   else void perform(message);
 });
 process.on('disconnect', () => {

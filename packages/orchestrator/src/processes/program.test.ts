@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buffer, text } from 'node:stream/consumers';
 import { afterAll, describe, expect, it } from 'vitest';
-import { launchProgram, type ProgramRequest, runProgram } from './program.ts';
+import { type LaunchedProgram, launchProgram, type ProgramRequest, runProgram } from './program.ts';
 import { ProcessUnavailable } from './small-process.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'programs-'));
@@ -128,6 +128,39 @@ describe.skipIf(process.platform !== 'linux')('What a program runs on in', () =>
     process.kill(Number(starter), 'SIGKILL');
     await expect(program.end).rejects.toThrow(ProcessUnavailable);
     expect((await runProgram('sh', ['-c', 'echo $PPID'])).stdout.trim()).not.toBe(starter);
+  });
+
+  it('may stand still: it is killed with its programs when a start or an end is due, and the next one has another', async () => {
+    const starterOf = async ({ stdout }: LaunchedProgram) => Number(String((await once(stdout, 'data'))[0]));
+    const aborted = new AbortController();
+    const asks = [() => shell('true'), async () => aborted.abort()];
+    for (const ask of asks) {
+      const program = await shell(`echo $PPID; echo $$ > ${folder}/beside; exec sleep 100`, { signal: aborted.signal });
+      const starter = await starterOf(program);
+      process.kill(starter, 'SIGSTOP');
+      await Promise.all([
+        expect(program.end).rejects.toThrow(ProcessUnavailable),
+        ask().catch((error: unknown) =>
+          expect(error).toMatchObject({ message: expect.stringContaining('did not answer for 5 seconds') }),
+        ),
+      ]);
+      await expect.poll(() => isAlive(`${starter}`)).toBe(false);
+      expect(isAlive(readFileSync(path.join(folder, 'beside'), 'utf8').trim())).toBe(false);
+      const next = await shell('echo $PPID');
+      expect(await starterOf(next)).not.toBe(starter);
+    }
+  });
+
+  it('is killed at the end of this program where it stands still', async () => {
+    const source = `
+      const { runProgram } = await import(${JSON.stringify(new URL('./program.ts', import.meta.url).href)});
+      const { stdout } = await runProgram('sh', ['-c', 'echo $PPID']);
+      process.kill(Number(stdout), 'SIGSTOP');
+      const { readFileSync } = await import('node:fs');
+      while (!readFileSync('/proc/' + stdout.trim() + '/stat', 'utf8').includes(') T ')) {}
+      process.stdout.write(stdout);`;
+    const starter = execFileSync(process.execPath, ['--input-type=module', '--eval', source], { encoding: 'utf8' });
+    await expect.poll(() => isAlive(starter.trim())).toBe(false);
   });
 
   it('finds another place when the folder of temporary files is swept, or has too long a path', async () => {

@@ -50,9 +50,13 @@ export interface LaunchedProgram {
   readonly end: Promise<ProgramEnd>;
 }
 
+/** The small process ended after it could start the program and before it told of that. */
+export class MayHaveRun extends ProcessUnavailable {}
+
 /**
  * Starts a program.
- * @throws {Error} when it cannot be started, or is ended before; `ProcessUnavailable` where time mends that
+ * @throws {Error} when it cannot be started, or is ended before; `ProcessUnavailable` where time mends that; `MayHaveRun` where it is not
+ * known whether the program has run
  */
 export async function launchProgram(request: ProgramRequest): Promise<LaunchedProgram> {
   const { file, args, cwd, env, input, isInputOpen = false, descriptors = [] } = request;
@@ -87,7 +91,7 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
     // After a start without room a process may hold on to descriptors that it had already opened for it.
     if (why instanceof ProcessUnavailable) replaceStarter();
     reject(why);
-  }, reject);
+  }, (error: Error) => reject(sockets.size === 0 ? error : new MayHaveRun(error.message, { cause: error })));
   try {
     const pid = await started;
     // The small process may stand still.

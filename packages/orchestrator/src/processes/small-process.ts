@@ -3,7 +3,7 @@
  * which takes this program, with much in its memory, tens of milliseconds.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 const COMPILED = process.env['NODE_COMPILE_CACHE'];
@@ -12,6 +12,9 @@ const AS_NODE = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN
 
 /** Longest start. A process that finds no room for its threads may hang at it for ever. */
 const START_LIMIT_MS = 60_000;
+/** A process that owes an answer is asked so often, and killed after so many questions in a row without a word from it. */
+const QUESTION_EVERY_MS = 1_000;
+const UNANSWERED_QUESTIONS = 5;
 
 /** System error codes for a lack of processes, memory or file descriptors. */
 const NO_ROOM: ReadonlySet<unknown> = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
@@ -71,16 +74,44 @@ export interface Cancellation {
   readonly cancel: number;
 }
 
+/** Asks for an answer of any kind; it is sent back as it is. */
+export interface Question {
+  readonly isQuestion: true;
+}
+
+interface Report {
+  readonly id: number;
+  readonly isNews?: true;
+  /** A program has started. */
+  readonly pid?: number;
+}
+
 interface Waiting {
+  /** Answer that is due: the start of a program, or its end once that was asked for. `null` while a program runs. */
+  owed: 'start' | 'end' | null;
   readonly onNews: ((report: never) => void) | undefined;
   readonly resolve: (report: never) => void;
   readonly reject: (error: Error) => void;
 }
 
 export class SmallProcess {
+  static readonly #ready = new Set<SmallProcess>();
+
+  static {
+    // A process that stands still does not notice that this program ends.
+    process.on('exit', () => {
+      for (const each of SmallProcess.#ready) if (each.#unanswered > 0 || isStopped(each.#process.pid)) each.#kill();
+    });
+  }
+
   readonly #process: ChildProcess;
   readonly #starts: string;
   readonly #waiting = new Map<number, Waiting>();
+  /** Gives up all that wait. */
+  readonly #abandon: (why: Error) => void;
+  #isReady = false;
+  #watch: NodeJS.Timeout | null = null;
+  #unanswered = 0;
   #lastId = 0;
   #isRetired = false;
 
@@ -88,7 +119,7 @@ export class SmallProcess {
   constructor({ program, starts, onReady, onEnd }: SmallProcessSettings) {
     this.#starts = starts;
     this.#process = this.#fork(program);
-    const kill = (): void => void this.#process.kill('SIGKILL');
+    const kill = (): void => this.#kill();
     const limit = setTimeout(() => {
       end(new ProcessUnavailable(`${this.#name} was not ready within ${START_LIMIT_MS / 1_000} seconds`));
       kill();
@@ -101,17 +132,21 @@ export class SmallProcess {
     };
     this.#process.once('message', () => {
       hasStarted();
+      this.#isReady = true;
+      SmallProcess.#ready.add(this);
       onReady?.(this);
-      this.#process.on('message', (report) => this.#take(report as { readonly id: number }));
+      this.#process.on('message', (report) => this.#take(report as Report | Question));
     });
     // It has ended, or could not be started; the next message starts another one.
     const end = (why: Error): void => {
       hasStarted();
+      SmallProcess.#ready.delete(this);
       onEnd(this);
       const waiting = [...this.#waiting.values()];
       this.#waiting.clear();
       for (const each of waiting) each.reject(why);
     };
+    this.#abandon = end;
     this.#process.on('error', (error) => end(notStarted(this.#name, startFault(error))));
     this.#process.once('exit', (code, signal) =>
       end(new ProcessUnavailable(`${this.#name} ended (${signal ?? code}) while ${starts} worked`)),
@@ -157,11 +192,17 @@ export class SmallProcess {
   send<Report>(message: object, { onNews, signal }: Sending<Report> = {}): Promise<Report> {
     const { promise, resolve, reject } = Promise.withResolvers<Report>();
     const id = (this.#lastId += 1);
-    const cancel = (): void => void this.#process.send({ cancel: id } satisfies Cancellation, () => {});
-    this.#waiting.set(id, { onNews, resolve, reject });
+    const waiting: Waiting = { owed: 'start', onNews, resolve, reject };
+    const cancel = (): void => {
+      waiting.owed = 'end';
+      this.#watchOwed();
+      this.#process.send({ cancel: id } satisfies Cancellation, () => {});
+    };
+    this.#waiting.set(id, waiting);
     // A process that could not be started may have no channel. The 'error' event rejects all that wait.
     if (this.#process.pid === undefined) return promise;
     this.#hold();
+    this.#watchOwed();
     this.#process.send({ ...message, id }, (error) => {
       if (error === null) return;
       this.#waiting.delete(id);
@@ -174,9 +215,12 @@ export class SmallProcess {
     return promise.finally(() => signal.removeEventListener('abort', cancel));
   }
 
-  #take(report: { readonly id: number; readonly isNews?: true }): void {
+  #take(report: Report | Question): void {
+    this.#unanswered = 0;
+    if ('isQuestion' in report) return;
     const waiting = this.#waiting.get(report.id);
     if (report.isNews === true) {
+      if (waiting?.owed === 'start' && report.pid !== undefined) waiting.owed = null;
       waiting?.onNews?.(report as never);
       return;
     }
@@ -184,6 +228,35 @@ export class SmallProcess {
     this.#hold();
     this.#endRetired();
     waiting?.resolve(report as never);
+  }
+
+  /**
+   * Replaces a process that stands still, as after SIGSTOP, once an answer is due. Questions are counted and not the time, which goes on
+   * while this program stands still itself.
+   */
+  #watchOwed(): void {
+    if (this.#watch !== null) return;
+    this.#unanswered = 0;
+    this.#watch = setInterval(() => {
+      if ([...this.#waiting.values()].every(({ owed }) => owed === null)) {
+        clearInterval(this.#watch ?? undefined);
+        this.#watch = null;
+      } else if (this.#unanswered >= UNANSWERED_QUESTIONS) {
+        const seconds = (UNANSWERED_QUESTIONS * QUESTION_EVERY_MS) / 1_000;
+        this.#kill();
+        this.#abandon(new ProcessUnavailable(`${this.#name} did not answer for ${seconds} seconds and was killed`));
+      } else if (this.#isReady) {
+        this.#unanswered += 1;
+        this.#process.send({ isQuestion: true } satisfies Question, () => {});
+      }
+    }, QUESTION_EVERY_MS).unref();
+  }
+
+  /** With all that it has started: nothing else would end that. */
+  #kill(): void {
+    const started = childrenOf(this.#process.pid);
+    this.#process.kill('SIGKILL');
+    for (const pid of started) signalGroup(pid, 'SIGKILL');
   }
 
   /** Keeps the program alive while a command is under way, and no longer. */
@@ -206,5 +279,24 @@ export function signalGroup(pid: number | undefined, signal: NodeJS.Signals): vo
     process.kill(-pid, signal);
   } catch {
     // It has ended meanwhile.
+  }
+}
+
+/** Whether the process was stopped by a signal. Linux only. */
+function isStopped(pid: number | undefined): boolean {
+  return / [Tt] /.test(readProc(`${pid}/stat`).replace(/^.*\)/s, ''));
+}
+
+/** Each is the leader of a process group. Linux only. */
+function childrenOf(pid: number | undefined): readonly number[] {
+  return (readProc(`${pid}/task/${pid}/children`).match(/\d+/g) ?? []).map(Number);
+}
+
+/** @returns an empty text where there is no such file */
+function readProc(file: string): string {
+  try {
+    return readFileSync(`/proc/${file}`, 'utf8');
+  } catch {
+    return '';
   }
 }

@@ -5,7 +5,7 @@
 import { constants } from 'node:os';
 import { PassThrough, pipeline, Readable, Writable } from 'node:stream';
 import { InvalidRequest, NeedsHuman, RetryableFailure } from '@autonomous/shared';
-import { launchProgram, type ProgramRequest } from '../processes/program.ts';
+import { launchProgram, MayHaveRun, type ProgramRequest } from '../processes/program.ts';
 import { ProcessUnavailable } from '../processes/small-process.ts';
 import { CappedOutput } from './capped-output.ts';
 import type { CommandRequest, CommandResult, ProcessExit, ProcessRequest, SandboxProcess } from './sandbox.ts';
@@ -204,6 +204,7 @@ export function neverStarted(): ProcessEnd {
 
 /** Neither the command nor its author can help that the machine starts no process. */
 function notStarted(error: unknown): never {
+  if (error instanceof MayHaveRun) lost(error);
   const why = error instanceof Error ? error.message : String(error);
   if (error instanceof ProcessUnavailable)
     throw new RetryableFailure(
@@ -216,5 +217,5 @@ function notStarted(error: unknown): never {
 /** The small process that starts programs has ended while a command ran. The command is not at fault; how far it came is not known. */
 function lost(error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
-  throw new RetryableFailure(`A command was lost: ${why}`, { reason: 'sandbox_unavailable', cause: error });
+  throw new RetryableFailure(`A command was lost and may have run: ${why}`, { reason: 'sandbox_unavailable', cause: error });
 }

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { closeInheritedDescriptors } from '../../processes/inherited-descriptors.ts';
-import { type Cancellation, signalGroup, type StartFault, startFault } from '../../processes/small-process.ts';
+import { type Cancellation, type Question, signalGroup, type StartFault, startFault } from '../../processes/small-process.ts';
 import { type GitObjects, ObjectReader, type ObjectRequest } from './object-reader.ts';
 
 export interface GitOrder {
@@ -72,7 +72,11 @@ const running = new Map<number, Running>();
 
 closeInheritedDescriptors();
 
-process.on('message', (message: GitOrder | GitQuestion | Cancellation) => {
+process.on('message', (message: GitOrder | GitQuestion | Cancellation | Question) => {
+  if ('isQuestion' in message) {
+    if (process.connected) process.send?.(message, undefined, undefined, () => {});
+    return;
+  }
   if ('cancel' in message) {
     running.get(message.cancel)?.end('cancelled');
     return;

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ProcessUnavailable } from '../../processes/small-process.ts';
 import { askLaunched, launchGit } from './git-launcher.ts';
 
 const MUCH_BYTES = 17_000_000;
@@ -36,6 +37,16 @@ describe('The process that starts git is another one, as each start costs in pro
     expect(await long).toBe('heard');
     await expect.poll(() => isAlive(first)).toBe(false);
   });
+});
+
+it('The process that starts git may stand still: it is killed, and the next command has another', async () => {
+  const first = await launcherOfGit();
+  process.kill(first, 'SIGSTOP');
+  const failed = git(['version']);
+  await expect(failed).rejects.toThrow('The process that starts git did not answer for 5 seconds and was killed');
+  await expect(failed).rejects.toThrow(ProcessUnavailable);
+  expect(await launcherOfGit()).not.toBe(first);
+  await expect.poll(() => isAlive(first)).toBe(false);
 });
 
 describe('Where the system has no room for another open file or thread,', () => {

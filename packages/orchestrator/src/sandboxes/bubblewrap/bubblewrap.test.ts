@@ -10,6 +10,7 @@ import { getCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { runProgram } from '../../processes/program.ts';
 import { type BubblewrapOptions, createBubblewrapProvider } from './bubblewrap.ts';
 import { findHomePrograms } from './home-programs.ts';
 import type { CommandResult, SandboxSpec } from '../sandbox.ts';
@@ -457,6 +458,25 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     expect(reason).toContain(`the path ${TMPDIR} is too long`);
     expect(reason).toContain("'/tmp/autonomous-socket-");
     expect(rest).toEqual({ ok: false, remedy: expect.stringContaining('Set TMPDIR to a folder that can be written') });
+  });
+
+  it('holds its time limit, and ends what others began, where what starts its commands stands still', async () => {
+    const spec = { key: 'r-1/1/test', folder, readOnly: [], network: 'none', limits: TEST_LIMITS } as const;
+    const sandbox = await createBubblewrapProvider().open(spec);
+    const starter = Number((await runProgram('sh', ['-c', 'echo $PPID'])).stdout);
+    const limited = sandbox.run({ command: 'touch begun; sleep 600', timeoutMs: 1_500 });
+    const other = sandbox.run({ command: 'sleep 601', timeoutMs: 600_000 });
+    const lost = expect(other).rejects.toMatchObject({
+      name: 'RetryableFailure',
+      message: expect.stringMatching(/^A command was lost and may have run: .*did not answer/),
+    });
+    await expect.poll(() => existsSync(join(folder, 'begun'))).toBe(true);
+    process.kill(starter, 'SIGSTOP');
+    expect(await limited).toMatchObject({ exitCode: null, timedOut: true });
+    await lost;
+    await expect.poll(() => processesNaming(folder)).toEqual([]);
+    expect(await sandbox.run({ command: 'echo works', timeoutMs: 60_000 })).toMatchObject({ stdout: 'works\n' });
+    await sandbox.dispose();
   });
 
   it('pauses with a reason when bubblewrap is not installed, and never runs the command', async () => {
