@@ -73,6 +73,13 @@ describe('A program that another process starts', () => {
     );
   });
 
+  it('in a file, or with arguments that are too long, is told so', async () => {
+    await expect(launchProgram({ file: 'true', args: [], cwd: '/etc/passwd', env })).rejects.toThrow(
+      '/etc/passwd is not a folder',
+    );
+    await expect(shell('x'.repeat(200_000))).rejects.toThrow('arguments and variables are longer than the system takes');
+  });
+
   it('that is not there is an error with its name', async () => {
     const missing = { file: path.join(folder, 'missing'), args: [], cwd: '/', env };
     await expect(launchProgram(missing)).rejects.toThrow(`spawn ${missing.file} ENOENT`);

@@ -3,7 +3,7 @@
  * which takes this program, with much in its memory, tens of milliseconds.
  */
 import { type ChildProcess, fork } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 
 const COMPILED = process.env['NODE_COMPILE_CACHE'];
@@ -45,12 +45,28 @@ export function notStarted(what: string, { fault, code }: StartFault): Error {
   return NO_ROOM.has(code) ? new ProcessUnavailable(`${what} cannot be started (${fault})`) : new Error(fault);
 }
 
-/** @param cwd folder in which the program was to start: the system names the program where the folder is missing */
+/** @param cwd folder in which the program was to start: the system names the program where the folder is at fault */
 export function startFault(error: unknown, cwd?: string): StartFault {
   if (!(error instanceof Error)) return { fault: String(error) };
-  if (cwd !== undefined && 'code' in error && error.code === 'ENOENT' && !existsSync(cwd))
-    return { fault: `there is no folder ${cwd} to start it in`, code: 'ENOENT' };
-  return { fault: error.message, ...('code' in error ? { code: String(error.code) } : {}) };
+  if (!('code' in error)) return { fault: error.message };
+  const code = String(error.code);
+  if (code === 'E2BIG') return { fault: 'its arguments and variables are longer than the system takes (E2BIG)', code };
+  const isOfFile = ['ENOENT', 'ENOTDIR', 'EACCES'].includes(code);
+  return { fault: (isOfFile && cwd !== undefined && folderFault(cwd)) || error.message, code };
+}
+
+/** @returns `null` for a folder that can be entered */
+function folderFault(folder: string): string | null {
+  try {
+    accessSync(`${folder}/.`, constants.X_OK);
+    return null;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return `there is no folder ${folder} to start it in`;
+    return code === 'ENOTDIR'
+      ? `${folder} is not a folder, so it cannot be started there`
+      : `it may not enter the folder ${folder} (${code})`;
+  }
 }
 
 export interface SmallProcessSettings {

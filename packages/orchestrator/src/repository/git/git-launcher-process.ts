@@ -107,7 +107,7 @@ async function reportOn(message: GitOrder | GitQuestion): Promise<GitReport> {
   try {
     return await ('requests' in message ? answer(message) : perform(message));
   } catch (error) {
-    return { id, ...startFault(error) };
+    return { id, ...startFault(error, 'cwd' in message ? message.cwd : undefined) };
   }
 }
 

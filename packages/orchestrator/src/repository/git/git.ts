@@ -344,7 +344,8 @@ function explainLaunch(folder: string): (cause: unknown) => never {
         `${why}, most likely for want of memory, or of room for one more process or open file. The next command starts it again: retry`,
         { cause },
       );
-    throw new Error(`git cannot be started; is it installed and in PATH? (${why})`, { cause });
+    const hint = why.startsWith('spawn git ') ? '; is it installed and in PATH?' : '';
+    throw new Error(`git cannot be started (${why})${hint}`, { cause });
   };
 }
 

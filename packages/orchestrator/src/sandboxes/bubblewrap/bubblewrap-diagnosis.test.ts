@@ -95,14 +95,36 @@ it.each([
   ],
   ['another system', '', { ...DEBIAN, platform: 'darwin' as const }, 'needs Linux; this is darwin', 'E2B'],
   [
-    'anything else',
+    'a folder to mount that is gone',
     "bwrap: Can't find source path /gone: No such file or directory",
     DEBIAN,
-    "Can't find source path /gone",
-    'bwrap --ro-bind / / true',
+    'the folder /gone cannot be used: No such file or directory',
+    'Set TMPDIR',
   ],
+  [
+    'a folder that may not be entered, in a container',
+    "bwrap: Can't chdir to /workspace: Permission denied",
+    { ...DEBIAN, container: true },
+    'the folder /srv/tmp cannot be used: Permission denied',
+    'Set TMPDIR',
+  ],
+  [
+    'a file in the place of the folder',
+    "bwrap: Can't chdir to /workspace: Not a directory",
+    DEBIAN,
+    'the folder /srv/tmp cannot be used: Not a directory',
+    'Set TMPDIR',
+  ],
+  [
+    'variables that are too long',
+    'bwrap: execvp prlimit: Argument list too long',
+    DEBIAN,
+    'the command and its variables are too long',
+    'Shorten the variables',
+  ],
+  ['anything else', 'bwrap: something new', DEBIAN, 'something new', 'bwrap --ro-bind / / true'],
 ])('explains %s', (_what, failure, facts, reason, remedy) => {
-  const answer = explainFailure(failure, 'bwrap', facts);
+  const answer = explainFailure(failure, 'bwrap', facts, { folder: '/srv/tmp', remedy: 'Set TMPDIR' });
   expect(answer.ok).toBe(false);
   expect(answer.reason).toContain(reason);
   expect(answer.remedy).toContain(remedy);

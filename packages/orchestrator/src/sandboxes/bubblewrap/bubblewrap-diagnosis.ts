@@ -1,6 +1,7 @@
 /** Explains why no bubblewrap sandbox can be started on this machine, with the line that fixes it. */
 import { existsSync, readFileSync } from 'node:fs';
 import type { Availability } from '../sandbox.ts';
+import { WORKSPACE } from './bubblewrap-profile.ts';
 
 /** Settings of the machine; `null` for one that it does not have. */
 export interface HostFacts {
@@ -15,6 +16,9 @@ export interface HostFacts {
   readonly apparmorRestriction: string | null;
   readonly container: boolean;
 }
+
+const UNUSABLE_FOLDER =
+  /Can't (?:chdir to|find source path) (.+): (No such file or directory|Not a directory|Permission denied)$/m;
 
 export type Unavailable = Extract<Availability, { ok: false }>;
 
@@ -32,8 +36,14 @@ export function readHostFacts(): HostFacts {
   };
 }
 
+/** The sandbox's folder on the host, and the way out where it, or another one that is mounted, cannot be used. */
+export interface Place {
+  readonly folder: string;
+  readonly remedy: string;
+}
+
 /** @param failure what bwrap, or the shell that should have started it, wrote before it gave up */
-export function explainFailure(failure: string, bwrap: string, facts: HostFacts): Unavailable {
+export function explainFailure(failure: string, bwrap: string, facts: HostFacts, place: Place): Unavailable {
   const says = failure.trim().split('\n').slice(-3).join(' ');
   if (facts.platform !== 'linux') {
     return unavailable(
@@ -43,6 +53,17 @@ export function explainFailure(failure: string, bwrap: string, facts: HostFacts)
   }
   if (/^nice: .*(No such file|not found)|\bnice: can't execute/m.test(failure)) {
     return unavailable(`bubblewrap is not installed (no executable ${bwrap})`, install('bubblewrap', facts));
+  }
+  if (/execvp .*: Argument list too long/.test(failure)) {
+    return unavailable(
+      'the command and its variables are too long',
+      'Shorten the variables: Linux takes 128 kB for one, and about 2 MB for all together.',
+    );
+  }
+  const [, path, why] = UNUSABLE_FOLDER.exec(failure) ?? [];
+  if (path !== undefined) {
+    const folder = path === WORKSPACE ? place.folder : path;
+    return unavailable(`the folder ${folder} cannot be used: ${why}`, place.remedy);
   }
   if (/execvp prlimit/.test(failure)) {
     return unavailable('the program prlimit, which sets the limits, is not installed', install('util-linux', facts));

@@ -19,7 +19,7 @@ import type { HomePrograms } from './home-programs.ts';
 import { systemCallFilter } from './system-call-filter.ts';
 
 export const HOME = '/home/agent';
-const WORKSPACE = '/workspace';
+export const WORKSPACE = '/workspace';
 const PRLIMIT = ['/usr/bin/prlimit', '/bin/prlimit'].find((file) => existsSync(file)) ?? 'prlimit';
 /** Found by Cargo from every folder. */
 const CARGO_CONFIG = '/.cargo/config.toml';

@@ -479,6 +479,29 @@ describe.skipIf(!available.ok)('bubblewrap', () => {
     await sandbox.dispose();
   });
 
+  it('names the cause where its folder is gone, or a variable is too long', async () => {
+    const spec = { key: 'r-1/1/test', folder, readOnly: [], network: 'none', limits: TEST_LIMITS } as const;
+    const sandbox = await createBubblewrapProvider().open(spec);
+    const { done } = await sandbox.start({ command: 'true', env: { LONG: 'x'.repeat(140_000) } });
+    await expect(done).rejects.toThrow(/could not be started: the command and its variables are too long\. Shorten/);
+    await rm(folder, { recursive: true });
+    const run = sandbox.run({ command: 'true', timeoutMs: 60_000 });
+    await expect(run).rejects.toThrow(`the folder ${folder} cannot be used: No such file or directory. Restore it`);
+    await sandbox.dispose();
+  });
+
+  it('is told as missing with the folder where TMPDIR is a file', async () => {
+    const TMPDIR = join(root, 'file');
+    await writeFile(TMPDIR, '');
+    vi.stubEnv('TMPDIR', TMPDIR);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await createBubblewrapProvider().availability()).toEqual({
+      ok: false,
+      reason: `the folder ${TMPDIR} cannot be used: Not a directory`,
+      remedy: `Set TMPDIR to a folder that is there and can be written; it is ${TMPDIR}.`,
+    });
+  });
+
   it('pauses with a reason when bubblewrap is not installed, and never runs the command', async () => {
     const missing = createBubblewrapProvider({ path: '/nonexistent/bwrap' });
     expect(await missing.availability()).toMatchObject({

@@ -13,7 +13,7 @@ import { delimiter, isAbsolute, join, normalize } from 'node:path';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { NoSocketFolder } from '../../processes/private-socket.ts';
 import { endAbandonedSandboxes } from './abandoned-sandboxes.ts';
-import { explainFailure, readHostFacts } from './bubblewrap-diagnosis.ts';
+import { explainFailure, readHostFacts, type Unavailable } from './bubblewrap-diagnosis.ts';
 import { findHomePrograms, type HomePrograms } from './home-programs.ts';
 import { HOME, isWrittenInside, limitedCommand, sandboxProfile } from './bubblewrap-profile.ts';
 import {
@@ -172,7 +172,10 @@ class BubblewrapSandbox implements Sandbox {
       const note = `[ended by the machine with ${end.foreignSignal}; its memory is probably used up]\n`;
       return { ...end, exitCode: null, stderr: withLine(end.stderr, note) };
     }
-    const { reason, remedy } = explainFailure(end.stderr, this.#options.path ?? 'bwrap', readHostFacts());
+    const { reason, remedy } = explainFailure(end.stderr, this.#options.path ?? 'bwrap', readHostFacts(), {
+      folder: this.#spec.folder,
+      remedy: "Restore it, and let the server's user read and write it; then retry.",
+    });
     throw new NeedsHuman(
       'sandbox_unavailable',
       `The sandbox ${this.#spec.key} could not be started: ${reason}. ${remedy}`,
@@ -345,8 +348,10 @@ const NOT_FOUND = 'nice: bwrap: No such file or directory';
 
 async function probe(options: BubblewrapOptions): Promise<Availability> {
   const bwrap = options.path ?? 'bwrap';
-  if (process.platform !== 'linux') return explainFailure('', bwrap, readHostFacts());
-  if (options.path === undefined) return explainFailure(NOT_FOUND, bwrap, readHostFacts());
+  const explain = (failure: string): Unavailable =>
+    explainFailure(failure, bwrap, readHostFacts(), { folder: tmpdir(), remedy: setTemporaryFolder() });
+  if (process.platform !== 'linux') return explain('');
+  if (options.path === undefined) return explain(NOT_FOUND);
   const spec: SandboxSpec = {
     key: 'availability',
     folder: await realpath(tmpdir()),
@@ -364,7 +369,11 @@ async function probe(options: BubblewrapOptions): Promise<Availability> {
   });
   const end = await launched.process.done;
   if (end.exitCode === 0) return { ok: true, detail: `bubblewrap started a sandbox in ${end.durationMs} ms` };
-  return explainFailure(end.stderr, bwrap, readHostFacts());
+  return explain(end.stderr);
+}
+
+function setTemporaryFolder(): string {
+  return `Set TMPDIR to a folder that is there and can be written; it is ${tmpdir()}.`;
 }
 
 /** Sandboxes with an allow-list need a socket. @throws {NoSocketFolder} where none can be made */
@@ -383,7 +392,7 @@ function unanswered(error: unknown): Availability {
     ok: false,
     reason: `no sandbox could be tried: ${cause instanceof Error ? cause.message : String(cause)}`,
     remedy: isOfFolder
-      ? `Set TMPDIR to a folder that is there and can be written; it is ${tmpdir()}.`
+      ? setTemporaryFolder()
       : "Check the server's memory and its limits of open files and processes.",
   };
 }
