@@ -3,15 +3,26 @@ import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
 const CLOSED_AT_START = 0o2000000;
 
-/** Closes inherited file descriptors except the standard streams and the channel to the parent. Linux only: Node marks its own as close-on-exec. */
-export function closeInheritedDescriptors(): void {
-  if (process.platform !== 'linux') return;
+/**
+ * Closes inherited file descriptors except the standard streams and the channel to the parent. Linux only: Node marks its own as close-on-exec.
+ * @returns why they cannot be listed, with the way out; `null`: they are closed
+ */
+export function closeInheritedDescriptors(): string | null {
+  if (process.platform !== 'linux') return null;
+  let names: readonly string[];
+  try {
+    names = readdirSync('/proc/self/fd');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return `/proc cannot be read (${code}), which the start of programs needs; mount it: sudo mount -t proc proc /proc`;
+  }
   // Node's types do not know that the channel has a descriptor.
   const { fd: channel } = (process.channel ?? {}) as { readonly fd?: number };
-  for (const name of readdirSync('/proc/self/fd')) {
+  for (const name of names) {
     const descriptor = Number(name);
     if (descriptor > 2 && descriptor !== channel && isHandedOn(descriptor)) closeSync(descriptor);
   }
+  return null;
 }
 
 /** Whether a started program inherits the descriptor. */

@@ -9,7 +9,7 @@ import { createServer, type Socket } from 'node:net';
 import type { Readable, Writable } from 'node:stream';
 import { closeInheritedDescriptors } from './inherited-descriptors.ts';
 import { PrivateSocket } from './private-socket.ts';
-import { type Cancellation, type Question, signalGroup, type StartFault, startFault } from './small-process.ts';
+import { type Cancellation, type Question, READY, signalGroup, type StartFault, startFault } from './small-process.ts';
 
 export interface ProgramOrder {
   readonly id: number;
@@ -55,8 +55,6 @@ const awaited = new Map<string, (stream: number, socket: Socket) => void>();
 /** Ends of what was started or is about to be, by id. */
 const ends = new Map<number, () => void>();
 
-closeInheritedDescriptors();
-
 const entrance = new PrivateSocket(() => createServer(receive));
 process.on('exit', () => void entrance.close());
 
@@ -72,8 +70,8 @@ process.on('disconnect', () => {
 // The server handles signals to the whole group: it has data to store before it ends.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
-// Its first message: it has all that it needs.
-process.send?.('ready', undefined, undefined, () => {});
+// Its first message: it has all that it needs, or what is missing.
+process.send?.(closeInheritedDescriptors() ?? READY, undefined, undefined, () => {});
 
 async function perform(order: ProgramOrder): Promise<void> {
   const { id } = order;

@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -156,6 +156,18 @@ describe.skipIf(process.platform !== 'linux')('What a program runs on in', () =>
       const next = await shell('echo $PPID');
       expect(await starterOf(next)).not.toBe(starter);
     }
+  });
+
+  it('says what is missing where /proc is not mounted, without a stack trace', () => {
+    const source = `
+      const { runProgram } = await import(${JSON.stringify(new URL('./program.ts', import.meta.url).href)});
+      await runProgram('true', []).catch((error) => console.log(error.message));`;
+    const args = ['--dev-bind', '/', '/', '--tmpfs', '/proc', '--', process.execPath, '--input-type=module', '--eval'];
+    const { stdout, stderr } = spawnSync('bwrap', [...args, source], { encoding: 'utf8' });
+    expect({ stdout, stderr }).toEqual({
+      stdout: expect.stringMatching(/^The process that starts programs cannot work: \/proc cannot be read .*; mount it/),
+      stderr: '',
+    });
   });
 
   it('is killed at the end of this program where it stands still', async () => {

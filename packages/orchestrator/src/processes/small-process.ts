@@ -69,8 +69,10 @@ function folderFault(folder: string): string | null {
   }
 }
 
+export const READY = 'ready';
+
 export interface SmallProcessSettings {
-  /** File that it runs. Its first message says that it has all it needs. */
+  /** File that it runs. Its first message is `READY`, or a sentence about what it misses. */
   readonly program: string;
   /** Plural name of the programs that it starts, for messages. */
   readonly starts: string;
@@ -146,8 +148,13 @@ export class SmallProcess {
       clearTimeout(limit);
       process.off('exit', kill);
     };
-    this.#process.once('message', () => {
+    this.#process.once('message', (first) => {
       hasStarted();
+      if (first !== READY) {
+        end(new Error(`${this.#name} cannot work: ${String(first)}`));
+        kill();
+        return;
+      }
       this.#isReady = true;
       SmallProcess.#ready.add(this);
       onReady?.(this);

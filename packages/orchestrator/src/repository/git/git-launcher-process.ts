@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { closeInheritedDescriptors } from '../../processes/inherited-descriptors.ts';
-import { type Cancellation, type Question, signalGroup, type StartFault, startFault } from '../../processes/small-process.ts';
+import { type Cancellation, type Question, READY, signalGroup, type StartFault, startFault } from '../../processes/small-process.ts';
 import { type GitObjects, ObjectReader, type ObjectRequest } from './object-reader.ts';
 
 export interface GitOrder {
@@ -69,8 +69,6 @@ interface Running {
 }
 
 const running = new Map<number, Running>();
-
-closeInheritedDescriptors();
 
 process.on('message', (message: GitOrder | GitQuestion | Cancellation | Question) => {
   if ('isQuestion' in message) {
@@ -237,5 +235,5 @@ setInterval(() => {
   }
 }, IDLE_MS).unref();
 
-// Its first message: it has all that it needs.
-process.send?.('ready', undefined, undefined, () => {});
+// Its first message: it has all that it needs, or what is missing.
+process.send?.(closeInheritedDescriptors() ?? READY, undefined, undefined, () => {});
