@@ -43,6 +43,7 @@ import { isSameRepository } from './forges/forge.ts';
 import { webOriginOfApi } from './forges/github/github-address.ts';
 import type { MermaidParser } from './documents/plans/mermaid.ts';
 import { stopping } from './engine/stopping.ts';
+import { whyNoGit } from './repository/installed-git.ts';
 import { SharedFetches } from './repository/shared-fetches.ts';
 import type { SandboxProvider } from './sandboxes/sandbox.ts';
 import type { FeedSource } from './server/feed.ts';
@@ -385,6 +386,7 @@ function createService(
     runConfig,
     whyNotStorable: () => whyNotStorable(config, store),
     whyNoRoom: () => whyNoRoom(config),
+    whyNoGit,
     damage,
     roadmaps: roadmapReader,
     compile: compileWith(tools),

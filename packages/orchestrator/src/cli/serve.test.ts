@@ -37,6 +37,16 @@ describe('serve', () => {
     );
   });
 
+  it('says that git is missing, and is not ready', async () => {
+    const server = await place.serve({ PATH: place.data });
+    expect(server.output().stdout).toMatch(/git {6}none, runs will fail: git is not installed: .*; install git/);
+    const answer = await fetch(`${server.url}/readyz`);
+    expect([answer.status, await answer.json()]).toEqual([
+      503,
+      expect.objectContaining({ checks: expect.arrayContaining([expect.objectContaining({ name: 'git', ok: false })]) }),
+    ]);
+  });
+
   it('says what to do when no model has a key', async () => {
     const server = await place.serve({ AUTONOMOUS_SCRIPT: '' });
     expect(server.output().stdout).toMatch(

@@ -8,6 +8,7 @@ import { type CliIo, say } from './io.ts';
 import { modelStatus } from './doctor/model-status.ts';
 import { type RunningOrchestrator, startOrchestrator } from '../compose.ts';
 import { createLearningScrubber, type Scrubber } from '../secrets/secrets.ts';
+import { whyNoGit } from '../repository/installed-git.ts';
 import { readServerConfig, type ServerConfig } from '../config.ts';
 import { misspeltVariables } from '../server-setup/misspelt-variables.ts';
 import { watchEventLoop } from '../engine/crashes/event-loop-watch.ts';
@@ -99,6 +100,7 @@ async function makeFolder(folder: string): Promise<void> {
 
 async function greeting(config: ServerConfig, { server, sandboxes, setup }: RunningOrchestrator): Promise<string> {
   const sandbox = await sandboxes.availability();
+  const noGit = await whyNoGit();
   const models = modelStatus({ models: setup.models, defaultModels: () => setup.defaultModels() });
   const rows: readonly (readonly [string, string])[] = [
     ['address', server.url],
@@ -108,6 +110,7 @@ async function greeting(config: ServerConfig, { server, sandboxes, setup }: Runn
     ...(config.workflows.names.length === 0 ? [] : [['own', config.workflows.names.join(', ')] as const]),
     ['sandbox', sandbox.ok ? sandbox.detail : `none, runs will wait: ${sandbox.reason}`],
     ...(sandbox.ok ? [] : [['', sandbox.remedy] as const]),
+    ...(noGit === null ? [] : [['git', `none, runs will fail: ${noGit}`] as const]),
     ['models', models.detail],
     ...(models.ok ? [] : [['', models.way] as const]),
   ];

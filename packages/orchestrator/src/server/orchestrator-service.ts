@@ -74,6 +74,8 @@ export interface ServiceOptions {
   readonly whyNotStorable: () => Promise<string | null>;
   /** Why the disk has too little room for what runs do, in words; `null` while it has enough. */
   readonly whyNoRoom: () => Promise<string | null>;
+  /** Why git cannot be started, with the way out; `null` where it can. */
+  readonly whyNoGit: () => Promise<string | null>;
   /** Damage that was found in the database's file since the start; `null` when none was. */
   readonly damage: () => string | null;
   /** Sentences about runs and events that the record in git has and the database does not. */

@@ -11,6 +11,8 @@ export interface ReadinessSources {
   readonly whyNotStorable: () => Promise<string | null>;
   /** Why the disk has too little room for what runs do, in words; `null` while it has enough. */
   readonly whyNoRoom: () => Promise<string | null>;
+  /** Why git cannot be started, with the way out; `null` where it can. */
+  readonly whyNoGit: () => Promise<string | null>;
   /** Damage that was found in the database's file since the start; `null` when none was. */
   readonly damage: () => string | null;
   readonly record: {
@@ -27,6 +29,7 @@ export async function readinessOf({
   sandboxes,
   whyNotStorable,
   whyNoRoom,
+  whyNoGit,
   damage,
   record,
 }: ReadinessSources): Promise<Readiness> {
@@ -37,6 +40,7 @@ export async function readinessOf({
   );
   const fault = await whyNotStorable();
   const shortage = await whyNoRoom();
+  const noGit = await whyNoGit();
   const checks = [
     { name: 'database', ...position },
     { name: 'storage', ok: fault === null, detail: fault ?? 'steps of runs can be stored' },
@@ -45,11 +49,12 @@ export async function readinessOf({
       ok: sandbox.ok,
       detail: sandbox.ok ? sandbox.detail : `${sandbox.reason}. ${sandbox.remedy}`,
     },
+    ...(noGit === null ? [] : [{ name: 'git', ok: false, detail: noGit }]),
     ...(shortage === null ? [] : [{ name: 'disk space', ok: false, detail: shortage }]),
     ...(damage() === null ? [] : [{ name: 'database file', ok: false, detail: DAMAGED }]),
     // Anybody may read this: no project and no run is named.
     ...(record.notices().length === 0 ? [] : [{ name: 'record in git', ok: false, detail: BEHIND_GIT }]),
   ];
   // Without a sandbox or room for one runs pause, which the server still has to tell people.
-  return { ready: position.ok && fault === null, checks };
+  return { ready: position.ok && fault === null && noGit === null, checks };
 }

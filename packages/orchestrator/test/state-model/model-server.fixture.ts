@@ -178,6 +178,7 @@ export class ModelServer {
       now: () => this.clock.now(),
       whyNotStorable: async () => null,
       whyNoRoom: async () => null,
+      whyNoGit: async () => null,
       damage: () => null,
       roadmaps: { path: 'roadmap.json', workflow: 'none', read: async () => ({ kind: 'absent' }) },
       branches: { clean: async () => ({ removed: [], kept: [] }) },

@@ -1,10 +1,9 @@
 /** The command `doctor`: whether this machine has all that the server and its runs need, and how to get what is missing. */
-import { execFile } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
-import { promisify, styleText } from 'node:util';
+import { styleText } from 'node:util';
 import { InvalidRequest, type Page, type Project, type Setup, Unavailable } from '@autonomous/shared';
 import type { Check } from './doctor-check.ts';
 import { checkForge } from './doctor-forge.ts';
@@ -22,13 +21,13 @@ import { startCommand } from '../../server/start-command.ts';
 import { describeLostProjects, lostProjects } from '../../data-folder.ts';
 import { openServerSetup } from '../../server-setup/server-setup.ts';
 import { createGitRepository } from '../../repository/git-repository.ts';
+import { findInstalledGit } from '../../repository/installed-git.ts';
 import { inspectDatabase } from '../../event-store/sqlite/sqlite-database.ts';
 import { megabytes, readDiskRoom, RESERVED_DISK_BYTES } from '../../sandboxes/disk-reserve.ts';
 import { createSandboxProvider } from '../../sandboxes/provider-choice.ts';
 import { printable } from '../follow/timeline.ts';
 
 const OLDEST_NODE = [22, 18] as const;
-const OLDEST_GIT = [2, 38] as const;
 const PROBE_MS = 3_000;
 /** The way to a server that takes no token which is known here. */
 const TO_TOKEN = 'set AUTONOMOUS_TOKEN, or AUTONOMOUS_DATA to its data folder';
@@ -165,18 +164,8 @@ function checkNode(): Check {
 }
 
 async function checkGit(): Promise<Check> {
-  const way = `install git ${OLDEST_GIT.join('.')} or newer: sudo apt-get install git`;
-  try {
-    const { stdout } = await promisify(execFile)('git', ['--version'], { timeout: PROBE_MS });
-    const [, major = 0, minor = 0] = (/(?<!\d)(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number);
-    const isNew = major > OLDEST_GIT[0] || (major === OLDEST_GIT[0] && minor >= OLDEST_GIT[1]);
-    return isNew ? present('git', stdout.trim()) : missing('git', stdout.trim(), way);
-  } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    return ['EMFILE', 'ENFILE', 'EAGAIN', 'ENOMEM'].includes(code)
-      ? missing('git', `git cannot be started (${code})`, 'raise the limits of open files, processes and memory')
-      : missing('git', 'git cannot be started', way);
-  }
+  const git = await findInstalledGit();
+  return git.ok ? present('git', git.detail) : missing('git', git.detail, git.way);
 }
 
 async function checkSandbox({ sandbox, dataFolder }: ServerConfig): Promise<Check> {
