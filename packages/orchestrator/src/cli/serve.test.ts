@@ -43,7 +43,9 @@ describe('serve', () => {
     const answer = await fetch(`${server.url}/readyz`);
     expect([answer.status, await answer.json()]).toEqual([
       503,
-      expect.objectContaining({ checks: expect.arrayContaining([expect.objectContaining({ name: 'git', ok: false })]) }),
+      expect.objectContaining({
+        checks: expect.arrayContaining([expect.objectContaining({ name: 'git', ok: false })]),
+      }),
     ]);
   });
 

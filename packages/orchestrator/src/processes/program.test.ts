@@ -77,7 +77,9 @@ describe('A program that another process starts', () => {
     await expect(launchProgram({ file: 'true', args: [], cwd: '/etc/passwd', env })).rejects.toThrow(
       '/etc/passwd is not a folder',
     );
-    await expect(shell('x'.repeat(200_000))).rejects.toThrow('arguments and variables are longer than the system takes');
+    await expect(shell('x'.repeat(200_000))).rejects.toThrow(
+      'arguments and variables are longer than the system takes',
+    );
   });
 
   it('that is not there is an error with its name', async () => {
@@ -165,7 +167,9 @@ describe.skipIf(process.platform !== 'linux')('What a program runs on in', () =>
     const args = ['--dev-bind', '/', '/', '--tmpfs', '/proc', '--', process.execPath, '--input-type=module', '--eval'];
     const { stdout, stderr } = spawnSync('bwrap', [...args, source], { encoding: 'utf8' });
     expect({ stdout, stderr }).toEqual({
-      stdout: expect.stringMatching(/^The process that starts programs cannot work: \/proc cannot be read .*; mount it/),
+      stdout: expect.stringMatching(
+        /^The process that starts programs cannot work: \/proc cannot be read .*; mount it/,
+      ),
       stderr: '',
     });
   });

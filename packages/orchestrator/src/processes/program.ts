@@ -85,13 +85,16 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
   const unconnected = new AbortController();
   const signal = AbortSignal.any([unconnected.signal, ...(request.signal === undefined ? [] : [request.signal])]);
   const last = runningStarter().send<ProgramReport>(order, { onNews, signal });
-  last.then((report) => {
-    if (!('fault' in report)) return;
-    const why = notStarted(file, report);
-    // After a start without room a process may hold on to descriptors that it had already opened for it.
-    if (why instanceof ProcessUnavailable) replaceStarter();
-    reject(why);
-  }, (error: Error) => reject(sockets.size === 0 ? error : new MayHaveRun(error.message, { cause: error })));
+  last.then(
+    (report) => {
+      if (!('fault' in report)) return;
+      const why = notStarted(file, report);
+      // After a start without room a process may hold on to descriptors that it had already opened for it.
+      if (why instanceof ProcessUnavailable) replaceStarter();
+      reject(why);
+    },
+    (error: Error) => reject(sockets.size === 0 ? error : new MayHaveRun(error.message, { cause: error })),
+  );
   try {
     const pid = await started;
     // The small process may stand still.

@@ -6,7 +6,13 @@ import { findInstalledGit } from './installed-git.ts';
 
 it.each([
   ['is not there', null, 0, 'git is not installed: no folder in PATH has it', /^install git/],
-  ['may not be executed', '#!/bin/sh\n', 0o644, /\/git cannot be started \(spawn git EACCES\)$/, /^let the server's user/],
+  [
+    'may not be executed',
+    '#!/bin/sh\n',
+    0o644,
+    /\/git cannot be started \(spawn git EACCES\)$/,
+    /^let the server's user/,
+  ],
   ['fails', '#!/bin/sh\necho broken >&2; exit 3\n', 0o755, /--version ends with exit code 3: broken$/, /^install git/],
   ['is old', '#!/bin/sh\necho git version 2.11.0\n', 0o755, 'git version 2.11.0', /^install git 2.38/],
 ])('git that %s is told with the cause and the way out', async (_what, content, mode, detail, way) => {

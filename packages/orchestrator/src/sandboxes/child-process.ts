@@ -217,5 +217,8 @@ function notStarted(error: unknown): never {
 /** The small process that starts programs has ended while a command ran. The command is not at fault; how far it came is not known. */
 function lost(error: unknown): never {
   const why = error instanceof Error ? error.message : String(error);
-  throw new RetryableFailure(`A command was lost and may have run: ${why}`, { reason: 'sandbox_unavailable', cause: error });
+  throw new RetryableFailure(`A command was lost and may have run: ${why}`, {
+    reason: 'sandbox_unavailable',
+    cause: error,
+  });
 }

@@ -8,7 +8,14 @@ import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { closeInheritedDescriptors } from '../../processes/inherited-descriptors.ts';
-import { type Cancellation, type Question, READY, signalGroup, type StartFault, startFault } from '../../processes/small-process.ts';
+import {
+  type Cancellation,
+  type Question,
+  READY,
+  signalGroup,
+  type StartFault,
+  startFault,
+} from '../../processes/small-process.ts';
 import { type GitObjects, ObjectReader, type ObjectRequest } from './object-reader.ts';
 
 export interface GitOrder {

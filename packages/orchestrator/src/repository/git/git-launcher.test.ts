@@ -41,7 +41,9 @@ describe('The process that starts git is another one, as each start costs in pro
 
 it('Git in a folder that is not there is told so', async () => {
   const gone = path.join(gitDir, 'gone');
-  await expect(launchGit({ args: ['version'], cwd: gone, env, input: '' })).rejects.toThrow(`there is no folder ${gone}`);
+  await expect(launchGit({ args: ['version'], cwd: gone, env, input: '' })).rejects.toThrow(
+    `there is no folder ${gone}`,
+  );
 });
 
 it('The process that starts git may stand still: it is killed, and the next command has another', async () => {

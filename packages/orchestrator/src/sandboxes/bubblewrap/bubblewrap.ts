@@ -391,9 +391,7 @@ function unanswered(error: unknown): Availability {
   return {
     ok: false,
     reason: `no sandbox could be tried: ${cause instanceof Error ? cause.message : String(cause)}`,
-    remedy: isOfFolder
-      ? setTemporaryFolder()
-      : "Check the server's memory and its limits of open files and processes.",
+    remedy: isOfFolder ? setTemporaryFolder() : "Check the server's memory and its limits of open files and processes.",
   };
 }
 
