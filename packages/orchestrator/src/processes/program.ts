@@ -9,7 +9,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import type { ProgramOrder, ProgramReport } from './program-starter-process.ts';
-import { notStarted, ProcessUnavailable, signalGroup, SmallProcess } from './small-process.ts';
+import { notStarted, ProcessUnavailable, signalGroup, SmallProcess, startFault } from './small-process.ts';
 
 const PROGRAM = fileURLToPath(new URL(`./program-starter-process${import.meta.url.slice(-3)}`, import.meta.url));
 
@@ -93,7 +93,7 @@ export async function launchProgram(request: ProgramRequest): Promise<LaunchedPr
       if (why instanceof ProcessUnavailable) replaceStarter();
       reject(why);
     },
-    (error: Error) => reject(sockets.size === 0 ? error : new MayHaveRun(error.message, { cause: error })),
+    (cause: unknown) => reject(sockets.size === 0 ? cause : new MayHaveRun(startFault(cause).fault, { cause })),
   );
   try {
     const pid = await started;

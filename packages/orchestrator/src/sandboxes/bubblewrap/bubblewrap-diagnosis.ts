@@ -18,7 +18,7 @@ export interface HostFacts {
 }
 
 const UNUSABLE_FOLDER =
-  /Can't (?:chdir to|find source path) (.+): (No such file or directory|Not a directory|Permission denied)$/m;
+  /^bwrap: Can't (?:chdir to|find source path) (.+): (No such file or directory|Not a directory|Permission denied)$/m;
 
 export type Unavailable = Extract<Availability, { ok: false }>;
 
@@ -54,7 +54,7 @@ export function explainFailure(failure: string, bwrap: string, facts: HostFacts,
   if (/^nice: .*(No such file|not found)|\bnice: can't execute/m.test(failure)) {
     return unavailable(`bubblewrap is not installed (no executable ${bwrap})`, install('bubblewrap', facts));
   }
-  if (/execvp .*: Argument list too long/.test(failure)) {
+  if (/^bwrap: execvp .*: Argument list too long$/m.test(failure)) {
     return unavailable(
       'the command and its variables are too long',
       'Shorten the variables: Linux takes 128 kB for one, and about 2 MB for all together.',
