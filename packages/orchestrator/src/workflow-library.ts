@@ -58,7 +58,11 @@ export {
   type Unit,
   type UnitEnd,
   type Work,
-} from './workflows/parts/attempt-run.ts';
+} from './workflows/attempt-run.ts';
+
+// ---- tests of workflows
+export { driveAttempts, type DrivenAttempts } from './workflows/driven-attempts.ts';
+export { type DrivenRequest, type DrivenRun, driveRun } from './workflows/driven-run.ts';
 
 // ---- parts of machines
 export { type ApprovalGate, approvalGate, approves, type Shown } from './workflows/parts/gate.ts';

@@ -95,6 +95,16 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'the stage whose time limit the checks of results of child runs have',
   },
   {
+    path: 'orchestrator/src/workflows/parts/result.ts',
+    names: ['implementation', 'validation', 'publishing'],
+    reason: 'stages and the trust mode of workflows whose result is checked as a whole',
+  },
+  {
+    path: 'orchestrator/src/workflows/attempt-run.ts',
+    names: ['build', 'planning', 'implementation', 'fixes', 'preparation', 'validation', 'publishing'],
+    reason: 'makes workflows: its own stages, and trust modes that its child runs inherit',
+  },
+  {
     path: 'orchestrator/src/workflows/parts/watch-children.ts',
     names: ['implementation', 'fixes', 'fix'],
     reason: 'gates and trust modes of the child runs that parents of this kind start',

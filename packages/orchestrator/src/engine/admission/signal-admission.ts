@@ -34,7 +34,10 @@ export function parseSignal(
 }
 
 /** Parses the input of a run by the workflow's schema; empty when it has none. @throws {InvalidRequest} */
-export function parseRunInput(definition: WorkflowDefinition, start: RunStart): { readonly input?: JsonObject } {
+export function parseRunInput(
+  definition: WorkflowDefinition,
+  start: Pick<RunStart, 'input'>,
+): { readonly input?: JsonObject } {
   if (!definition.input) return {};
   const what = `The input of workflow '${definition.name}'`;
   const parsed = definition.input.safeParse(start.input ?? {});

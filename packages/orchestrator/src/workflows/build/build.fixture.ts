@@ -1,6 +1,6 @@
 /** Drives the build workflow the usual way, with outcomes of its activities. */
 import type { JsonObject, JsonValue, RunConfig } from '@autonomous/shared';
-import { DrivenRun } from '../driven-run.fixture.ts';
+import { DrivenRun } from '../driven-run.ts';
 import { newestOf } from '../workflow.ts';
 import { build } from './index.ts';
 
@@ -122,7 +122,11 @@ export class BuildRun extends DrivenRun {
   }
 
   static start(change: Partial<RunConfig> = {}): BuildRun {
-    return new BuildRun().begin('Create login flow', { ...aConfig, ...change }, 'autonomous/r-login-flow');
+    return new BuildRun().begin({
+      request: 'Create login flow',
+      config: { ...aConfig, ...change },
+      branch: 'autonomous/r-login-flow',
+    });
   }
 
   /** Completes an open activity; with `prepare` the baseline, which goes on beside planning. */

@@ -1,6 +1,7 @@
 /** Ways through the workflow of a backlog, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun, whyRested } from '../../driven-run.fixture.ts';
+import { DrivenRun } from '../../driven-run.ts';
+import { whyRested } from '../../rested.fixture.ts';
 import { newestOf } from '../../workflow.ts';
 import { backlog } from '../index.ts';
 
@@ -50,11 +51,11 @@ const onBranch = {
 };
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(newestOf(backlog)).begin(
-    'Work through ai/backlog.md',
-    { ...config, ...change },
-    'autonomous/r-backlog',
-    {
+  new DrivenRun(newestOf(backlog)).begin({
+    request: 'Work through ai/backlog.md',
+    config: { ...config, ...change },
+    branch: 'autonomous/r-backlog',
+    input: {
       file: 'ai/backlog.md',
       specs: 'ai/features',
       maxIterations: 20,
@@ -62,7 +63,7 @@ const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
       parallel: 1,
       ...input,
     },
-  );
+  });
 const prepared = (change: object = {}, input: JsonObject = {}, more: JsonObject = {}): DrivenRun =>
   started(change, input).ended('prepare', {
     baseCommit: 'base',

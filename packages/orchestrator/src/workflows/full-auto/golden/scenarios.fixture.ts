@@ -1,6 +1,7 @@
 /** Ways through a full-auto run, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun, whyRested } from '../../driven-run.fixture.ts';
+import { DrivenRun } from '../../driven-run.ts';
+import { whyRested } from '../../rested.fixture.ts';
 import { newestOf } from '../../workflow.ts';
 import { fullAuto } from '../index.ts';
 
@@ -46,12 +47,17 @@ const owned = (commit = 'c-list'): JsonObject => ({
 });
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(newestOf(fullAuto)).begin('Build the sounds', { ...config, ...change }, 'autonomous/r-sounds', {
-    topic: 'Sounds',
-    ...(input['plan'] === null ? {} : { plan: 'docs/research-sounds' }),
-    maxAttempts: 3,
-    maxIterations: 100,
-    ...without(input, 'plan'),
+  new DrivenRun(newestOf(fullAuto)).begin({
+    request: 'Build the sounds',
+    config: { ...config, ...change },
+    branch: 'autonomous/r-sounds',
+    input: {
+      topic: 'Sounds',
+      ...(input['plan'] === null ? {} : { plan: 'docs/research-sounds' }),
+      maxAttempts: 3,
+      maxIterations: 100,
+      ...without(input, 'plan'),
+    },
   });
 const without = (record: JsonObject, key: string): JsonObject =>
   Object.fromEntries(Object.entries(record).filter(([each]) => each !== key));

@@ -1,6 +1,6 @@
 /** Ways through the workflow of a plan, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun } from '../../driven-run.fixture.ts';
+import { DrivenRun } from '../../driven-run.ts';
 import { newestOf } from '../../workflow.ts';
 import { phasedPlan } from '../index.ts';
 
@@ -40,15 +40,15 @@ const onePhase: JsonObject = { ...threePhases, phases: [phase(1, [])], waves: [[
 const test = { command: 'npm test', source: 'package.json' };
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(newestOf(phasedPlan)).begin(
-    'Carry out plans/parts.md',
-    { ...config, ...change },
-    'autonomous/r-parts',
-    {
+  new DrivenRun(newestOf(phasedPlan)).begin({
+    request: 'Carry out plans/parts.md',
+    config: { ...config, ...change },
+    branch: 'autonomous/r-parts',
+    input: {
       planPath: 'plans/parts.md',
       ...input,
     },
-  );
+  });
 const prepared = (change: object = {}, input: JsonObject = {}, more: JsonObject = {}): DrivenRun =>
   started(change, input).ended('prepare', {
     baseCommit: 'base',

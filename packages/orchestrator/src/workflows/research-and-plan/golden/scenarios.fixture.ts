@@ -1,6 +1,6 @@
 /** Ways through the workflow of research and plan, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun } from '../../driven-run.fixture.ts';
+import { DrivenRun } from '../../driven-run.ts';
 import { newestOf } from '../../workflow.ts';
 import { researchAndPlan } from '../index.ts';
 
@@ -37,16 +37,21 @@ const cost = (role: string): JsonObject => ({
 });
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(newestOf(researchAndPlan)).begin('Ring the bell', { ...config, ...change }, 'autonomous/r-plan', {
-    topic: 'Bells',
-    researchers: 1,
-    analysts: 1,
-    newFindings: 1,
-    quietRounds: 1,
-    researchRounds: 1,
-    stableRounds: 1,
-    maxRounds: 3,
-    ...input,
+  new DrivenRun(newestOf(researchAndPlan)).begin({
+    request: 'Ring the bell',
+    config: { ...config, ...change },
+    branch: 'autonomous/r-plan',
+    input: {
+      topic: 'Bells',
+      researchers: 1,
+      analysts: 1,
+      newFindings: 1,
+      quietRounds: 1,
+      researchRounds: 1,
+      stableRounds: 1,
+      maxRounds: 3,
+      ...input,
+    },
   });
 const prepared = (change: object = {}, input: JsonObject = {}): DrivenRun =>
   started(change, input).ended('prepare', {

@@ -1,6 +1,6 @@
 /** Ways through the workflow of research, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun } from '../../driven-run.fixture.ts';
+import { DrivenRun } from '../../driven-run.ts';
 import { newestOf } from '../../workflow.ts';
 import { research } from '../index.ts';
 
@@ -35,11 +35,11 @@ const cost = (role: string): JsonObject => ({
 });
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(newestOf(research)).begin(
-    'Which bell is the oldest?',
-    { ...config, ...change },
-    'autonomous/r-research',
-    {
+  new DrivenRun(newestOf(research)).begin({
+    request: 'Which bell is the oldest?',
+    config: { ...config, ...change },
+    branch: 'autonomous/r-research',
+    input: {
       topic: 'Bells',
       researchers: 1,
       analysts: 1,
@@ -49,7 +49,7 @@ const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
       maxRepairs: 1,
       ...input,
     },
-  );
+  });
 const prepared = (change: object = {}, input: JsonObject = {}): DrivenRun =>
   started(change, input).ended('prepare', {
     baseCommit: 'base',

@@ -1,6 +1,7 @@
 /** Ways through the workflow of a roadmap's item, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun, whyRested } from '../../driven-run.fixture.ts';
+import { DrivenRun } from '../../driven-run.ts';
+import { whyRested } from '../../rested.fixture.ts';
 import { newestOf } from '../../workflow.ts';
 import { roadmapItem } from '../index.ts';
 
@@ -62,14 +63,19 @@ const known = (more: JsonObject = {}): JsonObject => ({
 });
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(newestOf(roadmapItem)).begin('Carry out sign-in', { ...config, ...change }, 'autonomous/r-item', {
-    item: 'sign-in',
-    roadmap: 'roadmap/roadmap.json',
-    approvals: 'release',
-    maxAttempts: 3,
-    maxPhaseIterations: 20,
-    maxIterations: 100,
-    ...input,
+  new DrivenRun(newestOf(roadmapItem)).begin({
+    request: 'Carry out sign-in',
+    config: { ...config, ...change },
+    branch: 'autonomous/r-item',
+    input: {
+      item: 'sign-in',
+      roadmap: 'roadmap/roadmap.json',
+      approvals: 'release',
+      maxAttempts: 3,
+      maxPhaseIterations: 20,
+      maxIterations: 100,
+      ...input,
+    },
   });
 const prepared = (change: object = {}, input: JsonObject = {}, more: JsonObject = {}): DrivenRun =>
   started(change, input).ended('prepare', {

@@ -1,6 +1,6 @@
 /** Ways through the workflow of a phase, driven by hand: together they take every state, every transition and every signal. */
 import type { JsonObject, JsonValue } from '@autonomous/shared';
-import { DrivenRun } from '../../../driven-run.fixture.ts';
+import { DrivenRun } from '../../../driven-run.ts';
 import { newestOf } from '../../../workflow.ts';
 import { planPhase } from '../index.ts';
 
@@ -30,16 +30,21 @@ const cost = (role: string) => ({
 });
 
 const started = (input: JsonObject = {}): DrivenRun =>
-  new DrivenRun(newestOf(planPhase)).begin('Phase 2: Part 2', config, 'autonomous/child-2', {
-    planPath: 'plans/parts.md',
-    planFile: 'plans/parts.md',
-    number: 2,
-    total: 3,
-    title: 'Part 2',
-    text: 'Write part 2.',
-    criteria: ['It is there.'],
-    maxRetries: 1,
-    ...input,
+  new DrivenRun(newestOf(planPhase)).begin({
+    request: 'Phase 2: Part 2',
+    config,
+    branch: 'autonomous/child-2',
+    input: {
+      planPath: 'plans/parts.md',
+      planFile: 'plans/parts.md',
+      number: 2,
+      total: 3,
+      title: 'Part 2',
+      text: 'Write part 2.',
+      criteria: ['It is there.'],
+      maxRetries: 1,
+      ...input,
+    },
   });
 const prepared = (input: JsonObject = {}, more: JsonObject = {}): DrivenRun =>
   started(input).ended('prepare', {

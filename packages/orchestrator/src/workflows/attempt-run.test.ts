@@ -1,12 +1,11 @@
 /** A workflow of attempts, driven by its pure step. */
-import type { JsonObject, JsonValue } from '@autonomous/shared';
+import type { JsonObject } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { DrivenRun, whyRested } from '../driven-run.fixture.ts';
-import { completeWorkflow, faultsOf } from '../complete-workflow.ts';
-import { newestOf } from '../workflow.ts';
+import { faultsOf } from './complete-workflow.ts';
+import { driveAttempts, type DrivenAttempts } from './driven-attempts.ts';
 import { attemptFailedAt, type AttemptRun, type AttemptRunContext, attemptWorkflow } from './attempt-run.ts';
-import { approvalGate } from './gate.ts';
+import { approvalGate } from './parts/gate.ts';
 
 const input = z.strictObject({ ids: z.array(z.string()) });
 type Piece = { readonly id: string; readonly title: string };
@@ -29,55 +28,20 @@ const example = (change: Partial<Example> = {}): Example => ({
   ...change,
 });
 
-const config = {
-  trustMode: { implementation: 'auto' },
-  maxConcurrency: 4,
-  timeoutMinutes: { validation: 5 },
-  git: { createPR: false, autoMerge: false, baseBranch: 'main', mergeStrategy: 'squash' },
-};
-const test = { command: 'npm test', source: 'package.json' };
-const begun = (ids: readonly string[], change: Partial<Example> = {}): DrivenRun =>
-  new DrivenRun(newestOf(completeWorkflow(attemptWorkflow(example(change)))))
-    .begin('Make them all', config, 'autonomous/r-pieces', { ids: [...ids] })
-    .ended('prepare', { baseCommit: 'b', config, notices: [], excludePaths: [], setup: null, test, autoRetry: true });
-const child = (number: number): JsonObject => ({
-  runId: `child-${number}`,
-  status: 'completed',
-  branch: `autonomous/child-${number}`,
-  baseCommit: 'b',
-  headCommit: `c-${number}`,
-  codeTree: `t-${number}`,
-  output: null,
-});
-const ended = (run: DrivenRun, number: number): DrivenRun => run.ended(`attempt-${number}`, child(number));
+const begun = (ids: readonly string[], change: Partial<Example> = {}): DrivenAttempts =>
+  driveAttempts(attemptWorkflow(example(change)), { request: 'Make them all', input: { ids: [...ids] } }).prepared();
 const merge = (fastForward = true): JsonObject => ({ commit: 'c-merge', codeTree: 't-merge', fastForward });
-const merged = (run: DrivenRun, number: number): DrivenRun =>
-  ended(run, number)
-    .ended('integrateChild', merge())
-    .ended('mergeChild', { commit: `m-${number}`, codeTree: 't' });
-const rested = (number: number, kind: 'asks' | 'unfinished' | 'untouched'): JsonValue => ({
-  actor: `attempt-${number}`,
-  gate: `child-${number}.9`,
-  kind,
-  ...whyRested(kind),
-});
-const checked = (mode: 'as_is' | 'base_tests', passed = true): JsonValue => ({
-  mode,
+const redChecks: JsonObject = {
+  mode: 'as_is',
   codeTree: 't',
   commit: 'm-1',
-  passed,
+  passed: false,
   restored: [],
   sandbox: 'bubblewrap',
-  commands: [{ command: 'npm test', exitCode: passed ? 0 : 1, durationMs: 1, output: 'not ok', isTruncated: false }],
-});
-const verified = (run: DrivenRun): DrivenRun =>
-  run
-    .ended('checkAsIs', checked('as_is'))
-    .ended('checkBaseTests', checked('base_tests'))
-    .ended('findConcerns', { concerns: [] });
-const contextOf = ({ state }: DrivenRun) => state.snapshot?.context as { own: Own; head: string };
-const requestOf = ({ steps }: DrivenRun) =>
-  (steps.at(-1)?.started.find(({ src }) => src === 'attempt')?.input as JsonObject | undefined)?.['request'];
+  commands: [{ command: 'npm test', exitCode: 1, durationMs: 1, output: 'not ok', isTruncated: false }],
+};
+const contextOf = ({ context }: DrivenAttempts) => context as unknown as { own: Own; head: string };
+const RED = '2 of 4 tests failed: adds';
 
 it('is a workflow without a fault', () => {
   expect(faultsOf(attemptWorkflow(example()))).toEqual([]);
@@ -85,43 +49,32 @@ it('is a workflow without a fault', () => {
 
 it('begins each unit on top of those before it, and publishes the whole', () => {
   const run = begun(['a', 'b']);
-  expect([run.open, requestOf(run)]).toEqual([['attempt-1', 'watchAttempts'], 'Make A.']);
-  merged(run, 1);
-  expect([contextOf(run).head, requestOf(run)]).toEqual(['m-1', 'Make B.\na merged']);
+  expect([run.open, run.requestOf(1)]).toEqual([['attempt-1', 'watchAttempts'], 'Make A.']);
+  run.merged(1);
+  expect([contextOf(run).head, run.requestOf(2)]).toEqual(['merged-1', 'Make B.\na merged']);
   expect(run.view?.progress).toEqual({ done: 1, total: 2 });
-  verified(merged(run, 2))
-    .ended('recordRun', { commit: 'r', codeTree: 't', notices: [] })
-    .ended('pushBranch', { commit: 'r', pushed: true });
+  run.merged(2).checked().published();
   expect(run.view).toMatchObject({ status: 'completed', progress: { done: 2, total: 2 } });
 });
 
 it.each([
-  [
-    'came to nothing',
-    (run: DrivenRun) => run.ended('watchAttempts', rested(1, 'unfinished')),
-    '2 of 4 tests failed: adds',
-  ],
-  [
-    'changed nothing',
-    (run: DrivenRun) => run.ended('watchAttempts', rested(1, 'untouched')),
-    'the agent changed no file',
-  ],
-  ['was cancelled', (run: DrivenRun) => run.fail('attempt-1', 'agent_failed', 'Cancelled.'), 'Cancelled.'],
+  ['came to nothing', (run: DrivenAttempts) => run.failed(1, RED), RED],
+  ['changed nothing', (run: DrivenAttempts) => run.unchanged(1), 'the agent changed no file'],
+  ['was cancelled', (run: DrivenAttempts) => run.fail('attempt-1', 'agent_failed', 'Cancelled.'), 'Cancelled.'],
   [
     'conflicts with what is merged',
-    (run: DrivenRun) => ended(run, 1).fail('integrateChild', 'merge_conflict', 'a.js conflicts'),
+    (run: DrivenAttempts) => run.completed(1).fail('integrateChild', 'merge_conflict', 'a.js conflicts'),
     'a.js conflicts',
   ],
   [
     'is red once it is merged',
-    (run: DrivenRun) =>
-      ended(run, 1).ended('integrateChild', merge(false)).ended('checkMerge', checked('as_is', false)),
+    (run: DrivenAttempts) => run.completed(1).ended('integrateChild', merge(false)).ended('checkMerge', redChecks),
     'merged with the pieces before it, `npm test` (exit code 1)',
   ],
 ])('tells the workflow why an attempt that %s has failed, and moves nothing', (_, fail, why) => {
   const run = begun(['a', 'b']);
   fail(run);
-  expect(contextOf(run)).toMatchObject({ head: 'b', own: { ends: [expect.stringContaining(why)] } });
+  expect(contextOf(run)).toMatchObject({ head: 'base', own: { ends: [expect.stringContaining(why)] } });
   expect(run.open).toContain('attempt-2');
   expect(run.types).toContain('ATTEMPT_CHANGED');
 });
@@ -129,17 +82,17 @@ it.each([
 it('has as many child runs at once as the workflow says, and goes on while one waits for a person', () => {
   const run = begun(['a', 'b', 'c'], { atOnce: () => 2 });
   expect(run.open).toEqual(['attempt-1', 'attempt-2', 'watchAttempts']);
-  run.ended('watchAttempts', rested(1, 'asks'));
+  run.asks(1, 'Review the result');
   expect(run.input).toMatchObject({ open: [{ actor: 'attempt-1', seen: 'child-1.9' }, { actor: 'attempt-2' }] });
-  merged(run, 2);
+  run.merged(2);
   expect(run.open).toEqual(['attempt-1', 'attempt-3', 'watchAttempts']);
 });
 
 it('keeps an end that comes while it is paused, and judges it once', () => {
   const run = begun(['a', 'b'], { atOnce: () => 2 });
-  ended(run, 1).fail('integrateChild', 'storage_full', 'The disk is full.');
+  run.completed(1).fail('integrateChild', 'storage_full', 'The disk is full.');
   expect(run.gate).toBe('pause');
-  ended(run, 2).send('RETRY_REQUESTED', { by: 'me' });
+  run.completed(2).send('RETRY_REQUESTED', { by: 'me' });
   run.ended('integrateChild', merge()).ended('mergeChild', { commit: 'm-1', codeTree: 't' });
   run.ended('integrateChild', merge()).ended('mergeChild', { commit: 'm-2', codeTree: 't' });
   expect(contextOf(run).own.ends).toEqual(['a merged', 'b merged']);
@@ -148,12 +101,12 @@ it('keeps an end that comes while it is paused, and judges it once', () => {
 it('shows a person a result that lacks something, and ends without one where nothing is merged', () => {
   const failures = (own: Own) => own.ends.filter((end) => !end.endsWith('merged'));
   const partly = begun(['a', 'b'], { failures });
-  merged(partly, 1).ended('watchAttempts', rested(2, 'unfinished'));
-  expect(verified(partly).view?.gate).toMatchObject({
+  partly.merged(1).failed(2, RED);
+  expect(partly.checked().view?.gate).toMatchObject({
     kind: 'result',
     summary: '1 pieces merged, 1 not done. Publish the result?',
   });
-  const nothing = begun(['a'], { failures }).ended('watchAttempts', rested(1, 'unfinished'));
+  const nothing = begun(['a'], { failures }).failed(1, RED);
   expect(nothing.events.at(-1)).toMatchObject({
     type: 'RUN_COMPLETED',
     payload: { summary: 'No pieces merged.', failures: ['a failed: 2 of 4 tests failed: adds'] },
@@ -161,7 +114,7 @@ it('shows a person a result that lacks something, and ends without one where not
 });
 
 it('begins no more attempts than it may', () => {
-  const run = merged(begun(['a', 'b'], { mostAttempts: 1 }), 1);
+  const run = begun(['a', 'b'], { mostAttempts: 1 }).merged(1);
   expect(run.open).toEqual(['checkAsIs']);
 });
 

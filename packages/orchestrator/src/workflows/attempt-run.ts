@@ -5,12 +5,12 @@
 import type { RunConfig } from '@autonomous/shared';
 import { type AnyStateMachine, setup, type UnknownActorLogic } from 'xstate';
 import type { z } from 'zod';
-import { tidiedAll } from '../../activities/tidied.ts';
-import type { ActivityTools } from '../../activities/tools.ts';
-import type { ActivityRegistry } from '../../core/activity.ts';
-import { type ChildResult, childRun, watching } from '../../core/child-runs.ts';
-import { activity, defineWorkflow, type StateMeta } from '../../core/definition.ts';
-import type { WorkflowValue } from '../complete-workflow.ts';
+import { tidiedAll } from '../activities/tidied.ts';
+import type { ActivityTools } from '../activities/tools.ts';
+import type { ActivityRegistry } from '../core/activity.ts';
+import { type ChildResult, childRun, watching } from '../core/child-runs.ts';
+import { activity, defineWorkflow, type StateMeta } from '../core/definition.ts';
+import type { WorkflowValue } from './complete-workflow.ts';
 import {
   attemptActions,
   type AttemptEnd,
@@ -19,15 +19,15 @@ import {
   NO_ATTEMPTS,
   type Waiting,
   workingState,
-} from './attempts.ts';
-import { childMergeStates, toChecks } from './child-merge.ts';
-import { causeIn, childEnds, keptReason } from './children.ts';
-import { declared } from './declared-activities.ts';
-import { checkInputOf, hasTests } from './evidence.ts';
-import { approvalGate, approves } from './gate.ts';
-import { takenEverywhere } from './notes.ts';
-import { pausedState, pausesAt } from './pausing.ts';
-import { checkedRunActivities, childMergeActivities } from './project-run-activities.ts';
+} from './parts/attempts.ts';
+import { childMergeStates, toChecks } from './parts/child-merge.ts';
+import { causeIn, childEnds, keptReason } from './parts/children.ts';
+import { declared } from './parts/declared-activities.ts';
+import { checkInputOf, hasTests } from './parts/evidence.ts';
+import { approvalGate, approves } from './parts/gate.ts';
+import { takenEverywhere } from './parts/notes.ts';
+import { pausedState, pausesAt } from './parts/pausing.ts';
+import { checkedRunActivities, childMergeActivities } from './parts/project-run-activities.ts';
 import {
   CHECKED_RUN,
   type CheckedRunActivities,
@@ -41,7 +41,7 @@ import {
   projectRunGuards,
   type ProjectRunInput,
   projectRunSignals,
-} from './project-run.ts';
+} from './parts/project-run.ts';
 import {
   choosingState,
   integratingState,
@@ -51,12 +51,12 @@ import {
   pushingState,
   recordingState,
   takingInState,
-} from './publishing.ts';
-import { outcomeOf } from './pull-request.ts';
-import { isResultAsked, reportingValidation, shownResult, validationState } from './result.ts';
-import { titleOf } from './run-context.ts';
-import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from './signals.ts';
-import { type Rested, watchChildren, type WatchInput } from './watch-children.ts';
+} from './parts/publishing.ts';
+import { outcomeOf } from './parts/pull-request.ts';
+import { isResultAsked, reportingValidation, shownResult, validationState } from './parts/result.ts';
+import { titleOf } from './parts/run-context.ts';
+import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from './parts/signals.ts';
+import { type Rested, watchChildren, type WatchInput } from './parts/watch-children.ts';
 
 /** A piece of the work, as plain JSON. */
 export interface Unit {
