@@ -23,6 +23,7 @@ export const SERVER_ENTRIES: readonly string[] = [
   'src/workflow-library.ts',
   'src/lent-modules/xstate.ts',
   'src/lent-modules/zod.ts',
+  'src/lent-modules/register.ts',
   'src/foreign-text/foreign-text-worker.ts',
   'src/composition/roadmap-reader.ts',
   'src/workflows/backlog/files.ts',
@@ -62,7 +63,7 @@ export async function packServer(out: string): Promise<PackedFile> {
       path.join(folder, 'types'),
     );
     await carrySqlite(path.join(folder, SQLITE_PLACE));
-    for (const name of ['migrations', 'reporters'])
+    for (const name of ['migrations', 'reporters', 'skeleton'])
       await cp(path.join(ORCHESTRATOR, name), path.join(folder, name), { recursive: true });
     await stageDemo(path.join(folder, 'demo'));
     await cp(path.join(ROOT, 'packages', 'ui', 'dist', 'app'), path.join(folder, 'dashboard'), {
@@ -72,7 +73,7 @@ export async function packServer(out: string): Promise<PackedFile> {
     await cp(path.join(import.meta.dirname, 'server-readme.md'), path.join(folder, 'README.md'));
     await writeManifest(folder, manifestOf(facts, commit));
     return {
-      top: ['bin', 'dashboard', 'demo', 'dist', 'migrations', 'reporters', 'types', 'vendor'],
+      top: ['bin', 'dashboard', 'demo', 'dist', 'migrations', 'reporters', 'skeleton', 'types', 'vendor'],
       carried: [...built.packages, folderOf('better-sqlite3'), ...(await listedBy('ui'))],
     };
   });

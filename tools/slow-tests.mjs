@@ -99,6 +99,7 @@ const BY_REASON = {
       'packages/orchestrator/src/activities/git/commit-owned-files.test.ts': 30,
       'packages/orchestrator/src/activities/work-folders.test.ts': 21,
       'packages/orchestrator/src/agents/acp/acp.test.ts': 138,
+      'packages/orchestrator/src/cli/commands/workflow/workflow.test.ts': 16,
       'packages/orchestrator/src/cli/doctor/doctor-project.test.ts': 25,
       'packages/orchestrator/src/cli/doctor/doctor.test.ts': 34,
       'packages/orchestrator/src/cli/init.test.ts': 18,

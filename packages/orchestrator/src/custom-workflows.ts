@@ -11,7 +11,7 @@ import { InvalidRequest } from '@autonomous/shared';
 import type { ActivityTools } from './activities/tools.ts';
 import type { ActivityRegistry } from './core/activity.ts';
 import { childrenOf } from './core/child-runs.ts';
-import { isWorkflow, type WorkflowDefinition } from './core/definition.ts';
+import { isWorkflow, takingFaults, type WorkflowDefinition } from './core/definition.ts';
 import {
   activityFaultsOf,
   completeWorkflow,
@@ -54,19 +54,37 @@ const VARIABLE = 'AUTONOMOUS_WORKFLOWS';
 /** The file of each custom workflow, for faults that are found after it was loaded. */
 const files = new WeakMap<Workflow, string>();
 
+/** Custom workflows as their modules have them. */
+export interface CustomWorkflows {
+  /** Those that can be put together. They can be run where there are no faults. */
+  readonly workflows: readonly Workflow[];
+  /** Every fault of every file, one sentence each: which file, which thing, and the way out. */
+  readonly faults: readonly string[];
+}
+
 /** @throws {InvalidRequest} with every fault of every file: which file, which thing, and the way out */
 export async function loadCustomWorkflows(options: CustomWorkflowOptions): Promise<readonly Workflow[]> {
-  if (options.names.length === 0) return [];
-  const stopResolving = shareServerModules(options.folder);
+  const { workflows, faults } = await readCustomWorkflows(options);
+  refuse(faults);
+  return workflows;
+}
+
+/** Reads the modules and finds their faults. */
+export async function readCustomWorkflows(options: CustomWorkflowOptions): Promise<CustomWorkflows> {
+  if (options.names.length === 0) return { workflows: [], faults: [] };
+  const stopResolving = lendServerModules(options.folder);
   const loaded = new LoadedWorkflows(options.builtIn);
   try {
     for (const name of options.names) await loadInto(loaded, name, options);
   } finally {
     stopResolving();
   }
-  const workflows = loaded.complete();
-  refuse(loaded.faults);
-  return workflows;
+  return { workflows: loaded.complete(), faults: loaded.faults };
+}
+
+/** The file or files of a custom workflow as the configuration names them; `undefined` for any other workflow. */
+export function filesOf(workflow: Workflow): string | undefined {
+  return files.get(workflow);
 }
 
 /**
@@ -77,6 +95,16 @@ export function activitiesOf(
   workflows: readonly Workflow[],
   tools: ActivityTools,
 ): ReadonlyMap<string, ActivityRegistry> {
+  const { registries, faults } = readActivities(workflows, tools);
+  refuse(faults);
+  return registries;
+}
+
+/** The activities of each workflow by its name, and their faults, one sentence each. */
+export function readActivities(
+  workflows: readonly Workflow[],
+  tools: ActivityTools,
+): { readonly registries: ReadonlyMap<string, ActivityRegistry>; readonly faults: readonly string[] } {
   const faults: string[] = [];
   const registries = workflows.map((workflow): [string, ActivityRegistry] => {
     const file = files.get(workflow);
@@ -96,8 +124,7 @@ export function activitiesOf(
     }
     return [workflow.name, activities];
   });
-  refuse(faults);
-  return new Map(registries);
+  return { registries: new Map(registries), faults };
 }
 
 function refuse(faults: readonly string[]): void {
@@ -122,7 +149,10 @@ async function loadInto(
   let module: Readonly<Record<string, unknown>>;
   try {
     // The module is checked by `entriesOf`; nothing is known of its type.
-    module = (await import(file === null ? name : pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+    module = await takingFaults(
+      (message, definition) => loaded.unsound(name, message, definition),
+      async () => (await import(file === null ? name : pathToFileURL(file).href)) as Readonly<Record<string, unknown>>,
+    );
   } catch (error) {
     loaded.faults.push(`${name} cannot be loaded: ${whyNot(error, name, file, folder)}`);
     return;
@@ -150,9 +180,17 @@ class LoadedWorkflows {
   readonly #definitions: (readonly [where: string, definition: WorkflowDefinition])[] = [];
   /** The file of each version of a workflow. */
   readonly #origins = new Map<string, string>();
+  /** Definitions with faults. What follows from those is not reported. */
+  readonly #unsound = new Set<unknown>();
 
   constructor(builtIn: readonly Workflow[]) {
     this.#builtIn = withChildren(builtIn);
+  }
+
+  /** Notes a definition that `defineWorkflow` would refuse. */
+  unsound(name: string, message: string, definition: WorkflowDefinition): void {
+    this.faults.push(`${name} cannot be loaded: ${message}`);
+    this.#unsound.add(definition);
   }
 
   /**
@@ -200,20 +238,21 @@ class LoadedWorkflows {
     }
     for (const definition of definitions) this.#checkDefinition(where, definition);
     const value = entry as WorkflowValue; // its parts are checked here and by `faultsOf`
-    this.faults.push(...faultsIn(value).map((fault) => `${where}: ${fault}`));
+    const isSound = !definitions.some((definition) => this.#unsound.has(definition));
+    this.faults.push(...faultsIn(value, isSound).map((fault) => `${where}: ${fault}`));
     if (typeof activities === 'object') this.#checkActivities(where, definitions, activities as ActivityRegistry);
     this.#keep(where, name, value, parent);
     if (!Array.isArray(given.children)) return;
     for (const child of given.children as unknown[]) this.#add(where, child, [{ name, entry }, ...above]);
   }
 
-  /** All workflows that were loaded; several values of one name become the versions of one workflow. */
+  /** All workflows that could be read; several values of one name become the versions of one workflow. */
   complete(): readonly Workflow[] {
     const names = new Set(
       [...this.#builtIn, ...this.#definitions.map(([, definition]) => definition)].map((each) => each.name),
     );
     this.faults.push(...new Set(this.#definitions.flatMap((each) => childRunFaults(...each, names))));
-    if (this.faults.length > 0) return [];
+    const areSound = this.faults.length === 0;
     return [...this.#values.values()].flatMap((values) => {
       const where = values.map((each) => each.where).join(', ');
       try {
@@ -221,7 +260,7 @@ class LoadedWorkflows {
         for (const each of withChildren([workflow])) files.set(each, where);
         return [workflow];
       } catch (error) {
-        this.faults.push(`${where}: ${unreadable(error)}`);
+        if (areSound) this.faults.push(`${where}: ${unreadable(error)}`);
         return [];
       }
     });
@@ -284,11 +323,11 @@ function childRunFaults(where: string, definition: WorkflowDefinition, names: Re
 }
 
 /** A value may hold anything: what cannot even be read is a fault as well. */
-function faultsIn(value: WorkflowValue): readonly string[] {
+function faultsIn(value: WorkflowValue, isSound: boolean): readonly string[] {
   try {
     return faultsOf(value);
   } catch (error) {
-    return [unreadable(error)];
+    return isSound ? [unreadable(error)] : [];
   }
 }
 
@@ -360,9 +399,10 @@ function whyNot(error: unknown, name: string, file: string | null, folder: strin
 /**
  * While workflows are loaded they find the server's own engine, whatever copies lie around: what they define has to be known
  * to the server that runs it. XState and zod are the server's where they have none of their own.
+ * @param folder from which packages that the configuration names are found
  * @returns ends it for packages that the configuration names; what is loaded later by a workflow still finds the engine
  */
-function shareServerModules(folder: string): () => void {
+export function lendServerModules(folder: string): () => void {
   const server = import.meta.url;
   const ending = server.endsWith('.ts') ? 'ts' : 'js';
   const entries = new Map(

@@ -173,7 +173,8 @@ function isListening(baseUrl: string): Promise<boolean> {
   });
 }
 
-function localConfig(io: CliIo): ServerConfig {
+/** The configuration of this machine's server, without its models and secrets. @throws {UsageError} naming each variable that is wrong */
+export function localConfig(io: CliIo): ServerConfig {
   try {
     return readServerConfig(Object.fromEntries(VARIABLES.map((name) => [name, io.env[name]])));
   } catch (error) {

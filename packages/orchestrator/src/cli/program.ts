@@ -44,6 +44,7 @@ import { addSignal } from './commands/signal.ts';
 import { addTake } from './commands/decisions/take.ts';
 import { addVerify } from './commands/verify.ts';
 import { addWatch } from './commands/watch.ts';
+import { addWorkflow } from './commands/workflow.ts';
 import { wayToServer } from './connection.ts';
 import { CommandFailure, EXIT, explainError } from './exit.ts';
 import { type CliIo, note } from './io.ts';
@@ -53,6 +54,7 @@ import { misspeltVariables } from '../server-setup/misspelt-variables.ts';
 /** Headings of the help, each with its commands in the order in which it lists them. */
 const GROUPS: Readonly<Record<string, readonly ((line: CommandLine) => void)[]>> = {
   'Set up': [addServe, addDoctor, addInit, addKeys, addSignIn, addSignOut],
+  'Write workflows': [addWorkflow],
   'Start work': [
     addRun,
     addPlan,

@@ -130,25 +130,49 @@ export function activity<Input, Output>() {
   return logic;
 }
 
+/** Takes the faults of a definition instead of an error. */
+type TakeFault = (message: string, definition: WorkflowDefinition) => void;
+let takeFault: TakeFault | null = null;
+
+/**
+ * Lets `defineWorkflow` report faults and return all the same, so that a module with several faults can be read to its end.
+ * @param work reads the modules, one after the other
+ */
+export async function takingFaults<Value>(take: TakeFault, work: () => Promise<Value>): Promise<Value> {
+  takeFault = take;
+  try {
+    return await work();
+  } finally {
+    takeFault = null;
+  }
+}
+
 /**
  * Makes a workflow definition from a machine.
  * @throws {InvalidRequest} naming every part of the machine that cannot be made durable
  */
 export function defineWorkflow(definition: Omit<WorkflowDefinition, 'fingerprint' | 'declared'>): WorkflowDefinition {
+  const message = faultOf(definition);
+  if (message !== null && takeFault === null) throw new InvalidRequest(message);
+  const workflow: WorkflowDefinition = {
+    ...definition,
+    fingerprint: message === null ? fingerprint(definition) : '',
+  };
+  defined.add(workflow);
+  if (message !== null) takeFault?.(message, workflow);
+  return workflow;
+}
+
+/** Every fault of a definition in one sentence; `null` where there is none. */
+function faultOf(definition: Omit<WorkflowDefinition, 'fingerprint'>): string | null {
   const unfit = [...ownedFilesFaults(definition), ...launchFaults(definition)];
-  if (unfit.length > 0)
-    throw new InvalidRequest(`Workflow '${definition.name}' cannot be started: ${unfit.join('; ')}.`);
+  if (unfit.length > 0) return `Workflow '${definition.name}' cannot be started: ${unfit.join('; ')}.`;
   const faults = durabilityFaults(
     definition,
     (logic) =>
       typeof logic === 'object' && logic !== null && (declared.has(logic) || childWorkflowOf(logic) !== undefined),
   );
-  if (faults.length > 0) {
-    throw new InvalidRequest(`Workflow '${definition.name}' cannot be made durable: ${faults.join('; ')}.`);
-  }
-  const workflow: WorkflowDefinition = { ...definition, fingerprint: fingerprint(definition) };
-  defined.add(workflow);
-  return workflow;
+  return faults.length > 0 ? `Workflow '${definition.name}' cannot be made durable: ${faults.join('; ')}.` : null;
 }
 
 /** @returns faults that are known before a run is started */

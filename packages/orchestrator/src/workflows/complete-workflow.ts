@@ -261,7 +261,8 @@ function gatesOf(versions: readonly WorkflowDefinition[]): Record<string, GateIn
   return Object.fromEntries([...gateKindsOf(versions)].map((kind) => [kind, gateInfoOf(undefined, kind)]));
 }
 
-function gateKindsOf(versions: readonly WorkflowDefinition[]): ReadonlySet<string> {
+/** Kinds of the gates that the states of these versions open. */
+export function gateKindsOf(versions: readonly WorkflowDefinition[]): ReadonlySet<string> {
   return new Set(metasOf(versions).flatMap(({ gate }) => (gate === undefined ? [] : [gate.kind])));
 }
 
