@@ -28,6 +28,7 @@ const BY_REASON = {
     'packages/orchestrator/test/build/setup.test.ts': 50,
     'packages/orchestrator/test/build/shown.test.ts': 25,
     'packages/orchestrator/test/build/taken-files.test.ts': 48,
+    'packages/orchestrator/test/custom-workflow/changes-in-turn.test.ts': 15,
     'packages/orchestrator/test/custom-workflow/custom-workflow.test.ts': 50,
     'packages/orchestrator/test/custom-workflow/owned-files.test.ts': 17,
     'packages/orchestrator/test/custom-workflow/two-changes.test.ts': 24,

@@ -1,30 +1,10 @@
 /** The example of a custom workflow with agents and child runs, on a server process of its own with real git. */
-import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { type RunConfigRequest, type RunView, shownAt } from '@autonomous/shared';
-import { ApiError, type Client, createClient } from '@autonomous/shared/client';
-import { expect, it, onTestFinished } from 'vitest';
+import { type RunConfigRequest, shownAt } from '@autonomous/shared';
+import { ApiError } from '@autonomous/shared/client';
+import { expect, it } from 'vitest';
 import { workflows } from '../../src/workflows/index.ts';
-import {
-  aPlan,
-  aScript,
-  FILES,
-  finish,
-  git,
-  makeRemote,
-  passes,
-  when,
-  writes,
-} from '../fixtures/orchestrator.fixture.ts';
-import { startServerProcess } from '../fixtures/server-process.fixture.ts';
-
-const EXAMPLE = path.resolve(import.meta.dirname, '../../../../examples/two-changes/workflow.ts');
-const PROGRAM = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-const PATIENCE = { timeout: 120_000, interval: 100 };
+import { aPlan, aScript, FILES, finish, passes, when, writes } from '../fixtures/orchestrator.fixture.ts';
+import { aPlace, PATIENCE, type Place } from './example.fixture.ts';
 
 const split = (title: string) => ({
   title,
@@ -48,87 +28,15 @@ const SCRIPT = aScript({
   validator: [passes(), passes()],
 });
 
-interface Place {
-  readonly client: Client;
-  /** What a command says. */
-  command(...args: readonly string[]): Promise<string>;
-  /** Error message of a failing command. */
-  refused(...args: readonly string[]): Promise<string>;
-  launch(config?: RunConfigRequest): Promise<RunView>;
-  /** Resolves with the run at its open gate. */
-  gate(runId: string): Promise<RunView>;
-  /** Approves what the child runs show at their gates until the run ends, or rests at a gate of its own. */
-  ends(runId: string): Promise<RunView>;
-  remote(...args: readonly string[]): Promise<string>;
-}
-
-async function aPlace(files = FILES): Promise<Place> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'two-changes-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const remote = path.join(folder, 'remote.git');
-  await makeRemote(remote, files);
-  const script = path.join(folder, 'script.yaml');
-  await writeFile(script, SCRIPT);
-  const server = await startServerProcess({
-    dataFolder: path.join(folder, 'data'),
-    port: '0',
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      HOME: folder,
-      LOG_LEVEL: 'warn',
-      AUTONOMOUS_SCRIPT: script,
-      AUTONOMOUS_WORKFLOWS: EXAMPLE,
-    },
-  });
-  onTestFinished(async () => void (await server.end('SIGKILL')));
-  const client = createClient({ baseUrl: server.url, token: server.token });
-  const project = await client.createProject({ name: 'notes', repository: remote });
-  const reaches = async (runId: string, isThere: (run: RunView) => boolean): Promise<RunView> => {
-    await expect.poll(async () => isThere(await client.getRun(runId)), PATIENCE).toBe(true);
-    return client.getRun(runId);
-  };
-  const command = async (...args: readonly string[]): Promise<string> => {
-    const env = { PATH: process.env['PATH'] ?? '', HOME: folder, AUTONOMOUS_DATA: path.join(folder, 'data') };
-    const typed = [PROGRAM, ...args, '--server', server.url];
-    return (await promisify(execFile)(process.execPath, typed, { cwd: folder, env })).stdout;
-  };
-  return {
-    client,
-    command,
-    refused: (...args) =>
-      command(...args).then(
-        () => Promise.reject(new Error('the command did not fail')),
-        (error: unknown) => (error as { readonly stderr: string }).stderr, // an error of `execFile` has it
-      ),
-    launch: (config = {}) =>
-      client.launchRun({ projectId: project.id, workflow: 'two-changes', request: 'Greet by name', config }),
-    gate: (runId) => reaches(runId, ({ gate }) => gate !== null),
-    ends: async (runId) => {
-      const approved = new Set<string>();
-      const approve = async ({ gate }: RunView): Promise<void> => {
-        if (gate === null || approved.has(gate.id)) return;
-        approved.add(gate.id);
-        await client.decideGate(gate.id, { decision: 'approve', ...shownAt(gate) });
-      };
-      const isAtEnd = async (): Promise<boolean> => {
-        for (const child of (await client.listRuns({ parentId: runId })).items) await approve(child);
-        const { status, gate } = await client.getRun(runId);
-        return status === 'completed' || gate !== null;
-      };
-      await expect.poll(isAtEnd, PATIENCE).toBe(true);
-      return client.getRun(runId);
-    },
-    remote: (...args) => git('--git-dir', remote, ...args),
-  };
-}
+const launched = (place: Place, config: RunConfigRequest = {}) => place.launch({ request: 'Greet by name', config });
 
 it('splits a request, asks a person, and builds and merges both changes in their order', async () => {
-  const place = await aPlace();
+  const place = await aPlace('two-changes', SCRIPT);
   const { client } = place;
   const info = (await client.listWorkflows()).find(({ name }) => name === 'two-changes');
   expect(info).toMatchObject({ title: 'Two changes', roles: [{ name: 'surveyor', title: 'Surveyor' }] });
 
-  const { id, branch } = await place.launch({ trustMode: { planning: 'auto' }, git: { autoMerge: true } });
+  const { id, branch } = await launched(place, { trustMode: { planning: 'auto' }, git: { autoMerge: true } });
   const first = await place.gate(id);
   expect(first).toMatchObject({
     status: 'awaiting_approval',
@@ -175,11 +83,12 @@ it('splits a request, asks a person, and builds and merges both changes in their
 });
 
 it('refuses what the workflow lacks with every fault at once, and makes nothing', async () => {
-  const { client, launch, refused } = await aPlace();
+  const place = await aPlace('two-changes', SCRIPT);
+  const { client, refused } = place;
   const of = (kind: string, name: string, known: string) =>
     `Workflow 'two-changes' has no ${kind} '${name}'; it has ${known}.`;
   const trust = (name: string) => of('trust mode', name, 'split, planning, implementation');
-  const error = await launch({
+  const error = await launched(place, {
     modelRouting: { surveyor: 'scripted:two', planner: 'scripted:two' },
     trustMode: { split: 'auto', fixes: 'auto', review: 'manual' },
     egress: { validator: ['example.com'] },
@@ -243,8 +152,8 @@ it('refuses what the workflow lacks with every fault at once, and makes nothing'
 
 it('pauses with the way out where the project names no test command', async () => {
   const { '.autonomous/config.json': _config, 'test/app.test.sh': _test, ...files } = FILES;
-  const place = await aPlace(files);
-  const { gate } = await place.gate((await place.launch()).id);
+  const place = await aPlace('two-changes', SCRIPT, files);
+  const { gate } = await place.gate((await launched(place)).id);
   expect(gate).toMatchObject({ kind: 'pause', reason: 'setup_failed', decisions: ['retry'] });
   expect(gate?.summary).toContain("'commands.test' in .autonomous/config.json");
 });

@@ -1,0 +1,57 @@
+/** The example of a workflow of attempts on a server process of its own with real git. */
+import { expect, it } from 'vitest';
+import { aPlan, aScript, passes, when, writes } from '../fixtures/orchestrator.fixture.ts';
+import { aPlace } from './example.fixture.ts';
+
+const SCRIPT = aScript({
+  planner: [when('Describe the name', aPlan({ title: 'Notes' })), when('Note a name', aPlan({ title: 'Name' }))],
+  implementer: [
+    when('Describe the name', writes({ 'notes.txt': 'Ada is a name.\n' })),
+    when('An earlier attempt failed', writes({ 'name.txt': 'Ada\n' })),
+    // The test of the project wants a greeting in it.
+    when('Note a name', writes({ 'app.sh': 'echo Ada\n' })),
+  ],
+  validator: [passes(), passes(), passes()],
+});
+
+it('merges its changes in their order, and tells the second attempt why the first one failed', async () => {
+  const { client, launch, ends, remote } = await aPlace('changes-in-turn', SCRIPT);
+  expect(await client.getWorkflow('changes-in-turn')).toMatchObject({
+    title: 'Changes in turn',
+    needsProject: true,
+    input: {
+      required: ['changes'],
+      properties: {
+        changes: { title: 'Changes, in their order', type: 'array', maxItems: 20 },
+        attempts: { title: 'Attempts at a change', default: 2, maximum: 5 },
+      },
+    },
+  });
+  const { id } = await launch({
+    request: 'Greet people by name',
+    input: { changes: ['Note a name', 'Describe the name'] },
+    config: { maxFixAttempts: 0, git: { autoMerge: true } },
+  });
+
+  const done = await ends(id);
+  expect(done).toMatchObject({ status: 'completed', progress: { done: 2, total: 2 }, merged: { baseBranch: 'main' } });
+  const children = (await client.listRuns({ parentId: id })).items.toSorted((a, b) =>
+    a.createdAt < b.createdAt ? -1 : 1,
+  );
+  expect(children.map(({ workflow, status }) => [workflow.name, status])).toEqual([
+    ['build', 'cancelled'],
+    ['build', 'completed'],
+    ['build', 'completed'],
+  ]);
+  const requests = children.map(({ originalRequest }) => originalRequest);
+  expect(requests).toEqual([
+    'Note a name\n\nIt is one part of: Greet people by name',
+    expect.stringMatching(/^Note a name\n\n[^]*\n\nAn earlier attempt failed:\n.*1 of 1 test failed: app/),
+    expect.stringMatching(/^Describe the name\n/),
+  ]);
+  // The second change was built on top of the first.
+  expect(children[2]?.baseCommit).not.toBe(children[1]?.baseCommit);
+  expect(await remote('show', 'main:app.sh')).toBe('echo hello\n');
+  expect(await remote('show', 'main:name.txt')).toBe('Ada\n');
+  expect(await remote('show', 'main:notes.txt')).toBe('Ada is a name.\n');
+});
