@@ -22,7 +22,7 @@ interface Own {
   readonly skipped: readonly string[];
 }
 
-const changesInTurn = attemptWorkflow({
+export const changesInTurn = attemptWorkflow({
   name: 'changes-in-turn',
   description: 'Makes several changes, one on top of the other',
   input,

@@ -120,6 +120,7 @@ it('begins no more attempts than it may', () => {
 
 it('has states of its own before the first attempt', () => {
   const run = begun(['a'], {
+    gates: { list: { title: 'List', presents: 'message' } },
     before: (setup) => ({
       setup,
       initial: 'asking',

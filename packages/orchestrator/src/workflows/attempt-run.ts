@@ -2,15 +2,16 @@
  * A workflow whose work is attempts: child runs, each on top of those before it, until nothing is left to begin. Its author gives four
  * pure functions; everything else (merging, checks, the result, publishing, pauses, budgets) is that of every run of a project.
  */
-import type { RunConfig } from '@autonomous/shared';
-import { type AnyStateMachine, setup, type UnknownActorLogic } from 'xstate';
+import type { DocumentInfo, GateInfo, RunConfig } from '@autonomous/shared';
+import { type AnyStateMachine, type PromiseActorLogic, setup, type UnknownActorLogic } from 'xstate';
 import type { z } from 'zod';
 import { tidiedAll } from '../activities/tidied.ts';
 import type { ActivityTools } from '../activities/tools.ts';
-import type { ActivityRegistry } from '../core/activity.ts';
+import type { Activity } from '../core/activity.ts';
 import { type ChildResult, childRun, watching } from '../core/child-runs.ts';
 import { activity, defineWorkflow, type StateMeta } from '../core/definition.ts';
 import type { WorkflowValue } from './complete-workflow.ts';
+import type { WorkflowRole } from './workflow.ts';
 import {
   attemptActions,
   type AttemptEnd,
@@ -149,15 +150,28 @@ export interface AttemptRun<Schema extends z.ZodObject, Own, Piece extends Unit,
   readonly child?: string;
   /** Attempts of one run. Default: 100 */
   readonly mostAttempts?: number;
+  /** Agents that its own activities call. Default: none. */
+  readonly roles?: readonly WorkflowRole[];
   /** Types of activities of its own, as `activity` declares them, by name. Default: none. */
   readonly actors?: Actors;
   /** States of its own before the first attempt. The last one leads to `choosing`. Default: none. */
   readonly before?: (run: AttemptSetup<z.output<Schema>, Own, Piece, Actors>) => OwnStates;
   /** The activities of `actors`, as the server performs them. */
-  readonly activities?: (tools: ActivityTools) => ActivityRegistry;
+  readonly activities?: (tools: ActivityTools) => OwnActivities<Actors>;
+  /** How gates of its own states are shown, by kind. Each kind has to be there. */
+  readonly gates?: Readonly<Record<string, GateInfo>>;
+  /** Documents of its own states, by artifact type. */
+  readonly documents?: Readonly<Record<string, DocumentInfo>>;
 }
 
 export type OwnActors = Record<string, UnknownActorLogic>;
+
+/** An activity for each actor, of the same input and output. */
+export type OwnActivities<Actors> = {
+  readonly [Name in keyof Actors]: Actors[Name] extends PromiseActorLogic<infer Output, infer Input>
+    ? Activity<Input, Output>
+    : unknown;
+};
 
 /** States of a workflow's own, made with `setup.createStateConfig`. */
 export interface OwnStates {
@@ -314,7 +328,7 @@ export function attemptWorkflow<
   Piece extends Unit,
   Actors extends OwnActors = OwnActors,
 >(run: AttemptRun<Schema, Own, Piece, Actors>): WorkflowValue {
-  const { name, description, input, units, activities } = run;
+  const { name, description, input, units, roles = [], gates, documents, activities } = run;
   const machine = machineOf(run);
   return {
     definition: defineWorkflow({
@@ -327,6 +341,7 @@ export function attemptWorkflow<
       needsProject: true,
       workspace: (context: AttemptRunContext<unknown, unknown, unknown>) => context.head || null,
     }),
+    roles,
     trustModes: [
       { name: 'planning', title: 'Plans', description: 'Approve the plan of each child run.', default: 'auto' },
       {
@@ -337,6 +352,16 @@ export function attemptWorkflow<
       },
       { name: 'fixes', title: 'Fixes', description: 'Decide whether failed checks are fixed.', default: 'auto' },
     ],
+    gates: {
+      result: {
+        title: 'Result',
+        presents: 'changes',
+        labels: { retry: { button: 'Check again' } },
+        details: { failures: 'Not done' },
+      },
+      ...gates,
+    },
+    documents: { code: { title: 'Changes', drawnAs: 'changes' }, ...documents },
     events: {
       ATTEMPT_CHANGED: { text: '{title}, attempt {number}: {status}[: {reason}]' },
       ATTEMPT_WAITS: { text: '{title} waits for you: {reason}' },
@@ -344,7 +369,7 @@ export function attemptWorkflow<
     ...(run.left === undefined ? {} : { progressWord: `${units} merged` }),
     activities: (tools) =>
       tidiedAll(tools, {
-        ...checkedRunActivities<AttemptRunConfig>(tools, name, []),
+        ...checkedRunActivities<AttemptRunConfig>(tools, name, roles),
         ...childMergeActivities(tools),
         watchAttempts: watchChildren(tools),
         ...activities?.(tools),

@@ -1,9 +1,10 @@
 /** The example of a workflow of attempts on a server process of its own with real git. */
+import { shownAt } from '@autonomous/shared';
 import { expect, it } from 'vitest';
-import { aPlan, aScript, passes, when, writes } from '../fixtures/orchestrator.fixture.ts';
+import { aPlan, aScript, finish, passes, when, writes } from '../fixtures/orchestrator.fixture.ts';
 import { aPlace } from './example.fixture.ts';
 
-const SCRIPT = aScript({
+const CHILDREN = {
   planner: [when('Describe the name', aPlan({ title: 'Notes' })), when('Note a name', aPlan({ title: 'Name' }))],
   implementer: [
     when('Describe the name', writes({ 'notes.txt': 'Ada is a name.\n' })),
@@ -12,10 +13,13 @@ const SCRIPT = aScript({
     when('Note a name', writes({ 'app.sh': 'echo Ada\n' })),
   ],
   validator: [passes(), passes(), passes()],
-});
+};
 
 it('merges its changes in their order, and tells the second attempt why the first one failed', async () => {
-  const { client, launch, ends, remote } = await aPlace('changes-in-turn', SCRIPT);
+  const { client, launch, ends, remote } = await aPlace({
+    workflow: 'changes-in-turn',
+    script: aScript(CHILDREN),
+  });
   expect(await client.getWorkflow('changes-in-turn')).toMatchObject({
     title: 'Changes in turn',
     needsProject: true,
@@ -54,4 +58,27 @@ it('merges its changes in their order, and tells the second attempt why the firs
   expect(await remote('show', 'main:app.sh')).toBe('echo hello\n');
   expect(await remote('show', 'main:name.txt')).toBe('Ada\n');
   expect(await remote('show', 'main:notes.txt')).toBe('Ada is a name.\n');
+});
+
+it('has an agent list the changes, and makes those that a person approves', async () => {
+  const { client, launch, gate, ends, remote } = await aPlace({
+    workflow: 'listed-changes',
+    file: 'changes-in-turn/listed.ts',
+    script: aScript({ ...CHILDREN, lister: [finish({ changes: ['Describe the name'] })] }),
+  });
+  const { id, branch } = await launch({ request: 'Note people', config: { git: { autoMerge: true } } });
+  const asked = await gate(id);
+  if (asked.gate === null) throw new Error('there is no gate');
+  const [document] = asked.artifacts;
+  expect(asked.gate).toMatchObject({
+    kind: 'list',
+    summary: 'Changes on the list: 1. Make them?',
+    artifactHash: document?.hash,
+  });
+  expect((await client.getArtifact(id, document?.id ?? '')).content).toBe('# Changes\n\n1. Describe the name\n');
+  await client.decideGate(asked.gate.id, { decision: 'approve', ...shownAt(asked.gate) });
+
+  expect(await ends(id)).toMatchObject({ status: 'completed', progress: { done: 1, total: 1 } });
+  expect(await remote('show', 'main:notes.txt')).toBe('Ada is a name.\n');
+  expect(await remote('show', `${branch}:.autonomous/runs/${id}/list.md`)).toContain('1. Describe the name');
 });

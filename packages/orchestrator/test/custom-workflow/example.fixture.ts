@@ -30,14 +30,25 @@ export interface Place {
   remote(...args: readonly string[]): Promise<string>;
 }
 
-/**
- * Starts a server with an example.
- * @param example name of its folder and of its workflow
- * @param script text of the script that all models play
- * @param files the project's first commit
- */
-export async function aPlace(example: string, script: string, files: Files = FILES): Promise<Place> {
-  const folder = await mkdtemp(path.join(tmpdir(), `${example}-`));
+/** The example that a server is started with. */
+interface Example {
+  /** Name of its workflow. */
+  readonly workflow: string;
+  /** Path from the folder of examples. Default: `workflow.ts` in the folder with the name of the workflow */
+  readonly file?: string;
+  /** Text of the script that all models play. */
+  readonly script: string;
+  /** The project's first commit. Default: a shell script with its test */
+  readonly files?: Files;
+}
+
+export async function aPlace({
+  workflow,
+  file = `${workflow}/workflow.ts`,
+  script,
+  files = FILES,
+}: Example): Promise<Place> {
+  const folder = await mkdtemp(path.join(tmpdir(), `${workflow}-`));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const remote = path.join(folder, 'remote.git');
   await makeRemote(remote, files);
@@ -51,7 +62,7 @@ export async function aPlace(example: string, script: string, files: Files = FIL
       HOME: folder,
       LOG_LEVEL: 'warn',
       AUTONOMOUS_SCRIPT: scriptFile,
-      AUTONOMOUS_WORKFLOWS: path.join(EXAMPLES, example, 'workflow.ts'),
+      AUTONOMOUS_WORKFLOWS: path.join(EXAMPLES, file),
     },
   });
   onTestFinished(async () => void (await server.end('SIGKILL')));
@@ -74,7 +85,7 @@ export async function aPlace(example: string, script: string, files: Files = FIL
         () => Promise.reject(new Error('the command did not fail')),
         (error: unknown) => (error as { readonly stderr: string }).stderr, // an error of `execFile` has it
       ),
-    launch: (run) => client.launchRun({ projectId: project.id, workflow: example, ...run }),
+    launch: (run) => client.launchRun({ projectId: project.id, workflow, ...run }),
     gate: (runId) => reaches(runId, ({ gate }) => gate !== null),
     ends: async (runId) => {
       const approved = new Set<string>();

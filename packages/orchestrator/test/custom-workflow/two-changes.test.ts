@@ -31,7 +31,7 @@ const SCRIPT = aScript({
 const launched = (place: Place, config: RunConfigRequest = {}) => place.launch({ request: 'Greet by name', config });
 
 it('splits a request, asks a person, and builds and merges both changes in their order', async () => {
-  const place = await aPlace('two-changes', SCRIPT);
+  const place = await aPlace({ workflow: 'two-changes', script: SCRIPT });
   const { client } = place;
   const info = (await client.listWorkflows()).find(({ name }) => name === 'two-changes');
   expect(info).toMatchObject({ title: 'Two changes', roles: [{ name: 'surveyor', title: 'Surveyor' }] });
@@ -83,7 +83,7 @@ it('splits a request, asks a person, and builds and merges both changes in their
 });
 
 it('refuses what the workflow lacks with every fault at once, and makes nothing', async () => {
-  const place = await aPlace('two-changes', SCRIPT);
+  const place = await aPlace({ workflow: 'two-changes', script: SCRIPT });
   const { client, refused } = place;
   const of = (kind: string, name: string, known: string) =>
     `Workflow 'two-changes' has no ${kind} '${name}'; it has ${known}.`;
@@ -152,7 +152,7 @@ it('refuses what the workflow lacks with every fault at once, and makes nothing'
 
 it('pauses with the way out where the project names no test command', async () => {
   const { '.autonomous/config.json': _config, 'test/app.test.sh': _test, ...files } = FILES;
-  const place = await aPlace('two-changes', SCRIPT, files);
+  const place = await aPlace({ workflow: 'two-changes', script: SCRIPT, files });
   const { gate } = await place.gate((await launched(place)).id);
   expect(gate).toMatchObject({ kind: 'pause', reason: 'setup_failed', decisions: ['retry'] });
   expect(gate?.summary).toContain("'commands.test' in .autonomous/config.json");

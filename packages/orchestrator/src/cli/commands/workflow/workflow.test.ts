@@ -1,9 +1,11 @@
 /** The commands `workflow new`, `check` and `test`, each in a process of its own, without a server. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it } from 'vitest';
 import { makePlace, type Place } from '../../program.fixture.ts';
 
+const EXAMPLES = fileURLToPath(new URL('../../../../../../examples', import.meta.url));
 const HEAD = `
   import { activity, defineWorkflow, ONE_TRY } from '@autonomous/orchestrator/workflow';
   import { fromCallback, setup } from 'xstate';
@@ -57,6 +59,11 @@ it('writes a workflow that passes its check and its test as it is, and says how 
   expect(passed).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/pass 3\n/) });
   // No database is made, and nothing else of a server.
   expect(existsSync(place.data)).toBe(false);
+});
+
+it('runs the tests of the examples', async () => {
+  const files = globSync('*/*.test.ts', { cwd: EXAMPLES }).map((file) => join(EXAMPLES, file));
+  expect(await workflow('test', ...files)).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/pass 4\n/) });
 });
 
 it('ends with 1 when a test of a workflow fails', async () => {
