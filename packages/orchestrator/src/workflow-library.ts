@@ -1,31 +1,62 @@
 /**
- * Entry point for authors of custom workflows: `@autonomous/orchestrator/workflow`. Everything here is what the shipped
- * workflows are made of. docs/workflow-reference.md says what is promised of it.
+ * Entry point for authors of custom workflows: `@autonomous/orchestrator/workflow`. The first part is promised, as the table in
+ * docs/workflow-reference.md lists it. The second is what the shipped workflows are made of: it is shown, and may change with them.
  */
 
-// ---- the workflow as a value
-export type { Workflow, WorkflowRole } from './workflows/workflow.ts';
+// ---- promised: the workflow as a value
 export type { WorkflowValue } from './workflows/complete-workflow.ts';
-export {
-  activity,
-  type ActivityEvent,
-  defineWorkflow,
-  type StateMeta,
-  type WorkflowDefinition,
-} from './core/definition.ts';
-export { defineVersions, type WorkflowVersions } from './core/versions.ts';
+export { activity, defineWorkflow, type StateMeta, type WorkflowDefinition } from './core/definition.ts';
+export { defineVersions } from './core/versions.ts';
 export { childRun, type ChildRequest, type ChildResult } from './core/child-runs.ts';
 export {
   type Activity,
   type ActivityContext,
   type ActivityRegistry,
   ONE_TRY,
-  ONE_TRY_A_SANDBOX,
   type RetryPolicy,
   THREE_TRIES,
 } from './core/activity.ts';
 
-// ---- roles
+// ---- promised: workflows of attempts
+export {
+  attemptFailedAt,
+  type AttemptRun,
+  type AttemptRunContext,
+  type AttemptSetup,
+  attemptWorkflow,
+  type OwnStates,
+  type Unit,
+  type UnitEnd,
+  type Work,
+} from './workflows/attempt-run.ts';
+export { approvalGate, approves } from './workflows/parts/gate.ts';
+
+// ---- promised: tests of workflows
+export { driveAttempts, type DrivenAttempts } from './workflows/driven-attempts.ts';
+export { type DrivenRequest, type DrivenRun, driveRun } from './workflows/driven-run.ts';
+
+// ---- promised: errors and data of runs
+export {
+  Conflict,
+  InvalidRequest,
+  type JsonObject,
+  type JsonValue,
+  NeedsHuman,
+  NotFound,
+  RetryableFailure,
+  type RunConfig,
+  type RunView,
+  TerminalFailure,
+  type WorkflowEvent,
+} from '@autonomous/shared';
+
+// ---- shown, may change: the workflow as a value
+export type { Workflow, WorkflowRole } from './workflows/workflow.ts';
+export type { ActivityEvent } from './core/definition.ts';
+export type { WorkflowVersions } from './core/versions.ts';
+export { ONE_TRY_A_SANDBOX } from './core/activity.ts';
+
+// ---- shown, may change: roles
 export type { Role, ToolName } from './roles/role.ts';
 export { callLine } from './roles/role.ts';
 export type { PromptPart } from './roles/prompt-budget.ts';
@@ -47,25 +78,8 @@ export {
 } from './roles/prompt-parts.ts';
 export { rolePrompt, type RolePrompt } from './roles/role-prompt.ts';
 
-// ---- workflows of attempts
-export {
-  attemptFailedAt,
-  type AttemptRun,
-  type AttemptRunContext,
-  type AttemptSetup,
-  attemptWorkflow,
-  type OwnStates,
-  type Unit,
-  type UnitEnd,
-  type Work,
-} from './workflows/attempt-run.ts';
-
-// ---- tests of workflows
-export { driveAttempts, type DrivenAttempts } from './workflows/driven-attempts.ts';
-export { type DrivenRequest, type DrivenRun, driveRun } from './workflows/driven-run.ts';
-
-// ---- parts of machines
-export { type ApprovalGate, approvalGate, approves, type Shown } from './workflows/parts/gate.ts';
+// ---- shown, may change: parts of machines
+export type { ApprovalGate, Shown } from './workflows/parts/gate.ts';
 export { decisionSignals, type DecisionSignal, type Forked, type RunFact } from './workflows/parts/signals.ts';
 export { ownedFilesActions, ownedFilesInput, type OwningContext } from './workflows/parts/owned-files.ts';
 export { headerOf } from './workflows/parts/run-context.ts';
@@ -126,7 +140,7 @@ export {
   verdictOf,
 } from './workflows/parts/fan-out.ts';
 
-// ---- activities
+// ---- shown, may change: activities
 export type { ActivityTools } from './activities/tools.ts';
 export type {
   BaselineInput,
@@ -186,27 +200,16 @@ export { tidiedAll } from './activities/tidied.ts';
 export { type WorkFolder, closeFolder, openFolder } from './activities/work-folders.ts';
 export { hashOf } from './documents/content-hash.ts';
 
-// ---- errors and data of runs
-export {
-  type ActivityError,
-  type AllowedFiles,
-  type Baseline,
-  Conflict,
-  type DocumentInfo,
-  type EventPayloads,
-  type GateInfo,
-  InvalidRequest,
-  type JsonObject,
-  type JsonValue,
-  NeedsHuman,
-  NotFound,
-  type Projected,
-  type ProjectionSection,
-  RetryableFailure,
-  type RunConfig,
-  type RunStart,
-  type RunView,
-  TerminalFailure,
-  type TrustLevel,
-  type WorkflowEvent,
+// ---- shown, may change: data of runs
+export type {
+  ActivityError,
+  AllowedFiles,
+  Baseline,
+  DocumentInfo,
+  EventPayloads,
+  GateInfo,
+  Projected,
+  ProjectionSection,
+  RunStart,
+  TrustLevel,
 } from '@autonomous/shared';

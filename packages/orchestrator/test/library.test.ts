@@ -21,6 +21,8 @@ import {
 
 const EXAMPLE = fileURLToPath(new URL('../examples/approval.ts', import.meta.url));
 const GUIDE = fileURLToPath(new URL('../../../docs/engine-as-a-library.md', import.meta.url));
+const WORKFLOW_LIBRARY = new URL('../src/workflow-library.ts', import.meta.url);
+const REFERENCE = new URL('../../../docs/workflow-reference.md', import.meta.url);
 
 let folder: string;
 beforeEach(async () => {
@@ -40,6 +42,20 @@ it('the example has about thirty lines and stands in the guide as it is', async 
   // In the guide it imports the published package.
   const published = example.replace('@autonomous/orchestrator/engine', 'autonomous-engine');
   expect(await readFile(GUIDE, 'utf8')).toContain(published);
+});
+
+it('the reference lists what is promised to authors of workflows', async () => {
+  const source = await readFile(WORKFLOW_LIBRARY, 'utf8');
+  const promised = source.slice(0, source.indexOf('// ---- shown, may change'));
+  const exported = [...promised.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(([, names = '']) =>
+    names.split(',').flatMap((name) => name.trim().replace(/^type /, '') || []),
+  );
+  const [, table = ''] =
+    /\*\*What is promised\.\*\*([^]*?)\nEverything else/.exec(await readFile(REFERENCE, 'utf8')) ?? [];
+  const rows = table.split('\n').filter((row) => row.startsWith('| '));
+  const listed = rows.flatMap((row) => [...row.matchAll(/`(\w+)`/g)].map(([, name = '']) => name));
+  expect(exported.length).toBeGreaterThan(30);
+  expect(listed.toSorted()).toEqual(exported.toSorted());
 });
 
 const greet = defineWorkflow({

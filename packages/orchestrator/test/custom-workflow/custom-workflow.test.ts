@@ -374,9 +374,9 @@ describe('a server that is given workflows', () => {
     );
   });
 
-  it('loads the first example of the documentation', async () => {
+  it('loads the machine of the documentation', async () => {
     const text = await readFile(GUIDE, 'utf8');
-    const [, code = ''] = /```ts\n([^]*?)```/.exec(text) ?? [];
+    const [, code = ''] = /## 1\. Write it[^]*?```ts\n([^]*?)```/.exec(text) ?? [];
     expect(await load({ 'docs/greeting.ts': code })).toBe('greeting 1, write');
   });
 
