@@ -17,9 +17,11 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 describe('the contents of a package', () => {
-  it('have no fault when they are compiled code and declarations', async () => {
+  it('have no fault when they are compiled code, declarations and the skeleton of a workflow', async () => {
     await writeFile(path.join(folder, 'dist', 'main.d.ts'), 'export declare const a: number;\n');
-    expect(await findContentFaults(folder, RULES)).toEqual([]);
+    await mkdir(path.join(folder, 'skeleton'));
+    await writeFile(path.join(folder, 'skeleton', 'workflow.ts'), 'export const a: number = 1;\n');
+    expect(await findContentFaults(folder, { ...RULES, top: [...RULES.top, 'skeleton'] })).toEqual([]);
   });
 
   it.each([
