@@ -150,7 +150,7 @@ describe.skipIf(process.platform !== 'linux')('What a program runs on in', () =>
       await Promise.all([
         expect(program.end).rejects.toThrow(ProcessUnavailable),
         ask().catch((error: unknown) =>
-          expect(error).toMatchObject({ message: expect.stringContaining('did not answer for 5 seconds') }),
+          expect(error).toMatchObject({ message: expect.stringContaining('did not answer for 10 seconds') }),
         ),
       ]);
       const beside = readFileSync(path.join(folder, 'beside'), 'utf8').trim();

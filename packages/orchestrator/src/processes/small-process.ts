@@ -14,7 +14,7 @@ const AS_NODE = process.versions['electron'] === undefined ? {} : { ELECTRON_RUN
 const START_LIMIT_MS = 60_000;
 /** A process that owes an answer is asked so often, and killed after so many questions in a row without a word from it. */
 const QUESTION_EVERY_MS = 1_000;
-const UNANSWERED_QUESTIONS = 5;
+const UNANSWERED_QUESTIONS = 10;
 
 /** System error codes for a lack of processes, memory or file descriptors. */
 const NO_ROOM: ReadonlySet<unknown> = new Set(['EAGAIN', 'ENOMEM', 'EMFILE', 'ENFILE']);
