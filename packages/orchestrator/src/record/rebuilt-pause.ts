@@ -135,7 +135,8 @@ const objectOf = (value: JsonValue | undefined): JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 
 /** A digest, an id of git, or a time. */
-const isMark = (text: string): boolean => /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/.test(text);
+const isMark = (text: string): boolean =>
+  /^(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|\d{4}-\d\d-\d\dT[\d:.]+Z)$/.test(text);
 
 /**
  * @param context has the commands and patterns that a preparation found in the project's files: they act, whatever these say

@@ -311,7 +311,8 @@ it(
       expect(again?.chain.slice(0, chain.length)).toEqual(chain);
       const added = again?.events.slice(events.length).map(({ type, payload }) => [type, payload['reason']]);
       const hasEnded = FINAL_STATUSES.has(view.status);
-      const pauses = family[0] === id ? 2 : 1; // The parent is shown with what its child run changes, which comes back after it.
+      // A parent is shown with what its child run changes, which comes back after it.
+      const pauses = Object.values(before).some((other) => other.view.parent?.runId === id) ? 2 : 1;
       expect(added).toEqual(
         hasEnded ? [['NOTICE', undefined]] : Array.from({ length: pauses }, () => ['RUN_PAUSED', 'rebuilt']),
       );

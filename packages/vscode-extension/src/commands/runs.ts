@@ -207,7 +207,8 @@ async function sendMessage(host: Host, run: RunView): Promise<void> {
   if (text === null) return;
   const { unreached = [] } = await clientOf(host).sendMessage(run.id, text);
   const others = unreached.map(({ runId, why }) => `Run ${runId}: ${why}`);
-  if (others.length > 0) void vscode.window.showWarningMessage(`The message did not reach all runs. ${others.join(' ')}`);
+  if (others.length > 0)
+    void vscode.window.showWarningMessage(`The message did not reach all runs. ${others.join(' ')}`);
 }
 
 async function cancelRun(host: Host, run: RunView): Promise<void> {

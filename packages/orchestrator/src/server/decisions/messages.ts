@@ -30,7 +30,10 @@ export async function sendMessage(
       await tell(id, partOf(caller, id));
     } catch (error) {
       if (!(error instanceof Conflict || error instanceof InvalidRequest)) throw error;
-      const why = status === 'queued' ? 'It waits in the queue and has no agents yet: send it again once it works.' : error.message;
+      const why =
+        status === 'queued'
+          ? 'It waits in the queue and has no agents yet: send it again once it works.'
+          : error.message;
       unreached.push({ runId: id, why });
     }
   }
