@@ -21,7 +21,7 @@ import { openDataFolder } from '../data-folder.ts';
 import { systemClock } from '../engine/clock.ts';
 import { importRun, readImportedAgain, viewOfRecord } from '../record/import-run.ts';
 import { readRun, type ReadRun, type RunFiles } from '../record/recorded-projects.ts';
-import type { PauseText, RecordedState } from '../engine/rebuilt-pause.ts';
+import type { PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import { pauseOfRecord } from '../record/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { markOfRepository } from '../forges/repository-identity.ts';

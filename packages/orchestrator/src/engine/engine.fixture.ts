@@ -13,7 +13,7 @@ import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { createRegistry } from '../core/registry.ts';
 import type { Clock } from './clock.ts';
 import { Engine } from './engine.ts';
-import type { PauseOf } from './rebuilt-pause.ts';
+import type { PauseOf } from './rebuilt/rebuilt-pause.ts';
 import type { BeforeWait } from './run-steps.ts';
 
 type Context = { readonly plan: string; readonly rounds: number };

@@ -41,7 +41,7 @@ import { jsonCopy } from './json-copy.ts';
 import { committedRun, type LiveRun, readLiveRun, SNAPSHOT_DUE, unbegunRun } from './live/live-run.ts';
 import { LiveRuns } from './live/live-runs.ts';
 import { Quarantine } from './quarantine.ts';
-import { pausedFork, type PauseOf, recordedState, showsPause } from './rebuilt-pause.ts';
+import { isUnreleased, pausedFork, type PauseOf, recordedState, showsPause } from './rebuilt/rebuilt-pause.ts';
 import { RequestDeduplication } from './admission/request-deduplication.ts';
 import { RunAdmission } from './admission/run-admission.ts';
 import { foldAll, type NewInput, requestOf } from './run-commit.ts';
@@ -444,7 +444,7 @@ export class Engine {
   async #pausedFork(run: ForkedRun, sourceId: string, timestamp: string): Promise<ForkedRun> {
     const view = foldAll(null, run.state.runId, 0, run.events);
     const [first] = run.events;
-    const state = recordedState(first?.payload ?? {}, run.state, run.activities);
+    const state = recordedState(first, run.state, run.activities);
     const pause = (await this.#options.pauseOfRecord?.(view, state)) ?? {
       reason: 'rebuilt',
       message: `The run goes on from run ${sourceId}, which was rebuilt from a record that others could have written. Look at it, then retry to go on from there, or cancel the run.`,
@@ -517,13 +517,13 @@ export class Engine {
     if (view.gate?.reason !== 'rebuilt' || pauseOfRecord === undefined) return;
     const [[first], activities] = await Promise.all([store.readRun(view.id, 0, 1), store.openActivities(view.id)]);
     const state = await this.#live.withRun(view.id, async (run) => run.state);
-    const pause = await pauseOfRecord(view, recordedState(first?.payload ?? {}, state, activities));
+    const pause = await pauseOfRecord(view, recordedState(first, state, activities));
     const missing = pause.missing?.join(', ') ?? '';
     if (missing !== '')
       throw new Conflict(
         `Run ${view.id} cannot resume: its record names commits that are not in the repository (${missing}), so that nobody can see what they change. Push them, or cancel the run.`,
       );
-    if (showsPause(view.gate, pause)) return;
+    if (showsPause(view.gate, pause) && pause.isTooLong !== true) return;
     await this.#quarantine.showAgain(view.id, pause);
     throw new Conflict(
       `Run ${view.id} comes from a record in git, and what applies when it goes on is not what was shown. Look at it again, then retry.`,
@@ -619,6 +619,10 @@ export class Engine {
       const view = await store.loadView(runId);
       if (!view) throw noSuchRun(runId);
       await this.#quarantine.refuseDamage(runId, view.lastSequence, 'be migrated');
+      if (await isUnreleased(store, view))
+        throw new Conflict(
+          `Run ${runId} comes from a record in git and nobody has had it go on: it cannot be migrated. Look at what applies and retry it first, or cancel it.`,
+        );
       if (view.gate?.reason === 'poisoned') await this.#quarantine.refuseBehind(view);
       const versions = (version: number) => this.#definition(view.workflow.name, version);
       const { definition, state, payload } = await planMigration({ store, versions, view, to, by });

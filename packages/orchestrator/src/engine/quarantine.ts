@@ -16,7 +16,7 @@ import type { EventStore, IntegrityFault, NewEvent, RunCommit } from '../event-s
 import type { ActivityRunner } from './runner/activity-runner.ts';
 import type { Clock } from './clock.ts';
 import type { LiveRuns } from './live/live-runs.ts';
-import { pausePayload, type PauseText, showsPause } from './rebuilt-pause.ts';
+import { pausePayload, type PauseText, showsPause } from './rebuilt/rebuilt-pause.ts';
 import { foldAll, newEvent, requestOf } from './run-commit.ts';
 import { resumesByItself } from './self-resume.ts';
 import type { RunSlots } from './admission/run-slots.ts';

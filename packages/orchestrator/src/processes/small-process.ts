@@ -124,6 +124,7 @@ export class SmallProcess {
 
   readonly #process: ChildProcess;
   readonly #starts: string;
+  readonly #onEnd: (self: SmallProcess) => void;
   readonly #waiting = new Map<number, Waiting>();
   /** Gives up all that wait. */
   readonly #abandon: (why: Error) => void;
@@ -136,6 +137,7 @@ export class SmallProcess {
   /** @throws {ProcessUnavailable} where Node says at once that there is no room for it */
   constructor({ program, starts, onReady, onEnd }: SmallProcessSettings) {
     this.#starts = starts;
+    this.#onEnd = onEnd;
     this.#process = this.#fork(program);
     const kill = (): void => this.#kill();
     const limit = setTimeout(() => {
@@ -230,6 +232,8 @@ export class SmallProcess {
       if (error === null) return;
       this.#waiting.delete(id);
       this.#hold();
+      // Its end may not be known yet. The next message starts another one.
+      this.#onEnd(this);
       reject(new ProcessUnavailable(`${this.#name} ended before it took a command`, { cause: error }));
     });
     if (signal === undefined) return promise;

@@ -8,13 +8,15 @@ import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay, versionBefore } from '../core/replay.ts';
 import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
 import {
+  type FirstEvent,
   type PauseOf,
   pausePayload,
   type PauseText,
   type RecordedState,
   recordedState,
   showsPause,
-} from '../engine/rebuilt-pause.ts';
+  startOf,
+} from '../engine/rebuilt/rebuilt-pause.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
 import { eventsOf, type RecordedRun } from './recorded-run.ts';
 
@@ -185,13 +187,12 @@ function replayUnder(
   return replayed.ok ? replayed : { ok: false, message: `event ${replayed.sequence}: ${replayed.message}` };
 }
 
-function stateOf(replayed: Replayed, [first]: readonly Pick<WorkflowEvent, 'payload'>[]): RecordedState {
-  const start = first?.payload ?? {};
-  if (!replayed.ok) return { start, context: null, inputs: [] };
+function stateOf(replayed: Replayed, [first]: readonly FirstEvent[]): RecordedState {
+  if (!replayed.ok) return { start: startOf(first), context: null, inputs: [] };
   const { state, started } = replayed;
   const open = new Set(Object.values(state.activities));
   return recordedState(
-    start,
+    first,
     state,
     [...started.values()].filter(({ key }) => open.has(key)),
   );

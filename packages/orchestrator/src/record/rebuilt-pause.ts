@@ -11,7 +11,7 @@ import {
   type RunView,
   showHiddenInLine,
 } from '@autonomous/shared';
-import type { PauseOf, PauseText, RecordedState } from '../engine/rebuilt-pause.ts';
+import type { PauseOf, PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { TreeChange } from '../repository/repository.ts';
 import { type RecordedChanges, recordedChanges } from './recorded-changes.ts';
@@ -55,24 +55,24 @@ export function rebuiltPause({ view, project, state, changes }: Rebuilt): PauseT
     : ' Look at what applies and was decided, then retry to go on from there, or cancel the run.';
   const source = forkedFrom === undefined ? 'The run' : `The run goes on from run ${forkedFrom.runId}, which`;
   const rebuilt = `${source} was rebuilt from its record in git at event ${forkedFrom?.at ?? lastSequence}${stage}${open}, and anybody who can push there could have written it.`;
-  const named = [...applying(view, project, state.context ?? {}), ...changedFiles(view, changes)];
-  // Names of the run and of its workflow do not act.
-  const { id, projectId, userId, workflow } = view;
-  const seen = new Set([id, projectId, userId, workflow.name, ...named.map(([, value]) => value)]);
-  const rows = [...named, ...otherData(state, seen)];
-  const length = rows.reduce((sum, [what, value]) => sum + what.length + value.length, 0);
+  const rows = [
+    ...applying(view, project, state.context ?? {}),
+    ...changedFiles(view, changes),
+    ...otherData(view, state),
+  ].map(([what, value]) => ({ what: whole(what), value: whole(value) }));
+  const length = rows.reduce((sum, { what, value }) => sum + what.length + value.length, 0);
   const decided = decidedIn(view);
-  if (length > MOST_APPLYING)
+  if (length > MOST_APPLYING || changes?.isTooMuch === true)
     return {
       reason: 'rebuilt',
-      message: `${rebuilt} What applies has ${length} characters, more than the ${MOST_APPLYING} that a person can be shown: it cannot go on. Cancel it and start another run.`,
+      message: `${rebuilt} More applies than the ${MOST_APPLYING} characters that a person can be shown: it cannot go on. Cancel it and start another run.`,
       details: { decided },
       isTooLong: true,
     };
   return {
     reason: 'rebuilt',
     message: `${rebuilt}${wayOn}`,
-    details: { applies: rows.map(([what, value]) => ({ what: whole(what), value: whole(value) })), decided },
+    details: { applies: rows, decided },
     ...(changes === null || changes.missing.length === 0 ? {} : { missing: changes.missing }),
   };
 }
@@ -105,34 +105,43 @@ const KINDS: Readonly<Record<string, string>> = {
 const kindOf = (side: TreeChange['before']): string => KINDS[side?.mode ?? ''] ?? 'file';
 
 /**
- * All texts in the state of the run that no other row shows: plans, requests, commands, addresses, remarks, whatever a field calls them.
- * Numbers, digests and times are left out, except in what the request asks of the configuration.
+ * All that no other row shows of the configuration, of what the request asks of it, and of the state of the run: plans, requests, commands,
+ * addresses, remarks, whatever a field calls them. Of the state, numbers, digests and times are left out.
  */
-function otherData({ start, context, inputs }: RecordedState, seen: Set<string>): readonly Row[] {
+function otherData(view: RunView, { start, context, inputs }: RecordedState): readonly Row[] {
   const rows: Row[] = [];
-  const add = (what: string, value: JsonValue, isSetting: boolean): void => {
-    if (typeof value === 'object' && value !== null) {
+  // A place that has the same twice, as the start and the state have, is shown once.
+  const shownAt = new Map<string, string>(
+    Object.entries({
+      runId: view.id,
+      projectId: view.projectId,
+      request: view.originalRequest,
+      branch: view.branch,
+      'workflow.name': view.workflow.name,
+    }),
+  );
+  const add = (what: string, place: string, value: JsonValue, isSetting: boolean): void => {
+    if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
       for (const [name, each] of Object.entries(value))
-        if (each !== undefined) add(what === '' ? name : `${what}.${name}`, each, isSetting);
+        if (each !== undefined) add(what, place === '' ? name : `${place}.${name}`, each, isSetting);
       return;
     }
-    const text = String(value);
-    if (value === null || text === '' || (isSetting ? false : typeof value !== 'string' || isMark(text))) return;
-    if (!isSetting && seen.has(text)) return;
-    seen.add(text);
-    rows.push([isSetting ? `asked for: ${what}` : what, text]);
+    const text = typeof value === 'object' && value !== null ? 'none' : String(value);
+    const acts = value === true || (typeof value === 'string' && value !== '' && !isMark(text));
+    if (!(isSetting || acts) || shownAt.get(place) === text) return;
+    shownAt.set(place, text);
+    rows.push([`${what}${place}`, text]);
   };
-  const { requestedConfig: _, ...data } = { ...context };
-  const { requestedConfig = {}, start: queued = {}, ...begun } = start;
-  add('', { ...objectOf(objectOf(queued)['requestedConfig']), ...objectOf(requestedConfig) }, true);
-  add('', data, false);
-  for (const input of inputs) add('next', input, false);
-  add('start', { ...begun, ...objectOf(queued) }, false);
+  const { config: machines = {}, requestedConfig: asked = {}, ...data } = { ...context };
+  const { config: first = {}, requestedConfig = {}, ...begun } = start;
+  for (const config of [view.config as unknown as JsonObject, machines, first]) add('', 'config', config, true);
+  for (const request of [requestedConfig, asked])
+    if (Object.keys(request ?? {}).length > 0) add('asked for: ', '', request, true);
+  add('', '', data, false);
+  for (const input of inputs) add('next: ', '', input, false);
+  add('start: ', '', begun, false);
   return rows;
 }
-
-const objectOf = (value: JsonValue | undefined): JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 
 /** A digest, an id of git, or a time. */
 const isMark = (text: string): boolean =>

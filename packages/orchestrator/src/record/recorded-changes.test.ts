@@ -29,7 +29,7 @@ const changes = (of: RunView, context: JsonObject = {}, heads: readonly string[]
     { ...fixture.project, name: 'shop', createdAt: '' },
     {
       view: of,
-      children: heads.map((headCommit) => ({ headCommit })),
+      children: heads.map((headCommit) => ({ headCommit, status: 'completed' as const })),
       state: { start: {}, context, inputs: [] },
     },
   );
@@ -58,6 +58,21 @@ it('begin at the base branch, whatever the record calls its base', async () => {
     files: [{ path: '.github/workflows/evil.yml' }],
   });
   expect(await changes(view({ headCommit: baseCommit }))).toMatchObject({ isBesideBase: false, files: [] });
+});
+
+it('begin at the base branch of the project where the record names one that is not there', async () => {
+  const head = await commitFiles(fixture, 'autonomous/r-1-mine', { 'evil.js': 'a' });
+  const config = { git: { baseBranch: 'nowhere' } } as RunView['config'];
+  expect(await pathsIn(view({ headCommit: head, config }))).toEqual(['evil.js']);
+});
+
+it('leave out child runs that failed, and take a name for no commit', async () => {
+  const absent = 'a'.repeat(40);
+  const state = { start: {}, context: {}, inputs: [] };
+  const project = { ...fixture.project, name: 'shop', createdAt: '' };
+  const children = [{ headCommit: absent, status: 'failed' as const }];
+  expect((await recordedChanges(fixture.repository, project, { view: view(), children, state })).missing).toEqual([]);
+  expect((await changes(view({ headCommit: 'autonomous/r-2-other' }))).missing).toEqual(['autonomous/r-2-other']);
 });
 
 it('name commits that are not there, and take no digest or tree for one', async () => {

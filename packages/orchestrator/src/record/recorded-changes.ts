@@ -1,11 +1,13 @@
 /** The changes that a record makes to a project: of every commit that the state of its run names, whatever a field calls it. */
-import type { JsonValue, Project, RunView } from '@autonomous/shared';
-import type { RecordedState } from '../engine/rebuilt-pause.ts';
+import { type JsonValue, NeedsHuman, type Project, type RunView } from '@autonomous/shared';
+import type { RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import { isOwnBranch } from '../path-rules/branch-names.ts';
 import type { Repository, TreeChange } from '../repository/repository.ts';
 
-/** Commits of one run that are looked at. */
-const MOST_COMMITS = 2_000;
+/** Commits of one run that are looked at. More cannot be shown. */
+const MOST_COMMITS = 1_000;
+/** Characters of the paths of all changes. More cannot be shown. */
+const MOST_PATHS = 500_000;
 
 export interface RecordedChanges {
   /** Branch of the project that the result is for. */
@@ -16,12 +18,14 @@ export interface RecordedChanges {
   readonly files: readonly TreeChange[];
   /** Commits that are not here. */
   readonly missing: readonly string[];
+  /** There are more changes than can be shown. Absent: these are all. */
+  readonly isTooMuch?: true;
 }
 
 /** A run with those that it started. */
 export interface RecordedFamily {
   readonly view: RunView;
-  readonly children: readonly Pick<RunView, 'headCommit'>[];
+  readonly children: readonly Pick<RunView, 'headCommit' | 'status'>[];
   readonly state: RecordedState;
 }
 
@@ -36,19 +40,27 @@ export async function recordedChanges(
   // A child run begins at the branch of its parent, whose commits are of the record, too.
   const named = config.git.baseBranch;
   const baseBranch = named === '' || isOwnBranch(named) ? project.baseBranch : named;
-  const base = await repository.remoteHead(project, baseBranch);
+  const base =
+    (await repository.remoteHead(project, baseBranch)) ?? (await repository.remoteHead(project, project.baseBranch));
+  // A child run that failed or was cancelled is not merged.
+  const merged = children.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
   // These are commits for certain; of the others, trees and digests look the same.
-  const certain = [baseCommit, headCommit, ...children.map((child) => child.headCommit)].filter(isCommitId);
-  const known = [...new Set([...certain, ...commitIdsIn(state as unknown as JsonValue)])].slice(0, MOST_COMMITS);
-  const absent = await repository.missingCommits(project, known);
-  const missing = certain.filter((commit) => absent.has(commit));
+  const certain = [baseCommit, headCommit, ...merged.map((child) => child.headCommit)].filter((id) => id !== undefined);
+  const ids = new Set([...certain.filter(isCommitId), ...commitIdsIn(state as unknown as JsonValue)]);
+  const absent = await repository.missingCommits(project, [...ids]);
+  const known = [...ids].filter((commit) => !absent.has(commit));
+  const missing = certain.filter((id) => !isCommitId(id) || absent.has(id));
   const files = new Map<string, TreeChange>();
-  for (const commit of known) {
-    if (absent.has(commit) || base === null) continue;
-    const from = (await repository.mergeBase(project, base, commit)) ?? base;
-    if (from === commit) continue;
-    for (const change of await repository.changes(project, from, commit))
+  let length = 0;
+  let isTooMuch = known.length > MOST_COMMITS || base === null;
+  for (const commit of isTooMuch ? [] : known) {
+    const changes = await changesFrom(repository, project, base ?? '', commit);
+    for (const change of changes ?? []) {
+      length += change.path.length;
       files.set(`${change.path}\0${change.after?.oid ?? ''}\0${change.after?.mode ?? ''}`, change);
+    }
+    isTooMuch ||= changes === null || length > MOST_PATHS;
+    if (isTooMuch) break;
   }
   const isKnown = isCommitId(baseCommit) && !absent.has(baseCommit);
   return {
@@ -56,7 +68,25 @@ export async function recordedChanges(
     isBesideBase: isKnown && base !== null && !(await repository.isAncestor(project, baseCommit, base)),
     files: [...files.values()],
     missing,
+    ...(isTooMuch ? { isTooMuch } : {}),
   };
+}
+
+/** Changes of a commit since it left the base; `null`: there are more than are listed. */
+async function changesFrom(
+  repository: Reads,
+  project: Project,
+  base: string,
+  commit: string,
+): Promise<readonly TreeChange[] | null> {
+  const from = (await repository.mergeBase(project, base, commit)) ?? base;
+  if (from === commit) return [];
+  try {
+    return await repository.changes(project, from, commit);
+  } catch (error) {
+    if (error instanceof NeedsHuman) return null;
+    throw error;
+  }
 }
 
 const isCommitId = (id: string | undefined): id is string => id !== undefined && /^[0-9a-f]{40}$/.test(id);

@@ -2,7 +2,7 @@ import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aView } from '../event-store/sqlite/steps.fixture.ts';
 import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
-import { pausePayload, type RecordedState } from '../engine/rebuilt-pause.ts';
+import { pausePayload, type RecordedState, startOf } from '../engine/rebuilt/rebuilt-pause.ts';
 import { rebuiltPause } from './rebuilt-pause.ts';
 import type { RecordedChanges } from './recorded-changes.ts';
 import { faultOfBranch, faultOfConfigs } from './recorded-config.ts';
@@ -199,13 +199,32 @@ it('the pause of a rebuilt run shows every text of its state, whatever a field c
       { what: 'asked for: commands.test', value: 'echo forged' },
       { what: 'lint command', value: 'echo forged lint' },
       { what: 'phases.0.text', value: 'Write a back door.' },
-      { what: 'next.request', value: 'Build it.' },
-      { what: 'next.threads.0', value: 'T_1' },
-      { what: 'start.input.topic', value: 'Tea' },
+      { what: 'next: request', value: 'Build it.' },
+      { what: 'next: threads.0', value: 'T_1' },
+      { what: 'start: input.topic', value: 'Tea' },
     ]),
   );
+  // The machine acts on the configuration of its state.
+  expect(applies({ context: { config: { git: { autoMerge: true } }, requestedConfig: { maxCostUsd: null } } })).toEqual(
+    expect.arrayContaining([
+      { what: 'config.git.autoMerge', value: 'true' },
+      { what: 'asked for: maxCostUsd', value: 'null' },
+    ]),
+  );
+  // Whoever wrote a name of the run has not hidden a text of it.
+  const owned = rebuiltPause({
+    view: { ...aView('r-1'), userId: 'sh forged.sh' },
+    project: null,
+    state: stateOf({ hook: 'sh forged.sh' }),
+    changes: null,
+  });
+  expect(owned.details['applies']).toContainEqual({ what: 'hook', value: 'sh forged.sh' });
   // A run that waits in the queue has no state of its own yet.
-  expect(applies({ start: { start: { requestedConfig: { trustMode: { fixes: 'auto' } } } } })).toContainEqual({
+  expect(
+    applies({
+      start: startOf({ type: 'RUN_QUEUED', payload: { start: { requestedConfig: { trustMode: { fixes: 'auto' } } } } }),
+    }),
+  ).toContainEqual({
     what: 'asked for: trustMode.fixes',
     value: 'auto',
   });

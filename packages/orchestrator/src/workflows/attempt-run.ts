@@ -6,6 +6,7 @@ import type { DocumentInfo, GateInfo, RunConfig } from '@autonomous/shared';
 import { type AnyStateMachine, type PromiseActorLogic, setup, type UnknownActorLogic } from 'xstate';
 import type { z } from 'zod';
 import { tidiedAll } from '../activities/tidied.ts';
+import type { ChildIntegrated } from '../activities/git/merge-child.ts';
 import type { ActivityTools } from '../activities/tools.ts';
 import type { Activity } from '../core/activity.ts';
 import { type ChildResult, childRun, watching } from '../core/child-runs.ts';
@@ -318,6 +319,8 @@ function attemptSetup<Values, Own, Piece extends Unit, Actors extends OwnActors>
   });
 }
 
+type Merge<Context> = { readonly context: Context; readonly event: { readonly output: ChildIntegrated } };
+
 const IMPLEMENTATION = { status: 'running', stage: 'implementation' } as const;
 const title = (context: { readonly request: string }): string => titleOf(undefined, context);
 
@@ -442,7 +445,14 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
               mergeOf: ({ judged }) => judged?.integrated ?? null,
               checkInputOf,
               units: run.units,
-              onIntegrated: toChecks(hasTests),
+              onIntegrated: [
+                {
+                  guard: ({ context, event }: Merge<Context>) => event.output.codeTree === context.codeTree,
+                  target: '#run.active.choosing',
+                  actions: 'failUnchanged',
+                },
+                ...toChecks(hasTests),
+              ],
               failed: '#run.active.choosing',
               passed: '#run.active.choosing',
               onError: attemptFailedAt('implementation'),

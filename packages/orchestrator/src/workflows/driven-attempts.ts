@@ -48,8 +48,8 @@ export class DrivenAttempts extends DrivenRun {
   /** An attempt is merged. The head of the run is then `merged-` and its number. */
   merged(number: number): this {
     return this.completed(number)
-      .ended('integrateChild', { commit: 'merge', codeTree: 'tree', fastForward: true })
-      .ended('mergeChild', { commit: `merged-${number}`, codeTree: 'tree' });
+      .ended('integrateChild', { commit: 'merge', codeTree: `merged-tree-${number}`, fastForward: true })
+      .ended('mergeChild', { commit: `merged-${number}`, codeTree: `merged-tree-${number}` });
   }
 
   /** An attempt comes to nothing. @param hint for the next attempt. Default: the same as `why` */

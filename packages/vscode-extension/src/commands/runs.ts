@@ -208,7 +208,7 @@ async function sendMessage(host: Host, run: RunView): Promise<void> {
   const { unreached = [] } = await clientOf(host).sendMessage(run.id, text);
   const others = unreached.map(({ runId, why }) => `Run ${runId}: ${why}`);
   if (others.length > 0)
-    void vscode.window.showWarningMessage(`The message did not reach all runs. ${others.join(' ')}`);
+    void vscode.window.showWarningMessage(plainMessage(`The message did not reach all runs. ${others.join(' ')}`));
 }
 
 async function cancelRun(host: Host, run: RunView): Promise<void> {

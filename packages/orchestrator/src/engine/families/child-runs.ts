@@ -33,6 +33,7 @@ import type { EventStore } from '../../event-store/event-store.ts';
 import { requestedOfChild, withinLimitsAbove } from '../../run-config/child-config.ts';
 import type { Clock } from '../clock.ts';
 import { topOf } from './top-run.ts';
+import { isUnreleased } from '../rebuilt/rebuilt-pause.ts';
 
 /** How many child runs there may be. */
 export interface ChildLimits {
@@ -322,8 +323,8 @@ export class ChildRuns {
     if (!child?.parent || isFinal(child.status)) return;
     const { runId: parentId, key } = child.parent;
     const parent = await store.loadView(parentId);
-    if (parent === null || (isUnread(parent.gate) && (await this.#isAsRebuilt(parent)))) return;
-    if ((await this.#isAsRebuilt(child)) && !(isCancellation && parent.status === 'cancelled')) return;
+    if (parent === null || (isUnread(parent.gate) && (await isUnreleased(store, parent)))) return;
+    if ((await isUnreleased(store, child)) && !(isCancellation && parent.status === 'cancelled')) return;
     const { activities } = await store.openKeys(parentId);
     if (activities.includes(key)) {
       if (!isCancellation && isMissedByPause(child, parent)) await this.#holdWithParent(runId, parentId);
@@ -332,12 +333,6 @@ export class ChildRuns {
     const what = isFinal(parent.status) ? `is ${parent.status}` : 'does not wait for it any more';
     const cause = isFinal(parent.status) ? undefined : causeOfEnd(child);
     await cancel(runId, SERVER, `run ${parentId}, which started it, ${what}`, cause);
-  }
-
-  /** Whether a rebuilt run is still paused: a retry that was refused may have paused it anew. */
-  async #isAsRebuilt({ id, gate, rebuiltUpTo }: RunView): Promise<boolean> {
-    if (gate?.kind !== 'pause' || rebuiltUpTo === undefined) return false;
-    return (await this.#options.store.readRun(id, rebuiltUpTo)).every(({ type }) => type === 'RUN_PAUSED');
   }
 }
 

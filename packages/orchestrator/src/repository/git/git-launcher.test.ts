@@ -50,7 +50,7 @@ it('The process that starts git may stand still: it is killed, and the next comm
   const first = await launcherOfGit();
   process.kill(first, 'SIGSTOP');
   const failed = git(['version']);
-  await expect(failed).rejects.toThrow('The process that starts git did not answer for 5 seconds and was killed');
+  await expect(failed).rejects.toThrow('The process that starts git did not answer for 10 seconds and was killed');
   await expect(failed).rejects.toThrow(ProcessUnavailable);
   expect(await launcherOfGit()).not.toBe(first);
   await expect.poll(() => isAlive(first)).toBe(false);

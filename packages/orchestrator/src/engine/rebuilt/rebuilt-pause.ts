@@ -1,8 +1,9 @@
 /** The pause of a run that this server did not make, as it is stored: at an import, and for a fork of what was imported. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Gate, JsonObject, JsonValue, RunView } from '@autonomous/shared';
-import type { ForkedRun } from '../core/fork.ts';
-import type { RunState } from '../core/run-state.ts';
+import type { ForkedRun } from '../../core/fork.ts';
+import type { RunState } from '../../core/run-state.ts';
+import type { EventStore } from '../../event-store/event-store.ts';
 
 /** Fields of the pause of a run. */
 export interface PauseText {
@@ -19,22 +20,32 @@ export interface PauseText {
 
 /** The state of a run as its record gives it: all data that act when it goes on. */
 export interface RecordedState {
-  /** Payload of the run's first event. */
+  /** The start of the run, as its first event has it. */
   readonly start: JsonObject;
   /** Of the run's machine; `null` where it cannot be had. */
   readonly context: JsonObject | null;
-  /** Inputs of the open activities. */
+  /** Inputs of the open activities, outcomes that its machine has not taken yet, and data of its timers. */
   readonly inputs: readonly JsonValue[];
 }
 
 export function recordedState(
-  start: JsonObject,
-  { snapshot }: RunState,
+  first: FirstEvent | undefined,
+  { snapshot, undelivered, timers }: RunState,
   open: readonly { readonly input: JsonValue }[],
 ): RecordedState {
   // Plain JSON, as each step was found to be.
   const context = (snapshot?.context ?? null) as JsonObject | null;
-  return { start, context, inputs: open.map(({ input }) => input) };
+  const data = Object.values(timers).flatMap((timer) => (timer.data === undefined ? [] : [timer.data]));
+  const inputs = [...open.map(({ input }) => input), ...Object.values(undelivered ?? {}), ...data];
+  return { start: startOf(first), context, inputs };
+}
+
+export type FirstEvent = { readonly type: string; readonly payload: JsonObject };
+
+/** A run that was queued begins with what its first event has as `start`. */
+export function startOf(first: FirstEvent | undefined): JsonObject {
+  if (first === undefined) return {};
+  return first.type === 'RUN_QUEUED' ? ((first.payload['start'] ?? {}) as JsonObject) : first.payload;
 }
 
 /** The pause for a run and its recorded state. */
@@ -47,6 +58,16 @@ export const showsPause = (gate: Gate | null, { reason, details }: PauseText): b
 /** In an order of their own: that of a state's fields says nothing. */
 function applyingIn({ applies }: JsonObject): readonly string[] | null {
   return Array.isArray(applies) ? applies.map((row) => JSON.stringify(row)).toSorted() : null;
+}
+
+/** Whether nobody has had a rebuilt run go on: a retry that was refused may have paused it anew. */
+export async function isUnreleased(
+  store: Pick<EventStore, 'readRun'>,
+  { id, gate, rebuiltUpTo }: RunView,
+): Promise<boolean> {
+  if (gate?.kind !== 'pause' || rebuiltUpTo === undefined) return false;
+  if (gate.reason === 'rebuilt') return true;
+  return (await store.readRun(id, rebuiltUpTo)).every(({ type }) => type === 'RUN_PAUSED');
 }
 
 export function pausePayload(
