@@ -7,7 +7,7 @@ import { ROOT } from './facts.ts';
 
 const TEXT = /\.(?:[cm]?js|json|css|html|md|svg|txt|ts|sql|ya?ml|py|sh|webmanifest)$/;
 const UNWANTED: readonly (readonly [RegExp, string])[] = [
-  // What `workflow new` writes is a source.
+  // The skeleton of `workflow new` is a source.
   [/^(?!skeleton\/).*(?<!\.d)\.[cm]?tsx?$/, 'is a source'],
   [/\.map$/, 'is a source map'],
   [/\.(?:test|contract|fixture)\./, 'is of the tests'],

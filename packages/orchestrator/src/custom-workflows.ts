@@ -56,7 +56,7 @@ const files = new WeakMap<Workflow, string>();
 
 /** Custom workflows as their modules have them. */
 export interface CustomWorkflows {
-  /** Those that can be put together. They can be run where there are no faults. */
+  /** Workflows that can be put together. A server runs them only where there are no faults. */
   readonly workflows: readonly Workflow[];
   /** Every fault of every file, one sentence each: which file, which thing, and the way out. */
   readonly faults: readonly string[];

@@ -137,7 +137,7 @@ export class Quarantine {
     if (stored.gate?.reason === reason && stored.status === 'paused') return;
     // A gate that a person has to see stays as it is, above all that of a quarantine.
     if (reason === 'held' && stored.gate !== null && !resumesByItself(stored.gate)) return;
-    // What a person has to see of a record stays the gate: a run that nobody has had go on does not go on for another reason.
+    // The gate of an unreleased rebuilt run stays: no other reason for a pause is a way on.
     const { gate } = stored;
     const isOfRecord = gate?.reason === 'rebuilt';
     if (isOfRecord && gate.summary.startsWith(message)) return;

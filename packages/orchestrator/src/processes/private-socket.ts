@@ -29,8 +29,8 @@ export class NoSocketFolder extends Error {
 }
 
 /**
- * A socket that listens with the first question for its path, and anew once it is gone: temporary files are swept while a server runs
- * for weeks. It lies in TMPDIR, or in /tmp where TMPDIR takes none.
+ * A Unix socket in a private folder of TMPDIR, or of /tmp where TMPDIR takes none. It begins to listen at the first call of `path`, and
+ * again at a later call if a cleaner of temporary files has removed it.
  */
 export class PrivateSocket {
   readonly #makeServer: () => Server;
@@ -97,7 +97,7 @@ const socketIn = (folder: string): string => path.join(folder, 's');
 async function removeAbandoned(parent: string): Promise<void> {
   const names = await readdir(parent).catch(() => []);
   for (const name of names) {
-    // One that cannot be removed stays, and stops neither the others nor the socket that is about to be made.
+    // A folder that cannot be removed stays. The sweep goes on with the others.
     if (name.startsWith(PREFIX)) await removeIfAbandoned(path.join(parent, name)).catch(() => undefined);
   }
 }

@@ -211,7 +211,7 @@ it('the pause of a rebuilt run shows every text of its state, whatever a field c
       { what: 'asked for: maxCostUsd', value: 'null' },
     ]),
   );
-  // Whoever wrote a name of the run has not hidden a text of it.
+  // A forged user name hides no text of the state.
   const owned = rebuiltPause({
     view: { ...aView('r-1'), userId: 'sh forged.sh' },
     project: null,

@@ -68,7 +68,7 @@ export interface Unit {
   readonly title: string;
 }
 
-/** What the author's functions know of a run. */
+/** Data of a run that the author's functions get. */
 export interface Work<Values, Own, Piece> {
   /** The request of the run. */
   readonly request: string;
@@ -124,7 +124,7 @@ export type AttemptFact =
     }
   | { readonly type: 'ATTEMPT_WAITS'; readonly unit: string; readonly title: string; readonly reason: string };
 
-/** What the author of such a workflow gives. */
+/** Decisions and texts of a workflow of attempts. */
 export interface AttemptRun<Schema extends z.ZodObject, Own, Piece extends Unit, Actors extends OwnActors = OwnActors> {
   /** Lower-case letters, digits and hyphens. */
   readonly name: string;
@@ -388,7 +388,7 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
   const decisions: Decisions<Values, Own, Piece> = run;
   const base = attemptSetup<Values, Own, Piece, Actors>(decisions, run.actors ?? ({} as Actors));
   const own = run.before?.(base);
-  // What an author's setup adds is used in his states alone.
+  // Only the workflow's own states use the additions of its setup.
   const made = (own?.setup ?? base) as typeof base;
   const failuresOf = (context: Context) => run.failures?.(context.own) ?? [];
   const isDone = ({ merges }: Context) => merges > 0;

@@ -17,7 +17,7 @@ export const PATIENCE = { timeout: 120_000, interval: 100 };
 
 export interface Place {
   readonly client: Client;
-  /** What a command says. */
+  /** Output of a command. */
   command(...args: readonly string[]): Promise<string>;
   /** Error message of a failing command. */
   refused(...args: readonly string[]): Promise<string>;

@@ -50,7 +50,7 @@ export function detailLines(value: JsonValue | undefined): readonly string[] {
     .map((parts) => parts.join(' → '));
 }
 
-/** What a person decides about, such as a command that will run: nothing of it may be out of sight. */
+/** A fact that a person decides about, such as a command that will run. It is never shortened. */
 function isFact(item: JsonValue): item is JsonObject {
   return typeof item === 'object' && item !== null && Object.keys(item).toSorted().join() === 'value,what';
 }

@@ -19,7 +19,7 @@ async function answer(answering: Partial<Answering>) {
     replyToThread: async (id: string) => void told.push(`reply ${id}`),
     resolveThread: async (id: string) => void told.push(`resolve ${id}`),
   };
-  // What the activity uses of its surroundings.
+  // The tools that the activity uses.
   const tools = {
     forge: { repositoryAt: () => SHOP, repository: () => repository },
     project: async () => ({ name: 'shop', repository: 'r' }),

@@ -49,7 +49,7 @@ async function follow({
     },
     checks: async () => checks,
   };
-  // What the activity uses of its surroundings.
+  // The tools that the activity uses.
   const tools = {
     forge: { repositoryAt: () => SHOP, repository: () => repository },
     forgeNews,

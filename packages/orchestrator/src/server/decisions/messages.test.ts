@@ -20,7 +20,7 @@ function sendAs(refusals: Readonly<Record<string, Error>>) {
       return run(id);
     },
   };
-  // What messages read of the store.
+  // The part of the store that messages read.
   const store = { listRuns: async ({ parentId = '' }) => ({ items: below[parentId] ?? [], nextCursor: null }) };
   return { told, sent: sendMessage({ engine, store }, { userId: 'me' }, 'top', 'Mind the gap.') };
 }

@@ -83,7 +83,7 @@ export const decisionSignals = {
   RUN_CANCELLED: z.strictObject({ by, reason: z.string().max(20_000).optional(), cause: z.string().optional() }),
 };
 
-/** Those of the signals that a workflow's machine takes. */
+/** Schemas of the decision signals that a workflow's machine takes. */
 export function decisionsOf<const Name extends keyof typeof decisionSignals>(
   ...names: readonly Name[]
 ): Pick<typeof decisionSignals, Name> {
