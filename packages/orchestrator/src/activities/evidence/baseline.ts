@@ -15,8 +15,8 @@ import { BASELINE, runChecks } from './checks.ts';
 import { InstallFailed, installStepKey, setupOf } from '../install/install-step.ts';
 import { reportersDigest } from './test-reporting.ts';
 
-/** Raised when names of tests are made in another way, or a key or entry says more: older entries cannot be compared with. */
-const NAMES = 5;
+/** Raised when names of tests are made in another way, or a key or entry says more, or one may be wrong: older entries are not read. */
+const NAMES = 6;
 
 /** Its failure never fails the run: it gives a baseline that says why there is none, or `null` where nothing can be said. */
 export function baseline(tools: ActivityTools): Activity<BaselineInput, Baseline | null> {

@@ -1,6 +1,10 @@
 /** Evidence of commits: the test command in a real sandbox, on checkouts of a real repository. */
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../repository/git-fixture.fixture.ts';
+import type { CommandRequest, Sandbox, SandboxSpec } from '../../sandboxes/sandbox.ts';
+import { startReporting } from './test-reporting.ts';
 import { baselineOf } from './baseline.ts';
 import { bubblewrap, type CheckedProject, openCheckedProject } from './checked-project.fixture.ts';
 
@@ -99,5 +103,40 @@ describe.skipIf(!bubblewrap.ok)('a check', () => {
       missingTool: 'no-such-program',
       failure: expect.stringContaining('failed with exit code 127'),
     });
+  });
+
+  it('keeps no baseline of a run that was cancelled before its report was read', async () => {
+    const { tools, fixture, context, input } = shop;
+    const cancelled = new AbortController();
+    const open = async (spec: SandboxSpec) => {
+      const sandbox = await tools.sandboxes.open(spec);
+      const run = sandbox.run.bind(sandbox);
+      let commands = 0;
+      // As a cancellation does between the command and its report.
+      const cancelBetween = async (request: CommandRequest) => {
+        commands += 1;
+        if (commands === 2) {
+          cancelled.abort(new Error('cancelled'));
+          for (const name of await readdir(spec.home ?? '')) await rm(join(spec.home ?? '', name), { recursive: true });
+        }
+        return run(request);
+      };
+      return Object.assign(sandbox, { run: cancelBetween });
+    };
+    const sandboxes = { ...tools.sandboxes, open };
+    const request = { ...input('r-6'), test: { command: 'npm test -- ', source: 'configuration' } };
+    await expect(
+      baselineOf({ ...tools, sandboxes }, { ...context('r-6'), signal: cancelled.signal }, fixture.project, request),
+    ).rejects.toThrow('cancelled');
+    expect((await baselineOf(tools, context('r-7'), fixture.project, request)).baseline.tests).toMatchObject({
+      executed: 2,
+    });
+  });
+
+  it('is retried where the sandbox ends the reading of its report', async () => {
+    const ended = { exitCode: null, stdout: '', stderr: '[ended by the sandbox: out of memory]\n' };
+    await expect(
+      startReporting(shop.tools.sandboxes).read({ run: async () => ended } as unknown as Sandbox),
+    ).rejects.toThrow('could not be read: [ended by the sandbox: out of memory]');
   });
 });

@@ -107,8 +107,8 @@ async function dependenciesAdded(
   return read.ok ? read.value : newDependencies(new Map(), new Map(), present);
 }
 
-/** Raised when kept outcomes hold something else: older ones are not read then. */
-const FORMAT = 4;
+/** Raised when kept outcomes hold something else, or may be wrong: older ones are not read then. */
+const FORMAT = 5;
 
 /** Digest of all that decides how the checks of a tree end. */
 async function checkedTreeKey(

@@ -87,6 +87,9 @@ export async function runChecks(
     if (hint !== null) context.progress({ kind: 'note', text: hint });
     const rewritten = report === null ? [] : await rewrittenSince(work.folder, before);
     const isPython = /pytest|unittest/.test(report?.count.runner ?? '');
+    const installed = isPython ? await reporting.installed(sandbox) : [];
+    // Folders of a run that has ended are removed: what is missing then is no outcome, and would be kept for other runs.
+    context.signal.throwIfAborted();
     return {
       command: {
         command,
@@ -97,7 +100,7 @@ export async function runChecks(
       sandbox: sandbox.provider,
       preparedMs,
       report: report === null || rewritten.length === 0 ? report : { ...report, count: { ...report.count, rewritten } },
-      installed: isPython ? await reporting.installed(sandbox) : [],
+      installed,
     };
   } finally {
     await sandbox.dispose();

@@ -7,6 +7,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { RetryableFailure } from '@autonomous/shared';
 import { readForeignText } from '../../foreign-text/foreign-text.ts';
 import type { TestReport } from '../../project-analysis/test-report.ts';
 import type { Sandbox, SandboxProvider, SandboxSpec } from '../../sandboxes/sandbox.ts';
@@ -36,7 +37,10 @@ export interface Reporting {
   readonly readOnly: SandboxSpec['readOnly'];
   /** The same command, with runners that report. */
   command(command: string): string;
-  /** The runners' report, once the command has ended; `null` if none reported or the report exceeds the limit. */
+  /**
+   * The runners' report, once the command has ended; `null` if none reported or the report exceeds the limit.
+   * @throws {RetryableFailure} when it could not be read
+   */
   read(sandbox: Sandbox): Promise<TestReport | null>;
   /** Modules that the project's Python finds outside of the project; empty if no Python answers. */
   installed(sandbox: Sandbox): Promise<readonly string[]>;
@@ -62,13 +66,18 @@ export function startReporting(provider: Pick<SandboxProvider, 'name'>): Reporti
     readOnly: provider.name === 'none' ? [] : [{ host: FOLDER, inside: INSIDE }],
     command: (command) => `export ${variables.join(' ')}\n${shims}\n${command}`,
     async read(sandbox) {
-      const { stdout, exitCode } = await sandbox.run({
+      const { stdout, stderr, exitCode } = await sandbox.run({
         command: `test -f ${report} && test ! -L ${report} && head -c ${MAX_REPORT_BYTES + 1} ${report}`,
         timeoutMs: READ_TIMEOUT_MS,
         maxOutputBytes: MAX_REPORT_BYTES + 1,
         offline: true,
       });
-      if (exitCode !== 0 || Buffer.byteLength(stdout) > MAX_REPORT_BYTES) return null;
+      if (exitCode !== 0 && exitCode !== 1)
+        throw new RetryableFailure(
+          `The report of the tests could not be read: ${stderr.trim().split('\n').at(-1) || `exit code ${exitCode}`}`,
+          { reason: 'sandbox_unavailable' },
+        );
+      if (exitCode === 1 || Buffer.byteLength(stdout) > MAX_REPORT_BYTES) return null;
       const answer = await readForeignText('readTestReport', [stdout], { maxMs: READ_TIMEOUT_MS });
       return answer.ok ? answer.value : null;
     },
