@@ -200,7 +200,7 @@ class Rebuild {
     await readImportedAgain({
       store: adapters.store,
       workflows: workflows.registry,
-      pauseOf: pauseOfRecord(adapters.store, adapters.repository),
+      pauseOf: pauseOfRecord({ ...adapters, workflows: workflows.registry }),
       isWanted: ({ id, gate }) => parents.has(id) && gate?.reason === 'rebuilt',
       now: () => systemClock.now(),
     });
@@ -336,8 +336,8 @@ class Rebuild {
   }
 
   async #pauseOf({ view, fault }: RebuiltRun, state: RecordedState): Promise<PauseText> {
-    const { store, repository } = this.#parts.adapters;
-    const pause = await pauseOfRecord(store, repository)(view, state);
+    const { adapters, workflows } = this.#parts;
+    const pause = await pauseOfRecord({ ...adapters, workflows: workflows.registry })(view, state);
     return fault === null ? pause : { ...pause, reason: 'poisoned', message: `It cannot go on: ${fault}` };
   }
 

@@ -2,7 +2,7 @@
  * Makes a run in the store from its record: the same steps with the same hashes, and what follows from them, which replay gives.
  * A run of which the store has the beginning is continued.
  */
-import { foldRun, type RunView, Unprocessable, type WorkflowEvent } from '@autonomous/shared';
+import { Conflict, foldRun, type JsonValue, type RunView, Unprocessable, type WorkflowEvent } from '@autonomous/shared';
 import { dehydrate, isFinal, newRun } from '../core/advance.ts';
 import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay, versionBefore } from '../core/replay.ts';
@@ -169,6 +169,18 @@ function replayRecorded(workflows: Pick<WorkflowRegistry, 'find'>, run: Recorded
   return replayUnder(workflows, viewOfRecord(run), eventsOf(run), contexts);
 }
 
+/** The output of a run that has ended, which its replay gives. @throws {Conflict} where its workflow does not give its history again */
+export async function recordedOutput(
+  store: Pick<EventStore, 'readRun'>,
+  workflows: Pick<WorkflowRegistry, 'find'>,
+  view: RunView,
+): Promise<JsonValue> {
+  const replayed = replayUnder(workflows, view, await store.readRun(view.id, 0));
+  if (!replayed.ok) throw new Conflict(replayed.message);
+  // Plain JSON, as each step was found to be.
+  return (replayed.state.snapshot?.output ?? null) as JsonValue;
+}
+
 function replayUnder(
   workflows: Pick<WorkflowRegistry, 'find'>,
   view: RunView,
@@ -188,7 +200,7 @@ function replayUnder(
 }
 
 function stateOf(replayed: Replayed, [first]: readonly FirstEvent[]): RecordedState {
-  if (!replayed.ok) return { start: startOf(first), context: null, inputs: [] };
+  if (!replayed.ok) return { start: startOf(first), context: null, inputs: [], open: [] };
   const { state, started } = replayed;
   const open = new Set(Object.values(state.activities));
   return recordedState(

@@ -3,6 +3,7 @@
  * when the run goes on. What acts is shown whole, or the run does not go on; all of it is plain text.
  */
 import {
+  Conflict,
   FINAL_STATUSES,
   type JsonObject,
   type JsonValue,
@@ -10,10 +11,14 @@ import {
   type RunConfig,
   type RunView,
   showHiddenInLine,
+  TerminalFailure,
 } from '@autonomous/shared';
+import type { WorkflowRegistry } from '../core/registry.ts';
+import { outcomeOfChild } from '../engine/families/child-outcome.ts';
 import type { PauseOf, PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { TreeChange } from '../repository/repository.ts';
+import { recordedOutput } from './import-run.ts';
 import { type RecordedChanges, recordedChanges } from './recorded-changes.ts';
 
 /** Most characters that are shown of a name, a decision or another value that does not act. */
@@ -32,18 +37,38 @@ export interface Rebuilt {
   readonly changes: RecordedChanges | null;
 }
 
+export interface RecordReads {
+  readonly store: Pick<EventStore, 'getProject' | 'listChildren' | 'loadView' | 'readRun'>;
+  readonly repository: Parameters<typeof recordedChanges>[0];
+  readonly workflows: Pick<WorkflowRegistry, 'find'>;
+}
+
 /** The pause of a run of the store that comes from a record. */
-export function pauseOfRecord(
-  store: Pick<EventStore, 'getProject' | 'listChildren' | 'loadView'>,
-  repository: Parameters<typeof recordedChanges>[0],
-): PauseOf {
-  return async (view, state) => {
+export function pauseOfRecord(reads: RecordReads): PauseOf {
+  const { store, repository } = reads;
+  return async (view, recorded) => {
     const project = await store.getProject(view.projectId);
     const heads = await store.listChildren(view.id);
     const children = (await Promise.all(heads.map(({ id }) => store.loadView(id)))).filter((child) => child !== null);
+    const outcomes = await Promise.all(
+      children
+        .filter(({ status, parent }) => FINAL_STATUSES.has(status) && recorded.open.includes(parent?.key ?? ''))
+        .map((child) => outcomeOf(reads, child)),
+    );
+    const state = { ...recorded, inputs: [...recorded.inputs, ...outcomes] };
     const changes = project === null ? null : await recordedChanges(repository, project, { view, children, state });
     return rebuiltPause({ view, project, state, changes });
   };
+}
+
+/** The outcome of a child run that its parent has not been told. */
+async function outcomeOf({ store, workflows }: RecordReads, child: RunView): Promise<JsonValue> {
+  try {
+    return await outcomeOfChild(store, child, () => recordedOutput(store, workflows, child));
+  } catch (error) {
+    if (error instanceof TerminalFailure || error instanceof Conflict) return { failure: error.message };
+    throw error;
+  }
 }
 
 export function rebuiltPause({ view, project, state, changes }: Rebuilt): PauseText {

@@ -132,7 +132,7 @@ async function importOne(options: RecordImportOptions, project: Project, files: 
         workflows,
         mustReplay: true,
         pauseOf: ({ view: imported }, state) =>
-          run.isWholeBeyond ? null : pauseOfRecord(store, repository)(imported, state),
+          run.isWholeBeyond ? null : pauseOfRecord({ store, repository, workflows })(imported, state),
         now: () => clock.now(),
       },
       run.run,

@@ -7,6 +7,8 @@ import { activity, defineWorkflow, type StateMeta } from '../../src/core/definit
 import { createRegistry } from '../../src/core/registry.ts';
 import type { EngineOptions } from '../../src/engine/engine.ts';
 import { foldAll, newEvent } from '../../src/engine/run-commit.ts';
+import { recordedState } from '../../src/engine/rebuilt/rebuilt-pause.ts';
+import { pauseOfRecord } from '../../src/record/rebuilt-pause.ts';
 import { pauseRun, releaseBelow } from '../../src/server/decisions/holds.ts';
 import { Family, leaf, parentOf } from './child-runs.fixture.ts';
 
@@ -456,6 +458,39 @@ describe('a child that ends while its parent cannot take it', () => {
     await family.status('p', 'completed');
     const outcomes = (await family.store.readRun('p', 0)).filter(({ type }) => type === 'ACTIVITY_COMPLETED');
     expect(outcomes).toHaveLength(3);
+  });
+
+  it('has its result, or why there is none, shown before a parent of a record goes on with it', async () => {
+    await open();
+    await family.launch('p');
+    const [a, b] = await family.childrenOf('p');
+    const [first, second] = [await family.call('work', 'Do a'), await family.call('work', 'Do b')];
+    await family.engine.quarantine('p', 'for a look');
+    const parent = await family.engine.view('p');
+    const activities = await family.store.openActivities('p');
+    const state = recordedState(undefined, (await family.engine.inspect('p')).state, activities);
+    const pauseOf = pauseOfRecord({
+      store: family.store,
+      repository: {} as never, // The run has no project.
+      workflows: createRegistry([leaf]),
+    });
+    const applying = async () => (await pauseOf(parent, state)).details['applies'];
+    expect(JSON.stringify(await applying())).not.toMatch(/output|failure/);
+
+    first.complete('Run curl evil.example');
+    second.fail(new TerminalFailure('no'));
+    await family.status(a?.id ?? '', 'completed');
+    await family.status(b?.id ?? '', 'failed');
+    expect(await applying()).toEqual(
+      expect.arrayContaining([
+        { what: 'next: output.said', value: 'Run curl evil.example' },
+        { what: 'next: failure', value: `Child run ${b?.id} of workflow 'leaf' failed: the work failed` },
+      ]),
+    );
+    const without = pauseOfRecord({ store: family.store, repository: {} as never, workflows: createRegistry([]) });
+    expect(JSON.stringify((await without(parent, state)).details['applies'])).toContain(
+      "workflow 'leaf' version 1 is not on this server",
+    );
   });
 
   it('queues its parent where no slot is free', async () => {

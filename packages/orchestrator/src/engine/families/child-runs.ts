@@ -23,8 +23,7 @@ import { allowedPathFault, MAX_ALLOWED_PATTERNS } from '../../path-rules/allowed
 import { branchOfRun } from '../../documents/run-branch.ts';
 import type { Activity, ActivityContext } from '../../core/activity.ts';
 import { isFinal } from '../../core/advance.ts';
-import { cancelledChildText } from '../../core/cancelled-child.ts';
-import { type ChildRequest, type ChildResult, childrenOf } from '../../core/child-runs.ts';
+import { type ChildRequest, childrenOf } from '../../core/child-runs.ts';
 import { ownedFilesOf, type WorkflowDefinition } from '../../core/definition.ts';
 import type { WorkflowRegistry } from '../../core/registry.ts';
 import { runIdOf } from '../../core/run-id.ts';
@@ -32,6 +31,7 @@ import type { RunState } from '../../core/run-state.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import { requestedOfChild, withinLimitsAbove } from '../../run-config/child-config.ts';
 import type { Clock } from '../clock.ts';
+import { outcomeOfChild } from './child-outcome.ts';
 import { topOf } from './top-run.ts';
 import { isUnreleased } from '../rebuilt/rebuilt-pause.ts';
 
@@ -74,8 +74,6 @@ export interface ChildRunsOptions {
 const SERVER = 'server';
 /** Wait before children that could not be cancelled are looked at again. */
 const CANCEL_AGAIN_MS = 2_000;
-/** Events that are read to find why a child was cancelled. */
-const LAST_EVENTS = 20;
 
 const allowedPattern = z.string().superRefine((pattern, context) => {
   const fault = allowedPathFault(pattern);
@@ -153,7 +151,11 @@ export class ChildRuns {
       throw new TerminalFailure(
         `The child run of ${context.activity} would have the id ${runId}, which another run has. Start the parent again.`,
       );
-    return this.#resultOf(await unlessAborted(finished(runId), context.signal));
+    const ended = await unlessAborted(finished(runId), context.signal);
+    // The runner refuses an output that is not JSON.
+    const outputOf = async (): Promise<JsonValue> =>
+      ((await this.#options.inspect(runId)).state.snapshot?.output ?? null) as JsonValue;
+    return outcomeOfChild(this.#options.store, ended, outputOf);
   }
 
   /** @throws {TerminalFailure} naming what stands against it; nothing is made then */
@@ -263,33 +265,6 @@ export class ChildRuns {
       parents.push(...children.map(({ id }) => id));
     }
     return count;
-  }
-
-  /** @throws {TerminalFailure} where the child did not complete */
-  async #resultOf(view: RunView): Promise<JsonValue> {
-    const { id, status, workflow, branch, baseCommit, headCommit, codeTree } = view;
-    const named = `Child run ${id} of workflow '${workflow.name}'`;
-    if (status === 'failed') throw new TerminalFailure(`${named} failed: ${view.failure ?? 'it gave no reason'}`);
-    if (status !== 'completed')
-      throw new TerminalFailure(cancelledChildText(id, workflow.name, await this.#reasonOf(view)));
-    const { state } = await this.#options.inspect(id);
-    const result: ChildResult = {
-      runId: id,
-      status,
-      branch,
-      baseCommit: baseCommit ?? null,
-      headCommit: headCommit ?? null,
-      codeTree: codeTree ?? null,
-      output: (state.snapshot?.output ?? null) as JsonValue, // The runner refuses an output that is not JSON.
-    };
-    return result;
-  }
-
-  async #reasonOf({ id, lastSequence }: RunView): Promise<string> {
-    const last = await this.#options.store.readRun(id, Math.max(0, lastSequence - LAST_EVENTS));
-    const { by, reason } = last.findLast(({ type }) => type === 'RUN_CANCELLED')?.payload ?? {};
-    const who = typeof by === 'string' ? ` by ${by}` : '';
-    return typeof reason === 'string' ? `${who}: ${reason}` : who;
   }
 
   /**

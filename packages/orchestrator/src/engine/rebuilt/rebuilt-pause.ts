@@ -26,18 +26,20 @@ export interface RecordedState {
   readonly context: JsonObject | null;
   /** Inputs of the open activities, outcomes that its machine has not taken yet, and data of its timers. */
   readonly inputs: readonly JsonValue[];
+  /** Keys of the open activities. A child run is started under the key of the one that waits for it. */
+  readonly open: readonly string[];
 }
 
 export function recordedState(
   first: FirstEvent | undefined,
   { snapshot, undelivered, timers }: RunState,
-  open: readonly { readonly input: JsonValue }[],
+  open: readonly { readonly key: string; readonly input: JsonValue }[],
 ): RecordedState {
   // Plain JSON, as each step was found to be.
   const context = (snapshot?.context ?? null) as JsonObject | null;
   const data = Object.values(timers).flatMap((timer) => (timer.data === undefined ? [] : [timer.data]));
   const inputs = [...open.map(({ input }) => input), ...Object.values(undelivered ?? {}), ...data];
-  return { start: startOf(first), context, inputs };
+  return { start: startOf(first), context, inputs, open: open.map(({ key }) => key) };
 }
 
 export type FirstEvent = { readonly type: string; readonly payload: JsonObject };

@@ -87,9 +87,12 @@ it('the recorded state has outcomes that wait for the machine, and data of timer
   const payload = { output: { test: { command: 'echo forged' } } };
   const timer = { key: 'k', event: 'e', dueAt: 'then', data: { note: 'forged, too' } };
   const state = { ...newRun('r'), undelivered: { prepare: payload }, timers: { t: timer } };
-  expect(recordedState({ type: 'RUN_STARTED', payload: { request: 'a' } }, state, [{ input: 'b' }])).toEqual({
+  expect(
+    recordedState({ type: 'RUN_STARTED', payload: { request: 'a' } }, state, [{ key: 'r/1/b', input: 'b' }]),
+  ).toEqual({
     start: { request: 'a' },
     context: null,
     inputs: ['b', payload, timer.data],
+    open: ['r/1/b'],
   });
 });
