@@ -409,7 +409,7 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
       begun: 0,
       merges: 0,
     }),
-    on: { ...takenEverywhere('.cancelled'), ...childEnds },
+    on: { ...takenEverywhere('.cancelled'), ...childEnds() },
     states: {
       active: {
         initial: 'preparing',

@@ -21,7 +21,7 @@ export const backlogMachine = backlogSetup.createMachine({
   id: 'backlog',
   initial: 'active',
   context: ({ input }) => initialContext(input),
-  on: { ...takenEverywhere('.cancelled'), ...childEnds },
+  on: { ...takenEverywhere('.cancelled'), ...childEnds() },
   states: {
     active: {
       initial: 'preparing',

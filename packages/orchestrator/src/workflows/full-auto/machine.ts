@@ -21,7 +21,7 @@ export const fullAutoMachine = fullAutoSetup.createMachine({
   id: 'full-auto',
   initial: 'active',
   context: ({ input }) => initialContext(input),
-  on: { ...takenEverywhere('.cancelled'), ...childEnds },
+  on: { ...takenEverywhere('.cancelled'), ...childEnds() },
   states: {
     active: {
       initial: 'preparing',

@@ -2,12 +2,13 @@
  * Attempts: the child runs of a workflow, each with a unit of its work. The loop keeps which are under way, which have ended, and which
  * one is being judged; the workflow decides what comes next, what a child run is asked for, and what its end means.
  */
+import type { JsonValue } from '@autonomous/shared';
 import { enqueueActions, type EventObject, type MachineContext } from 'xstate';
 import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import type { RunHeader } from '../../activities/types.ts';
-import type { ChildRequest } from '../../core/child-runs.ts';
+import type { ChildRequest, ChildResult } from '../../core/child-runs.ts';
 import type { FailedAttempt } from './child-merge.ts';
-import { type ChildEnd, endedActor, endOf, keptReason } from './children.ts';
+import { type ChildEnd, type ChildEnded, endedActor, endOf, keptReason } from './children.ts';
 import { changeOf } from './change.ts';
 import { headerOf } from './run-context.ts';
 import type { Rested } from './watch-children.ts';
@@ -59,7 +60,7 @@ export type AttemptEnd =
   | ({ readonly kind: 'unchanged' } & FailedAttempt);
 
 /** Decisions of a workflow about its attempts. All are pure functions. */
-export interface AttemptDecisions<Context, Attempt, Unit, Fact> {
+export interface AttemptDecisions<Context, Attempt, Unit, Fact, Output extends JsonValue = JsonValue> {
   /** Name of the actor of the machine that is a child run. */
   readonly child: string;
   /** Id of the actor that is an attempt's child run. */
@@ -68,8 +69,13 @@ export interface AttemptDecisions<Context, Attempt, Unit, Fact> {
   readonly next: (context: Context) => Unit | undefined;
   /** The attempt at a unit: what is kept of it, and what its child run is asked for. */
   readonly begin: (context: Context, unit: Unit) => Begun<Context, Attempt, Fact>;
-  /** A person has to decide at the gate of an attempt. `keeps`: fields of the attempt that get a new value. Default: none. */
-  readonly asked: (
+  /** Fields of the attempt that the result of its child run gives. Default: none. */
+  readonly kept?: (result: ChildResult<Output>) => Partial<Attempt>;
+  /**
+   * A person has to decide at the gate of an attempt. `keeps`: fields of the attempt that get a new value, by default none.
+   * Needed where the machine watches its child runs.
+   */
+  readonly asked?: (
     attempt: Attempt,
     reason: string,
     rested: Rested,
@@ -104,7 +110,17 @@ export function attemptActions<
   Attempt extends Waiting,
   Unit,
   Fact extends EventObject,
->({ child, actorOf, next, begin, asked, settle, storage }: AttemptDecisions<Context, Attempt, Unit, Fact>) {
+  Output extends JsonValue = JsonValue,
+>({
+  child,
+  actorOf,
+  next,
+  begin,
+  kept,
+  asked,
+  settle,
+  storage,
+}: AttemptDecisions<Context, Attempt, Unit, Fact, Output>) {
   const { read, write } = storage ?? inOwnFields<Context, Attempt>();
 
   /** @param act the change of the context and what goes with it; `null`: nothing */
@@ -134,13 +150,13 @@ export function attemptActions<
     });
 
   /** An actor that is no attempt's own changes nothing. */
-  const ending = (context: Context, actor: string, end: End) => {
+  const ending = (context: Context, actor: string, end: End, kept?: Partial<Attempt>) => {
     const { open, ended } = read(context);
     const attempt = open[actor];
     if (attempt === undefined) return null;
     return {
       ...NOTHING,
-      attempts: { open: without(open, actor), ended: [...ended, { ...attempt, ...end }] },
+      attempts: { open: without(open, actor), ended: [...ended, { ...attempt, ...kept, ...end }] },
       stops: actor,
     };
   };
@@ -163,7 +179,7 @@ export function attemptActions<
     sayWaits: acting((context, { rested }: { rested: Rested }) => {
       const { open } = read(context);
       const attempt = open[rested.actor];
-      if (attempt === undefined) return null;
+      if (attempt === undefined || asked === undefined) return null;
       const { fact, keeps } = asked(attempt, keptReason(rested.why), rested);
       const waiting = { ...attempt, waitsAt: rested.gate, ...keeps };
       return { attempts: { open: { ...open, [rested.actor]: waiting } }, change: {}, facts: [fact] };
@@ -176,8 +192,13 @@ export function attemptActions<
       }),
     ),
     /** A child run may end in any state, also while the run is paused. */
-    keepChildEnd: acting((context, { type, childId, error }: ChildEnd & { type: string }) =>
-      ending(context, endedActor(type), { childId, error }),
+    keepChildEnd: acting((context, { type, result, error }: ChildEnded<Output>) =>
+      ending(
+        context,
+        endedActor(type),
+        { childId: result?.runId ?? null, error },
+        result === null ? undefined : kept?.(result),
+      ),
     ),
     /** The first attempt that has ended is judged. */
     takeEnded: acting<undefined>((context) => {

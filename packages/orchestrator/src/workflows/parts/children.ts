@@ -1,5 +1,5 @@
 /** The end of a child run in a machine, and texts for the attempt after it. */
-import type { ActivityError } from '@autonomous/shared';
+import type { ActivityError, JsonValue } from '@autonomous/shared';
 import type { ChildResult } from '../../core/child-runs.ts';
 import type { Rested } from './watch-children.ts';
 
@@ -11,6 +11,16 @@ export interface ChildEnd {
   readonly error: string;
   /** Text for the agent of the next attempt: output of checks and words of agents alone. Absent: there is none. */
   readonly hint?: string;
+}
+
+/** Params of the action `keepChildEnd`. */
+export interface ChildEnded<Output extends JsonValue = JsonValue> {
+  /** Type of the event, which names the actor. */
+  readonly type: string;
+  /** `null` where the child run gave no result. */
+  readonly result: ChildResult<Output> | null;
+  /** Why there is none; empty where there is one. */
+  readonly error: string;
 }
 
 /** The actor that an event of its end names. */
@@ -26,29 +36,35 @@ export const endOf = ({ why, hint }: Rested): ChildEnd => ({
   ...(hint === undefined ? {} : { hint }),
 });
 
+type Done<Output extends JsonValue> = {
+  readonly event: { readonly type: string; readonly output: ChildResult<Output> };
+};
+type Failed = { readonly event: { readonly type: string; readonly error: unknown } };
+
 /** Transitions of the machine itself: a child run may end in any state, also while its parent is paused. */
-export const childEnds = {
-  'xstate.done.actor.*': {
-    actions: {
-      type: 'keepChildEnd',
-      params: ({ event }: { readonly event: { readonly type: string; readonly output: ChildResult } }) => ({
-        type: event.type,
-        childId: event.output.runId,
-        error: '',
-      }),
+export const childEnds = <Output extends JsonValue = JsonValue>() =>
+  ({
+    'xstate.done.actor.*': {
+      actions: {
+        type: 'keepChildEnd',
+        params: ({ event }: Done<Output>): ChildEnded<Output> => ({
+          type: event.type,
+          result: event.output,
+          error: '',
+        }),
+      },
     },
-  },
-  'xstate.error.actor.*': {
-    actions: {
-      type: 'keepChildEnd',
-      params: ({ event }: { readonly event: { readonly type: string; readonly error: unknown } }) => ({
-        type: event.type,
-        childId: null,
-        error: messageOf(event.error),
-      }),
+    'xstate.error.actor.*': {
+      actions: {
+        type: 'keepChildEnd',
+        params: ({ event }: Failed): ChildEnded<Output> => ({
+          type: event.type,
+          result: null,
+          error: messageOf(event.error),
+        }),
+      },
     },
-  },
-} as const;
+  }) as const;
 
 /** A long text without its middle: its end says what failed. */
 export function bothEnds(text: string): string {

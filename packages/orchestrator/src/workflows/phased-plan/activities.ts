@@ -21,7 +21,7 @@ import { checkedRunActivities, childMergeActivities } from '../parts/project-run
 import { COMMANDS_QUESTION } from './commands-question.ts';
 import { stateFiles } from './orchestrator-state.ts';
 import { checkWithLint, configuredLint } from './plan-phase/activities.ts';
-import { readPlanInWorker, repositoryPath, wavesOf } from './plan-file.ts';
+import { readPlanInWorker, repositoryPath } from './plan-file.ts';
 import { findProjectChecks, MAX_MEMORY } from './project-checks.ts';
 import { roles } from './roles/index.ts';
 import type { PlanActivities, PlanConfig, PlanRead } from './types.ts';
@@ -60,7 +60,7 @@ function readPlan(tools: ActivityTools): All['readPlan'] {
       const path = repositoryPath(planPath);
       // A plan from elsewhere may have a name that no file in git has.
       const inBase = pathFault(path) === null ? await repository.readFile(project, baseCommit, path) : null;
-      const nothing = { title: null, phases: [], waves: [], planFile: null };
+      const nothing = { title: null, phases: [], planFile: null };
       const text = plan ?? inBase;
       if (text === null)
         return {
@@ -71,7 +71,7 @@ function readPlan(tools: ActivityTools): All['readPlan'] {
       if (!result.ok) return { ...nothing, faults: result.faults };
       const { title, phases } = result.plan;
       const planFile = inBase === text ? path : null;
-      return { title, phases, waves: wavesOf(phases), planFile, faults: [] };
+      return { title, phases, planFile, faults: [] };
     },
   };
 }

@@ -5,19 +5,18 @@ import type { PlanContext } from './types.ts';
 /** The answer to reviewers once a phase is merged; nothing where nobody is to be answered. */
 export function answeredBy(
   context: PlanContext,
-  { phase, commit, codeTree }: { readonly phase: number; readonly commit: string; readonly codeTree: string },
+  merged: { readonly phase: number; readonly commit: string; readonly codeTree: string; readonly summary: string },
 ): Partial<PlanContext> {
+  const { phase, commit, codeTree, summary } = merged;
   const { answering } = followingOf(context);
   if (answering === null) return {};
   const isChanged = codeTree !== context.codeTree;
-  if (phase === context.askedPhase) {
-    const summary = context.finished[phase]?.summary ?? '';
+  if (phase === context.askedPhase)
     return withFollowing(context, {
       answering: { ...answering, summary, commit: isChanged ? commit : answering.commit },
     });
-  }
   // Another phase does not answer them; it may also take back what they got.
   if (!isChanged || context.conflicts?.[phase] !== undefined) return {};
-  const summary = `${answering.summary} A person then asked for a change, which is in ${commit.slice(0, 10)}.`.trim();
-  return withFollowing(context, { answering: { ...answering, summary } });
+  const after = `${answering.summary} A person then asked for a change, which is in ${commit.slice(0, 10)}.`.trim();
+  return withFollowing(context, { answering: { ...answering, summary: after } });
 }

@@ -1,16 +1,18 @@
 /**
- * The run of a plan: each phase is a child run, independent ones at the same time. Their results are merged in order, each merged
+ * The run of a plan: each phase is a child run, independent ones at the same time. Their results are merged as they end, each merged
  * tree is verified, and the whole is published as any other change.
  */
 import { WAYS } from '../../activities/git/ways.ts';
+import { NO_ATTEMPTS } from '../parts/attempts.ts';
+import { childEnds } from '../parts/children.ts';
 import { takenEverywhere } from '../parts/notes.ts';
 import { choosingCommit, leaving, pausedState } from '../parts/pausing.ts';
 import { checkedRunContext } from '../parts/project-run.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
-import { mergingPhases } from './merging.ts';
-import { dispatching, judging, phases } from './phases.ts';
+import { phases } from './phases.ts';
 import { preparation } from './preparation.ts';
 import { publishing } from './publishing.ts';
+import type { PhaseOutput } from './plan-phase/types.ts';
 import { planSetup } from './setup.ts';
 import { type PlanContext, planInputSchema, type PlanRunInput } from './types.ts';
 import { awaitingApproval, validation } from './validation.ts';
@@ -19,16 +21,13 @@ export const planMachine = planSetup.createMachine({
   id: 'phased-plan',
   initial: 'active',
   context: ({ input }) => initialContext(input),
-  on: { ...takenEverywhere('.cancelled'), RUN_FORKED: { actions: 'takeFork' } },
+  on: { ...takenEverywhere('.cancelled'), ...childEnds<PhaseOutput>(), RUN_FORKED: { actions: 'takeFork' } },
   states: {
     active: {
       initial: 'preparation',
       states: {
         preparation,
-        dispatching,
         phases,
-        judging,
-        merging: mergingPhases,
         validation,
         awaitingApproval,
         publishing,
@@ -70,7 +69,7 @@ export const planMachine = planSetup.createMachine({
           RETRY_REQUESTED: [
             {
               guard: 'startsAnew',
-              target: '#phased-plan.active.dispatching',
+              target: '#phased-plan.active.phases',
               actions: [
                 'beginAnew',
                 {
@@ -115,16 +114,12 @@ function initialContext(input: PlanRunInput): PlanContext {
     title: null,
     planFile: null,
     phases: [],
-    waves: [],
-    wave: 0,
-    children: null,
+    ...NO_ATTEMPTS,
     starts: {},
     hints: {},
-    finished: {},
+    stopped: {},
     mergedPhases: [],
-    merging: null,
     iterations: 0,
     iterationLimit: values.maxIterations,
-    anew: null,
   };
 }

@@ -52,8 +52,8 @@ export const preparation = planSetup.createStateConfig({
           {
             target: 'findingCommands',
             actions: enqueueActions(({ enqueue, context, event }) => {
-              const { title, phases, waves, planFile } = event.output;
-              enqueue.assign({ title, phases, waves, planFile });
+              const { title, phases, planFile } = event.output;
+              enqueue.assign({ title, phases, planFile });
               enqueue.emit({
                 type: 'PLAN_READ',
                 planPath: context.input.planPath,
@@ -86,7 +86,7 @@ export const preparation = planSetup.createStateConfig({
     choosing: {
       always: [
         { guard: ({ context }) => context.test === null, target: 'awaitingCommands' },
-        { target: '#phased-plan.active.dispatching' },
+        { target: '#phased-plan.active.phases' },
       ],
     },
     awaitingCommands: {
@@ -106,7 +106,7 @@ export const preparation = planSetup.createStateConfig({
       },
       on: {
         CLARIFICATION_ANSWERED: {
-          target: '#phased-plan.active.dispatching',
+          target: '#phased-plan.active.phases',
           actions: assign(({ context, event }) => ({
             ...commandsIn(event.response, event.by, context.lint),
             answered: event.response,

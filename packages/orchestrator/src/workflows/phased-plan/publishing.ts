@@ -20,7 +20,7 @@ function takingIn(from: TakeInInput['from']) {
       onDone: [
         {
           guard: ({ event }) => event.output.conflicts.length > 0,
-          target: '#phased-plan.active.dispatching',
+          target: '#phased-plan.active.phases',
           actions: [
             ...taken(from),
             { type: 'addConflictPhase', params: ({ event }) => ({ conflicts: event.output.conflicts }) },
@@ -51,7 +51,7 @@ const followed = followingStates({
   details: ({ failure }: PlanContext) => (failure === null ? {} : { failure }),
   done: '#phased-plan.completed',
   again: 'integrating',
-  back: '#phased-plan.active.dispatching',
+  back: '#phased-plan.active.phases',
   onAsked: 'addAskedPhase',
   onRejected: [
     {

@@ -1,13 +1,12 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, enqueueActions, setup } from 'xstate';
 import type { TakenIn } from '../../activities/git/integrate-base.ts';
-import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import { type Asked, askedText } from '../../activities/pull-request/review-remarks.ts';
 import type { Checked } from '../../activities/types.ts';
 import { type ChildRequest, type ChildResult, childRun } from '../../core/child-runs.ts';
 import type { StateMeta } from '../../core/definition.ts';
+import { attemptActions, type AttemptEnd, type Begun, type JudgedAttempt, type Settled } from '../parts/attempts.ts';
 import { checkInputOf } from '../parts/evidence.ts';
-import { startable, started } from '../parts/fan-out.ts';
 import { approves } from '../parts/gate.ts';
 import { pausesAt } from '../parts/pausing.ts';
 import { conflictsText } from '../parts/publishing.ts';
@@ -19,7 +18,6 @@ import {
 } from '../parts/pull-request.ts';
 import { reportingValidation, shownResult } from '../parts/result.ts';
 import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
-import type { FailedAttempt } from '../parts/child-merge.ts';
 import { causeIn } from '../parts/children.ts';
 import { declared } from '../parts/declared-activities.ts';
 import {
@@ -35,7 +33,7 @@ import { answeredBy } from './answered-by.ts';
 import type { PhaseStatus, PlanFact } from './orchestrator-state.ts';
 import type { PhaseOutput } from './plan-phase/types.ts';
 import { MAX_PHASE_NUMBER, type PlanPhase } from './plan-file.ts';
-import type { PlanActivities, PlanConfig, PlanContext, PlanRunInput } from './types.ts';
+import type { PhaseAttempt, PlanActivities, PlanConfig, PlanContext, PlanRunInput } from './types.ts';
 
 /** Signals that the run of a plan accepts. */
 export const planSignals = { ...projectRunSignals, ...decisionsOf('APPROVAL_REJECTED', 'FIX_DECIDED') };
@@ -51,10 +49,8 @@ type Input<Name extends keyof PlanActivities> = PlanActivities[Name]['input'];
 
 type Output<Name extends keyof PlanActivities> = PlanActivities[Name]['output'];
 
-/** Phases of a wave at the same time, at most; a smaller `maxConcurrency` of the run counts. */
-export const AT_ONCE = 3;
-
-const waveOf = ({ waves, wave }: PlanContext): readonly number[] => waves[wave] ?? [];
+/** Phases at the same time, at most; a smaller `maxConcurrency` of the run counts. */
+const AT_ONCE = 3;
 
 export const phaseOf = ({ phases }: PlanContext, number: number): PlanPhase => {
   const phase = phases.find((each) => each.number === number);
@@ -65,17 +61,26 @@ export const phaseOf = ({ phases }: PlanContext, number: number): PlanPhase => {
 export const nameOf = ({ number, title }: PlanPhase): string =>
   title === '' ? `Phase ${number}` : `Phase ${number}: ${title}`;
 
-/** Id of the actor that is a phase's present child run. */
-export const actorOf = ({ starts }: PlanContext, number: number): string => `phase-${number}-${starts[number] ?? 0}`;
+/** Id of the actor that is an attempt's child run. */
+const actorOf = ({ phase, start }: PhaseAttempt): string => `phase-${phase}-${start}`;
 
-export const numberOf = (actor: string): number => Number(/^phase-(\d+)-/.exec(actor)?.[1]);
+const isAtLimit = ({ iterations, iterationLimit }: PlanContext): boolean => iterations >= iterationLimit;
 
-/** Next phase of the wave to be merged: in the order of their numbers. */
-export const nextMerge = (context: PlanContext): number | undefined =>
-  waveOf(context).find((number) => !context.mergedPhases.includes(number) && context.finished[number] !== undefined);
+/** Phases that can be begun, in their order: all that they depend on is merged. */
+function readyPhases({ phases, mergedPhases, open, ended, judged, stopped }: PlanContext): readonly PlanPhase[] {
+  const attempts = [...Object.values(open), ...ended, ...(judged === null ? [] : [judged])];
+  const begun = new Set([...mergedPhases, ...attempts.map(({ phase }) => phase), ...Object.keys(stopped).map(Number)]);
+  return phases.filter(
+    ({ number, dependsOn }) => !begun.has(number) && dependsOn.every((other) => mergedPhases.includes(other)),
+  );
+}
 
-export const waiting = (context: PlanContext): readonly number[] =>
-  waveOf(context).filter((number) => !context.mergedPhases.includes(number) && context.finished[number] === undefined);
+/** The next phase that can be begun now; `undefined`: there is none. */
+export function nextToStart(context: PlanContext): PlanPhase | undefined {
+  const { open, config } = context;
+  if (isAtLimit(context) || Object.keys(open).length >= Math.min(AT_ONCE, config.maxConcurrency)) return undefined;
+  return readyPhases(context)[0];
+}
 
 export const hasCommands = ({ test, lint }: PlanContext): boolean =>
   (test?.command ?? '') !== '' || (lint?.command ?? '') !== '';
@@ -94,14 +99,14 @@ const toldOf = ({ notes, hints }: PlanContext, { number, text }: PlanPhase): str
     ...((hints[number] ?? '') === '' ? [] : [`An earlier attempt at this phase could not be used: ${hints[number]}`]),
   ].join('\n\n');
 
-const childRequest = (context: PlanContext, number: number): ChildRequest => {
-  const phase = phaseOf(context, number);
+const childRequest = (context: PlanContext, phase: PlanPhase, start: number): ChildRequest => {
+  const { number } = phase;
   const { planPath, maxRetries } = context.input;
   const { test, lint } = context;
   return {
     request: nameOf(phase),
     title: nameOf(phase),
-    attempt: { number: context.starts[number] ?? 1 },
+    attempt: { number: start },
     input: {
       planPath,
       planFile: context.planFile,
@@ -123,7 +128,7 @@ const childRequest = (context: PlanContext, number: number): ChildRequest => {
 const limitAnew = ({ iterationLimit, iterations, input }: PlanContext): number =>
   Math.max(iterationLimit, iterations + input.maxRetries + 1);
 
-export const progress = ({ phases, mergedPhases }: PlanContext) =>
+const progress = ({ phases, mergedPhases }: PlanContext) =>
   ({ type: 'PROGRESS_CHANGED', done: mergedPhases.length, total: phases.length }) as const;
 
 export const failedAt = pausesAt('#phased-plan.paused');
@@ -156,77 +161,89 @@ const withParts = setup({
     ...checkedRunActions<PlanContext, PlanEvent>(),
     reportValidation: reportingValidation<PlanContext, PlanEvent>(() => 'The checks pass on the result of all phases.'),
     ...pullRequestActions<PlanContext, PlanEvent>(),
+    ...attemptActions<PlanContext, PlanEvent, PhaseAttempt, PlanPhase, RunFact | PlanFact, PhaseOutput>({
+      child: 'phase',
+      actorOf,
+      next: nextToStart,
+      begin: beginPhase,
+      kept: ({ headCommit, output: { iterations, summary } }) => ({ commit: headCommit ?? '', iterations, summary }),
+      settle: settledPhase,
+    }),
   },
 });
 
-export interface Stop {
-  /** Why each phase is stopped, by number, for the pause. */
-  readonly phases: Readonly<Record<string, string>>;
-  readonly reason: 'agent_failed' | 'merge_conflict';
-  /** Told to the agents of the next attempt. Absent: what is known of earlier ones. */
-  readonly hint?: string;
+function beginPhase(context: PlanContext, phase: PlanPhase): Begun<PlanContext, PhaseAttempt, PlanFact> {
+  const { number } = phase;
+  const start = (context.starts[number] ?? 0) + 1;
+  return {
+    attempt: { phase: number, start },
+    request: childRequest(context, phase, start),
+    change: { starts: { ...context.starts, [number]: start } },
+    facts: [said(number, 'implementing', context.hints[number] || null)],
+  };
 }
 
-function stoppedBy(context: PlanContext, { phases, reason, hint }: Stop): Pick<PlanContext, 'anew' | 'paused'> {
-  const numbers = Object.keys(phases).map(Number);
-  const [first = 0] = numbers;
-  const rest = numbers.length > 1 ? `, and ${numbers.length - 1} more` : '';
+function settledPhase(
+  context: PlanContext,
+  { phase, commit, summary = '', iterations = 0 }: JudgedAttempt<PhaseAttempt>,
+  end: AttemptEnd,
+): Settled<PlanContext, RunFact | PlanFact> {
+  const counted = { iterations: context.iterations + iterations };
+  if (end.kind !== 'merged') {
+    const { reason, why, hint } = end;
+    // The rest of a hint is for the agent of the next attempt.
+    const stop = hint === undefined ? { reason, why } : { reason, why: causeIn(why), hint };
+    return {
+      change: { ...counted, stopped: { ...context.stopped, [phase]: stop } },
+      facts: [said(phase, 'blocked', stop.why)],
+    };
+  }
+  const mergedPhases = [...context.mergedPhases, phase];
+  const hash = commit ?? end.merged.commit;
+  const answer = answeredBy(context, { phase, commit: hash, codeTree: end.merged.codeTree, summary });
   return {
-    anew: Object.fromEntries(numbers.map((number) => [number, hint ?? context.hints[number] ?? ''])),
-    paused: {
-      reason,
-      stage: 'implementation',
-      message: `${nameOf(phaseOf(context, first))} cannot be used: ${phases[first] ?? ''}${rest}\nRetry starts ${numbers.length === 1 ? 'the phase' : 'these phases'} anew from the present branch; notes that you give go along.`,
-    },
+    change: { ...counted, ...answer, mergedPhases, hints: without(context.hints, [String(phase)]) },
+    facts: [
+      { type: 'PHASE_COMMITTED', phase, hash, message: nameOf(phaseOf(context, phase)) },
+      said(phase, 'completed', null),
+      progress({ ...context, mergedPhases }),
+    ],
+  };
+}
+
+/** The pause for phases that came to nothing. */
+function pausedFor(context: PlanContext, stopped: PlanContext['stopped']): PlanContext['paused'] {
+  const all = Object.entries(stopped);
+  const isOne = all.length === 1;
+  const causes = all.map(
+    ([number, { why }]) => `${nameOf(phaseOf(context, Number(number)))} cannot be used: ${isOne ? why : causeIn(why)}`,
+  );
+  const retry = `Retry starts ${isOne ? 'the phase' : 'these phases'} anew from the present branch; notes that you give go along.`;
+  return {
+    reason: all[0]?.[1].reason ?? 'agent_failed',
+    stage: 'implementation',
+    message: [...causes, retry].join('\n'),
   };
 }
 
 export const planSetup = withParts.extend({
   guards: {
     namesTheResult: approves(shownResult),
-    startsAnew: ({ context }) => context.anew !== null,
+    /** The pause is for phases that came to nothing: all others have ended. */
+    startsAnew: ({ context: { stopped, open, ended, judged } }) =>
+      Object.keys(stopped).length > 0 && Object.keys(open).length + ended.length === 0 && judged === null,
   },
   actions: {
-    /** Starts as many child runs of the wave as may run now. */
-    startPhases: enqueueActions(({ enqueue, context }) => {
-      const children = context.children;
-      if (children === null) return;
-      const ids = startable(children);
-      for (const id of ids) enqueue.spawnChild('phase', { id, input: childRequest(context, numberOf(id)) });
-      enqueue.assign({ children: started(children, ids) });
-      for (const id of ids) enqueue.emit(said(numberOf(id), 'implementing', context.hints[numberOf(id)] || null));
-    }),
-    /** Keeps what a retry starts anew. */
-    stopPhases: enqueueActions(({ enqueue, context }, stop: Stop) => {
-      enqueue.assign(stoppedBy(context, stop));
-      for (const [number, why] of Object.entries(stop.phases)) enqueue.emit(said(Number(number), 'blocked', why));
-    }),
-    keepChildMerge: assign(({ context }, { integrated }: { integrated: ChildIntegrated }) => ({
-      merging: { phase: context.merging?.phase ?? 0, integrated },
-    })),
-    /** The phase that is being merged cannot be. */
-    failAttempt: enqueueActions(({ enqueue, context }, { reason, why, hint }: FailedAttempt) => {
-      const phase = context.merging?.phase ?? 0;
-      const told = hint === undefined ? { why } : { why: causeIn(why), hint };
-      enqueue.assign(stoppedBy(context, { reason, phases: { [phase]: told.why }, ...told }));
-      enqueue.emit(said(phase, 'blocked', told.why));
-    }),
-    /** The phase is on the run's branch. */
-    passAttempt: enqueueActions(({ enqueue, context }, { merged: { commit, codeTree } }: { merged: ChildMerged }) => {
-      const phase = context.merging?.phase ?? 0;
-      const mergedPhases = [...context.mergedPhases, phase];
-      const hash = context.finished[phase]?.commit ?? commit;
-      enqueue.assign({
-        ...answeredBy(context, { phase, commit: hash, codeTree }),
-        head: commit,
-        codeTree,
-        mergedPhases,
-        finished: without(context.finished, [String(phase)]),
-        hints: without(context.hints, [String(phase)]),
-      });
-      enqueue.emit({ type: 'PHASE_COMMITTED', phase, hash, message: nameOf(phaseOf(context, phase)) });
-      enqueue.emit(said(phase, 'completed', null));
-      enqueue.emit(progress({ ...context, mergedPhases }));
+    /** Nothing more can be begun: a person decides whether what came to nothing, or what the limit holds up, is tried again. */
+    stopPhases: enqueueActions(({ enqueue, context }) => {
+      const why = `the limit of ${context.iterationLimit} iterations is reached`;
+      const held = readyPhases(context).map(({ number }) => number);
+      const stopped = {
+        ...context.stopped,
+        ...Object.fromEntries(held.map((number) => [number, { reason: 'agent_failed' as const, why }])),
+      };
+      enqueue.assign({ stopped, paused: pausedFor(context, stopped) });
+      for (const number of held) enqueue.emit(said(number, 'blocked', why));
     }),
     /**
      * Adds a phase after all others, in which the result is changed as a person asked for.
@@ -266,18 +283,17 @@ export const planSetup = withParts.extend({
       enqueue.emit(progress({ ...context, ...change }));
     }),
     takeFork: assign(({ context }) => withInherited(context)),
-    /** Starts the stopped phases anew, in the present wave. */
-    beginAnew: assign(({ context }) => {
-      const again = Object.keys(context.anew ?? {});
-      return {
-        hints: { ...context.hints, ...context.anew },
-        finished: without(context.finished, again),
-        children: null,
-        merging: null,
-        anew: null,
-        iterationLimit: limitAnew(context),
-      };
-    }),
+    /** Has the stopped phases started anew. */
+    beginAnew: assign(({ context }) => ({
+      hints: {
+        ...context.hints,
+        ...Object.fromEntries(
+          Object.entries(context.stopped).map(([number, { hint }]) => [number, hint ?? context.hints[number] ?? '']),
+        ),
+      },
+      stopped: {},
+      iterationLimit: limitAnew(context),
+    })),
   },
 });
 
@@ -285,18 +301,12 @@ export const planSetup = withParts.extend({
 const asksAtGate = (held: string, feedback: string): string =>
   `${held}\n\nThe words of the person who sends it back:\n${feedback}`;
 
-/** The plan with one more phase, which depends on all others and is the next wave. */
+/** The plan with one more phase, which depends on all others. */
 function withPhase(context: PlanContext, title: string, text: string) {
   const number = nextNumber(context);
   const dependsOn = context.phases.map((phase) => phase.number);
   const phases: readonly PlanPhase[] = [...context.phases, { number, title, text, criteria: [], dependsOn }];
-  return {
-    phases,
-    waves: [...context.waves, [number]],
-    wave: context.waves.length,
-    children: null,
-    iterationLimit: limitAnew(context),
-  };
+  return { phases, iterationLimit: limitAnew(context) };
 }
 
 const planRead = ({ input }: PlanContext, phases: readonly PlanPhase[]) =>
@@ -331,12 +341,9 @@ export function withStrategy(
   return { ...config, git: { ...config.git, mergeStrategy } };
 }
 
-export const said = (phase: number, status: PhaseStatus, lastError: string | null) =>
+const said = (phase: number, status: PhaseStatus, lastError: string | null) =>
   ({ type: 'PHASE_CHANGED', phase, status, retryCount: 0, lastError }) as const;
 
-export function without<Value>(
-  record: Readonly<Record<string, Value>>,
-  keys: readonly string[],
-): Record<string, Value> {
+function without<Value>(record: Readonly<Record<string, Value>>, keys: readonly string[]): Record<string, Value> {
   return Object.fromEntries(Object.entries(record).filter(([key]) => !keys.includes(key)));
 }

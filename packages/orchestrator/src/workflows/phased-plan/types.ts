@@ -5,11 +5,11 @@ import type { AnswerInput } from '../../activities/pull-request/answer-reviewers
 import type { ClosedPullRequest, ClosePullRequestInput } from '../../activities/pull-request/close-pull-request.ts';
 import type { Followed, FollowInput } from '../../activities/pull-request/follow-pull-request.ts';
 import type { MergedPullRequest, MergePullRequestInput } from '../../activities/pull-request/merge-pull-request.ts';
-import type { ChildIntegrated } from '../../activities/git/merge-child.ts';
 import type { RecordRunInput } from '../../activities/git/record-run.ts';
 import type { Checked, CheckInput, ProjectCommand, Recorded, RunHeader } from '../../activities/types.ts';
 import type { CheckCommands } from '../../project-analysis/check-commands.ts';
-import type { FanOut } from '../parts/fan-out.ts';
+import type { Attempts, Waiting } from '../parts/attempts.ts';
+import type { FailedAttempt } from '../parts/child-merge.ts';
 import type {
   CheckedRunActivities,
   CheckedRunContext,
@@ -72,16 +72,21 @@ export type PlanConfig = RunConfig & {
 
 export type PlanRunInput = ProjectRunInput<PlanConfig>;
 
-/** A phase whose child run has completed and waits for its merge. */
-export interface FinishedPhase {
-  readonly childId: string;
-  readonly commit: string;
-  /** First line of the agent's own summary, at most 300 characters. */
-  readonly summary: string;
+/** An attempt at a phase, which is a child run. */
+export interface PhaseAttempt extends Waiting {
+  readonly phase: number;
+  /** How often the phase was started, with this time: it tells a child from its predecessors. */
+  readonly start: number;
+  /** Head of its result. Absent: it has none yet. */
+  readonly commit?: string;
+  /** First line of the agent's own summary, at most 300 characters. Absent: as `commit`. */
+  readonly summary?: string;
+  /** Calls of agents that wrote code. Absent: as `commit`. */
+  readonly iterations?: number;
 }
 
 export interface PlanContext
-  extends CheckedRunContext<PlanConfig, PlanInputValues>, Pick<FollowingContext, 'following'> {
+  extends CheckedRunContext<PlanConfig, PlanInputValues>, Attempts<PhaseAttempt>, Pick<FollowingContext, 'following'> {
   readonly setupDone: boolean;
   /** As `test`. */
   readonly lint: ProjectCommand | null;
@@ -93,13 +98,7 @@ export interface PlanContext
   /** Path of the plan at the base commit; `null` where the base has another text there, or none. */
   readonly planFile: string | null;
   readonly phases: readonly PlanPhase[];
-  /** Numbers of phases; each wave depends only on those before it. */
-  readonly waves: readonly (readonly number[])[];
-  /** Index of the wave that is under way. */
-  readonly wave: number;
-  /** Child runs of the wave; `null` between two waves. */
-  readonly children: FanOut | null;
-  /** How often each phase was started, by number: it tells a child from its predecessors. */
+  /** How often each phase was started, by number. */
   readonly starts: Readonly<Record<string, number>>;
   /** Hints for the next child run of a phase, by number. */
   readonly hints: Readonly<Record<string, string>>;
@@ -107,24 +106,19 @@ export interface PlanContext
   readonly conflicts?: Readonly<Record<string, readonly string[]>>;
   /** Number of the phase in which is done what reviewers of the pull request ask. Absent: there is none. */
   readonly askedPhase?: number;
-  /** Not merged yet, by number. */
-  readonly finished: Readonly<Record<string, FinishedPhase>>;
+  /** Phases whose last child run could not be used, by number, until a person has them tried again. */
+  readonly stopped: Readonly<Record<string, FailedAttempt>>;
   /** Numbers of the phases that are merged, in the order of their merges. */
   readonly mergedPhases: readonly number[];
-  /** Phase that is being merged, with its merge commit once that is known. */
-  readonly merging: { readonly phase: number; readonly integrated: ChildIntegrated | null } | null;
   /** Calls of agents that wrote code, in all phases that have ended. */
   readonly iterations: number;
   readonly iterationLimit: number;
-  /** Phases that a retry starts anew, with a text for the next attempt, which may be empty; `null` if a retry resumes the interrupted step. */
-  readonly anew: Readonly<Record<string, string>> | null;
 }
 
 /** Result of reading a plan. With `faults` it cannot be carried out. */
 export interface PlanRead {
   readonly title: string | null;
   readonly phases: readonly PlanPhase[];
-  readonly waves: readonly (readonly number[])[];
   readonly planFile: string | null;
   readonly faults: readonly string[];
 }

@@ -35,7 +35,7 @@ export const awaitingApproval = planSetup.createStateConfig({
   on: {
     APPROVAL_GRANTED: { guard: 'namesTheResult', target: 'publishing' },
     APPROVAL_REJECTED: {
-      target: 'dispatching',
+      target: 'phases',
       actions: { type: 'addPhase', params: ({ event }) => ({ feedback: event.feedback }) },
     },
   },

@@ -27,7 +27,7 @@ export const itemMachine = itemSetup.createMachine({
   context: ({ input }) => initialContext(input),
   on: {
     ...takenEverywhere('.cancelled'),
-    ...childEnds,
+    ...childEnds(),
   },
   states: {
     active: {

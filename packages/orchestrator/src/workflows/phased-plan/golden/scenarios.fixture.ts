@@ -32,11 +32,10 @@ const phase = (number: number, dependsOn: readonly number[]): JsonObject => ({
 const threePhases: JsonObject = {
   title: 'Parts',
   phases: [phase(1, []), phase(2, [1]), phase(3, [1])],
-  waves: [[1], [2, 3]],
   planFile: 'plans/parts.md',
   faults: [],
 };
-const onePhase: JsonObject = { ...threePhases, phases: [phase(1, [])], waves: [[1]], planFile: null };
+const onePhase: JsonObject = { ...threePhases, phases: [phase(1, [])], planFile: null };
 const test = { command: 'npm test', source: 'package.json' };
 
 const started = (change: object = {}, input: JsonObject = {}): DrivenRun =>
@@ -228,7 +227,6 @@ export const scenarios: Scenarios = {
     prepared().ended('readPlan', {
       title: null,
       phases: [],
-      waves: [],
       planFile: null,
       faults: ['The plan has no phases.'],
     }),
@@ -237,7 +235,7 @@ export const scenarios: Scenarios = {
       retried(
         merged(bothEnded()).fail('integrateChild', 'merge_conflict', 'Both changed notes.md.'),
         'Leave notes.md alone.',
-      ).ended('phase-3-2', child(3)),
+      ).ended('phase-2-2', child(2)),
     ),
   'checks-fail-on-the-merged-tree': () =>
     retried(
