@@ -92,6 +92,7 @@ const MAY_IMPORT_WORKFLOWS = new Set([
   'cli/commands/launch/backlog.ts',
   'cli/commands/launch/plan.ts',
   'cli/commands/launch/roadmap-work.ts',
+  'cli/commands/launch/topics.ts',
   'cli/commands/roadmap.ts',
   'cli/doctor/doctor-project.ts',
   'cli/hooks/roadmap-phases.ts',

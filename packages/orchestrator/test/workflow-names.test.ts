@@ -35,26 +35,6 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'looks at the section of the configuration that names the backlog',
   },
   {
-    path: 'orchestrator/src/cli/commands/launch/roadmap-work.ts',
-    names: ['roadmap-item'],
-    reason: 'the command of the workflow roadmap-item',
-  },
-  {
-    path: 'orchestrator/src/cli/commands/launch/research.ts',
-    names: ['research'],
-    reason: 'the command of the workflow research',
-  },
-  {
-    path: 'orchestrator/src/cli/launch/document-config.ts',
-    names: ['implementation'],
-    reason: 'the trust mode of workflows whose result is documents',
-  },
-  {
-    path: 'orchestrator/src/cli/commands/launch/research-and-plan.ts',
-    names: ['research-and-plan'],
-    reason: 'the command of the workflow research-and-plan',
-  },
-  {
     path: 'orchestrator/src/workflows/parts/source-facts.ts',
     names: ['SOURCE_FETCHED', 'SOURCE_REFUSED'],
     reason: 'facts of all workflows with agents that read the web',
@@ -70,9 +50,9 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'the workflow research, which has the name of a stage of full-auto',
   },
   {
-    path: 'orchestrator/src/cli/commands/launch/full-auto.ts',
-    names: ['full-auto', 'plan', 'FEATURES_ENDED'],
-    reason: 'the command of the workflow full-auto',
+    path: 'orchestrator/src/cli/commands/launch/topics.ts',
+    names: ['FEATURES_ENDED'],
+    reason: 'the command of the workflow full-auto, whose exit code tells that its iterations are used up',
   },
   {
     path: 'orchestrator/src/composition/roadmap-reader.ts',

@@ -5,6 +5,7 @@ export * from './event-text.ts';
 export { clippedPath, foreseenConflictText, foreseenConflictsBrief } from './review/foreseen-conflicts.ts';
 export { causeOfEnd, failedChecksAt, gateCause, isUnchanged } from './gates/gate-cause.ts';
 export * from './gates/gate-details.ts';
+export * from './input-fields.ts';
 export * from './text/look-alikes.ts';
 export { branchConflictOf, conflictCommands } from './review/merge-conflict.ts';
 export * from './text/mermaid-fault.ts';

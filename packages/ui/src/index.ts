@@ -15,7 +15,6 @@ export {
   type LaunchDraft,
   launchOf,
 } from './launch-choice.ts';
-export { fieldsOf, fileFieldOf, type InputField, inputOf, type InputTexts } from './input-fields.ts';
 export { childrenByParent, type ChildrenOf, familyOf, isTop, progressText } from './run-children.ts';
 export { isWaiting, waitingFirst } from './run-order.ts';
 export { documentTab, gateTab, tabsOf } from './run-tabs.ts';

@@ -1,4 +1,5 @@
 /** Options of a new run beside its request, the same in the form and in the editor's steps. */
+import { fieldsOf, inputOf, type InputTexts } from '@autonomous/shared/presentation';
 import {
   BUDGET_NAMES,
   type BudgetName,
@@ -9,7 +10,6 @@ import {
   type WorkflowInfo,
   type WorkflowSummary,
 } from '@autonomous/shared';
-import { fieldsOf, inputOf, type InputTexts } from './input-fields.ts';
 
 export type Texts<Name extends string> = { readonly [Key in Name]?: string };
 

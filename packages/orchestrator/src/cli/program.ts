@@ -31,9 +31,7 @@ import { addRebuild } from './commands/rebuild.ts';
 import { addReject } from './commands/decisions/reject.ts';
 import { addContinue } from './commands/launch/continue.ts';
 import { addRetry } from './commands/decisions/retry.ts';
-import { addFullAuto } from './commands/launch/full-auto.ts';
-import { addResearch } from './commands/launch/research.ts';
-import { addResearchAndPlan } from './commands/launch/research-and-plan.ts';
+import { addFullAuto, addResearch, addResearchAndPlan } from './commands/launch/topics.ts';
 import { addRoadmap } from './commands/roadmap.ts';
 import { addRun } from './commands/launch/run.ts';
 import { addServe } from './commands/serve.ts';
@@ -42,6 +40,7 @@ import { addSignIn } from './commands/sign-in.ts';
 import { addSignOut } from './commands/sign-out.ts';
 import { addSignal } from './commands/signal.ts';
 import { addTake } from './commands/decisions/take.ts';
+import { addServersCommand } from './commands/launch/servers-command.ts';
 import { addVerify } from './commands/verify.ts';
 import { addWatch } from './commands/watch.ts';
 import { addWorkflow } from './commands/workflow.ts';
@@ -90,10 +89,13 @@ const GROUPS: Readonly<Record<string, readonly ((line: CommandLine) => void)[]>>
  */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   let exitCode: number = EXIT.done;
-  const program = createProgram(io, (code) => {
+  const { program, line } = createCommands(io, (code) => {
     exitCode = code;
   });
   try {
+    const [name] = argv;
+    if (name !== undefined && !program.commands.some((command) => command.name() === name))
+      await addServersCommand(line, name, argv);
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
@@ -114,6 +116,10 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
 
 /** @param end takes the exit code of the command that was carried out */
 export function createProgram(io: CliIo, end: (exitCode: number) => void): Command {
+  return createCommands(io, end).program;
+}
+
+function createCommands(io: CliIo, end: (exitCode: number) => void) {
   const program = new Command('autonomous')
     .description('Runs coding agents that plan, build and check, and asks you where you want to be asked.')
     .version(programVersion(), '-V, --version')
@@ -130,7 +136,7 @@ export function createProgram(io: CliIo, end: (exitCode: number) => void): Comma
     program.commandsGroup(`${heading}:`);
     for (const add of commands) add(line);
   }
-  return program;
+  return { program, line };
 }
 
 /** With their arguments, the names of the program's own commands would leave no room for what they do. */

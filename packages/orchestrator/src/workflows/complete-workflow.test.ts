@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createMachine } from 'xstate';
 import { z } from 'zod';
 import { defineWorkflow } from '../core/definition.ts';
-import { completeWorkflow } from './complete-workflow.ts';
+import { completeWorkflow, faultsOf } from './complete-workflow.ts';
 
 it('describes gates whose kinds are named like members of every object', () => {
   const gate = (kind: string) => ({
@@ -27,4 +27,37 @@ it('describes gates whose kinds are named like members of every object', () => {
     toString: { title: 'ToString', presents: 'message' },
     pause: { title: 'Pause', waiting: 'Paused' },
   });
+});
+
+const counting = defineWorkflow({
+  name: 'counting',
+  version: 1,
+  description: '',
+  machine: createMachine({ initial: 'ended', states: { ended: { type: 'final', meta: { status: 'cancelled' } } } }),
+  signals: {},
+  input: z.strictObject({ file: z.string(), names: z.array(z.string()).optional() }),
+});
+
+it('keeps the command and the projection that its author gives', () => {
+  const projection = () => ({ sections: [] });
+  const command = { arguments: ['file'], options: { names: 'ask' } };
+  const value = { definition: counting, activities: {}, projection, command };
+  expect(faultsOf(value)).toEqual([]);
+  expect(completeWorkflow(value)).toMatchObject({ projection, command });
+});
+
+it('names what a command says of fields and trust modes that are not there', () => {
+  const command = {
+    arguments: ['path', 'names'],
+    options: { other: null },
+    review: { about: 'it', trustMode: 'result' },
+  };
+  expect(faultsOf({ definition: counting, activities: {}, command })).toEqual([
+    "workflow 'counting': the argument 'names' of its command is neither a text nor a choice; make it an option.",
+    "workflow 'counting': its command names the field 'path' of the input, which has file, names.",
+    "workflow 'counting': its command names the field 'other' of the input, which has file, names.",
+    "workflow 'counting': 'review' of its command sets the trust mode 'result', which 'trustModes' does not declare; add it.",
+  ]);
+  const misspelt = { name: 'Two Words', review: {} } as never;
+  expect(faultsOf({ definition: counting, activities: {}, command: misspelt }).join('\n')).toContain('command');
 });

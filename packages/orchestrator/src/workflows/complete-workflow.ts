@@ -12,12 +12,12 @@ import {
   type StageInfo,
   titleOfName,
 } from '@autonomous/shared';
-import { eventTextFault } from '@autonomous/shared/presentation';
+import { eventTextFault, fieldsOf } from '@autonomous/shared/presentation';
 import type { AnyStateNode } from 'xstate';
 import type { ActivityTools } from '../activities/tools.ts';
 import type { Activity, ActivityRegistry } from '../core/activity.ts';
 import { artifactTypeOf, undeclaredDocument, undeclaredStage } from '../core/declared-names.ts';
-import { sourcesOf, type StateMeta, type WorkflowDefinition } from '../core/definition.ts';
+import { jsonSchemaOf, sourcesOf, type StateMeta, type WorkflowDefinition } from '../core/definition.ts';
 import { actionsOf, type BuiltInAction, nodesOf } from '../core/machine-nodes.ts';
 import type { Role } from '../roles/role.ts';
 import { TOOL_NAMES } from '../roles/role.ts';
@@ -49,6 +49,8 @@ export function completeWorkflow(value: WorkflowValue): Workflow {
     ...(value.progressWord === undefined ? {} : { progressWord: value.progressWord }),
     ...(value.children === undefined ? {} : { children: value.children.map(completeWorkflow) }),
     ...(value.recordFiles === undefined ? {} : { recordFiles: value.recordFiles }),
+    ...(value.projection === undefined ? {} : { projection: value.projection }),
+    ...(value.command === undefined ? {} : { command: value.command }),
     activities: typeof activities === 'function' ? activities : () => activities,
   };
 }
@@ -86,6 +88,7 @@ export function faultsOf(value: WorkflowValue): readonly string[] {
     ...documentFaults(sound, versions, named),
     ...trustFaults(sound, named),
     ...eventFaults(sound, named),
+    ...commandFaults(sound, versions, named),
   ];
 }
 
@@ -244,6 +247,35 @@ function eventFaults({ events = {} }: WorkflowValue, named: string): string[] {
       ? []
       : [`${named}: event '${type}' has the tone '${tone}', which is not one of ${EVENT_TONES.join(', ')}.`];
   });
+}
+
+function commandFaults(
+  { command = {}, trustModes = [] }: WorkflowValue,
+  versions: readonly WorkflowDefinition[],
+  named: string,
+): string[] {
+  const input = versions.at(-1)?.input;
+  const inputFields = fieldsOf(input === undefined ? null : jsonSchemaOf(input));
+  const fields = inputFields.map(({ name }) => name);
+  const has = fields.length === 0 ? 'which has no fields' : `which has ${fields.join(', ')}`;
+  const given = [...(command.arguments ?? []), ...Object.keys(command.options ?? {})];
+  const mode = command.review?.trustMode;
+  const many = (command.arguments ?? []).filter((name) =>
+    inputFields.some((field) => field.name === name && field.kind !== 'text' && field.kind !== 'choice'),
+  );
+  return [
+    ...many.map(
+      (name) => `${named}: the argument '${name}' of its command is neither a text nor a choice; make it an option.`,
+    ),
+    ...given
+      .filter((name) => !fields.includes(name))
+      .map((name) => `${named}: its command names the field '${name}' of the input, ${has}.`),
+    ...(mode === undefined || trustModes.some(({ name }) => name === mode)
+      ? []
+      : [
+          `${named}: 'review' of its command sets the trust mode '${mode}', which 'trustModes' does not declare; add it.`,
+        ]),
+  ];
 }
 
 function twice(names: readonly string[]): string[] {

@@ -55,6 +55,17 @@ const SECTIONS: Readonly<Record<string, z.ZodType>> = {
   // Texts and tones are checked with the names that they use.
   events: z.record(text, z.looseObject({})),
   progressWord: text.min(1),
+  command: z.strictObject({
+    name: text.regex(/^[a-z][a-z0-9-]*$/).optional(),
+    description: text.min(1).optional(),
+    arguments: z.array(text).optional(),
+    takesRequest: z.boolean().optional(),
+    asks: z.strictObject({ text: text.min(1), example: text.min(1) }).optional(),
+    options: z.record(text, text.regex(/^[a-z][a-z0-9-]*$/).nullable()).optional(),
+    endsWhen: text.optional(),
+    review: z.strictObject({ about: text.min(1), trustMode: text }).optional(),
+    ownRepository: z.boolean().optional(),
+  }),
 };
 /** Parts that are checked elsewhere: what they hold are functions and machines. */
 const OTHERS = ['definition', 'versions', 'activities'];

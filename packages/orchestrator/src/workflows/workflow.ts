@@ -3,6 +3,7 @@
  * workflow exports it, `workflows/index.ts` lists it, and custom workflows are values of the same type.
  */
 import type {
+  CommandInfo,
   DocumentInfo,
   EventInfo,
   GateInfo,
@@ -15,6 +16,7 @@ import type {
   WorkflowEvent,
   WorkflowInfo,
 } from '@autonomous/shared';
+import type { z } from 'zod';
 import type { ActivityRegistry } from '../core/activity.ts';
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { ActivityTools } from '../activities/tools.ts';
@@ -28,6 +30,14 @@ export interface WorkflowRole extends Omit<RoleInfo, 'name'> {
   readonly defaultModel?: string;
   /** Name of a role, as in DEFAULT_MODELS, whose default model is used while this role has none of its own. */
   readonly defaultsOf?: string;
+}
+
+/** The command of a workflow that is known without its machine. */
+export interface WorkflowCommand {
+  /** Name of the workflow. */
+  readonly workflow: string;
+  readonly input: z.ZodType;
+  readonly command: CommandInfo & { readonly description: string };
 }
 
 export interface Workflow {
@@ -64,13 +74,16 @@ export interface Workflow {
    * machine's context; each section has at most `MOST_PROJECTED` rows, and long texts are cut. Default: none.
    */
   readonly projection?: (view: RunView, events: readonly WorkflowEvent[], context: JsonObject) => Projected;
+  /** The command that starts a run. Default: it is made of the workflow's name, its request and its input. */
+  readonly command?: CommandInfo;
   /** Activities by the names that the machines of all its versions give them. */
   activities(tools: ActivityTools): ActivityRegistry;
 }
 
 /** Returns the part of a workflow that clients read. */
 export function workflowInfoOf(workflow: Workflow): WorkflowInfo {
-  const { name, title, roles, stages, trustModes, gates, documents, events, progressWord, projection } = workflow;
+  const { name, title, roles, stages, trustModes, gates, documents, events, progressWord, projection, command } =
+    workflow;
   return {
     name,
     title,
@@ -86,6 +99,7 @@ export function workflowInfoOf(workflow: Workflow): WorkflowInfo {
     ...(events === undefined ? {} : { events }),
     ...(progressWord === undefined ? {} : { progressWord }),
     ...(projection === undefined ? {} : { hasProjection: true }),
+    ...(command === undefined ? {} : { command }),
   };
 }
 

@@ -61,12 +61,18 @@ it('merges its changes in their order, and tells the second attempt why the firs
 });
 
 it('has an agent list the changes, and makes those that a person approves', async () => {
-  const { client, launch, gate, ends, remote } = await aPlace({
+  const { client, command, refused, gate, ends, remote } = await aPlace({
     workflow: 'listed-changes',
     file: 'changes-in-turn/listed.ts',
     script: aScript({ ...CHILDREN, lister: [finish({ changes: ['Describe the name'] })] }),
   });
-  const { id, branch } = await launch({ request: 'Note people', config: { git: { autoMerge: true } } });
+  // The workflow has a command of its own.
+  const place = ['--project', 'notes'];
+  expect(await refused('listed-changes', ...place)).toContain(
+    'Say what is to be done: autonomous listed-changes "Your request"',
+  );
+  const started = await command('listed-changes', 'Note', 'people', ...place, '--auto-merge', '--detach');
+  const { id, branch } = await client.getRun(started.split('\n', 1)[0] ?? '');
   const asked = await gate(id);
   if (asked.gate === null) throw new Error('there is no gate');
   const [document] = asked.artifacts;

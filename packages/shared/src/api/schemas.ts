@@ -44,6 +44,7 @@ import {
   EVENT_TONES,
   type DecisionLabel,
   type DocumentInfo,
+  type CommandInfo,
   type EventInfo,
   GATE_PRESENTS,
   type GateInfo,
@@ -972,6 +973,18 @@ const gateInfo = answer<GateInfo>('GateInfo', {
   against: z.array(z.string()).optional(),
 });
 
+const commandInfoShape = {
+  name: z.string().optional(),
+  description: z.string().optional(),
+  arguments: strings.optional(),
+  takesRequest: z.boolean().optional(),
+  asks: z.object({ text: z.string(), example: z.string() }).optional(),
+  options: z.record(z.string(), z.string().nullable()).optional(),
+  endsWhen: z.string().optional(),
+  review: z.object({ about: z.string(), trustMode: z.string() }).optional(),
+  ownRepository: z.boolean().optional(),
+};
+
 const workflowInfoShape: Shape<
   Omit<WorkflowInfo, 'name'> & Pick<WorkflowSummary, 'input' | 'defaultRequest' | 'isChildOnly' | 'isDefault'>
 > = {
@@ -1013,6 +1026,7 @@ const workflowInfoShape: Shape<
     .optional(),
   progressWord: z.string().optional(),
   hasProjection: z.boolean().optional(),
+  command: answer<CommandInfo>('CommandInfo', commandInfoShape).optional(),
 };
 
 export const workflowSummary = answer<WorkflowSummary>('Workflow', {

@@ -119,6 +119,28 @@ export interface EventInfo {
 }
 
 /** Description of a workflow for clients. Keys of `gates` are gate kinds; keys of `documents` are artifact types. */
+/** The command that starts a run of a workflow. Its options are the fields of the workflow's input. */
+export interface CommandInfo {
+  /** Words after the program, such as `backlog run`. Default: the workflow's name. */
+  readonly name?: string;
+  /** What it does, for lists of commands. Default: the workflow's description. */
+  readonly description?: string;
+  /** Fields of the input that are given by their place, in this order. Default: none. */
+  readonly arguments?: readonly string[];
+  /** Whether the request may follow, in the words after these. Default: for a workflow without a default request. */
+  readonly takesRequest?: boolean;
+  /** What is said where the request is missing: `Say what is to be found out`, and an example. Absent: that something is to be done. */
+  readonly asks?: { readonly text: string; readonly example: string };
+  /** Names of options by their field, where they are others; `null`: the field has no option. Default: `max-rounds` for `maxRounds`. */
+  readonly options?: Readonly<Record<string, string | null>>;
+  /** When the result is merged or becomes a pull request. Default: `when every gate is passed`. */
+  readonly endsWhen?: string;
+  /** What a person is asked about with `--review`, and the trust mode that it sets to manual. Absent: there is no such option. */
+  readonly review?: { readonly about: string; readonly trustMode: string };
+  /** Whether a run without a project gets a repository of its own, named after the first argument. Default: false. */
+  readonly ownRepository?: boolean;
+}
+
 export interface WorkflowInfo {
   readonly name: string;
   readonly title: string;
@@ -134,6 +156,8 @@ export interface WorkflowInfo {
   readonly progressWord?: string;
   /** True: clients show the projection of its runs in their overview. Default: false. */
   readonly hasProjection?: boolean;
+  /** Absent: the command is made of its name, its request and its input. */
+  readonly command?: CommandInfo;
 }
 
 /** Gates that a run of any workflow may have; a workflow may describe them in its own words. */

@@ -4,18 +4,8 @@
  */
 import type { Project, WorkflowSummary } from '@autonomous/shared';
 import { ApiError, explainRefusal, launchableOf } from '@autonomous/shared/client';
-import {
-  type Choice,
-  choiceLine,
-  explorationOf,
-  fieldsOf,
-  fileFieldOf,
-  type InputField,
-  inputOf,
-  type InputTexts,
-  launchOf,
-  type Screen,
-} from '@autonomous/ui';
+import { fieldsOf, fileFieldOf, type InputField, inputOf, type InputTexts } from '@autonomous/shared/presentation';
+import { type Choice, choiceLine, explorationOf, launchOf, type Screen } from '@autonomous/ui';
 import * as vscode from 'vscode';
 import { connectionLine } from '../connection-words.ts';
 import { remoteUrl } from '../git/git-checkout.ts';

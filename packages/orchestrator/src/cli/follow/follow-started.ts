@@ -1,5 +1,5 @@
 /** Follows a run until its command ends, and prints how to continue. */
-import type { RunView } from '@autonomous/shared';
+import type { Gate, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { Client } from '@autonomous/shared/client';
 import { personAtTerminal } from '../gates/dialog.ts';
 import { EXIT, exitCodeOf } from '../exit.ts';
@@ -9,6 +9,26 @@ import { gateLines } from '../gates/gate-lines.ts';
 import { type CliIo, hasPerson, note, say, sayJson } from '../io.ts';
 import { resultLines } from './result-lines.ts';
 import { leftLine, statusOf } from '../run-texts.ts';
+
+/** How a followed run ended, or where it waits. */
+export interface FollowedRun {
+  readonly run: RunView;
+  /** Gates of the run and its child runs that wait for a person. */
+  readonly gates: readonly Gate[];
+}
+
+/** A look at all events of a run and its child runs. */
+export interface Watch {
+  readonly onEvent: (event: WorkflowEvent) => void;
+  /** @returns the exit code, from the one that the state of the run gives */
+  readonly end: (code: number, followed: FollowedRun) => Promise<number> | number;
+}
+
+interface FollowStartedOptions {
+  readonly detach?: boolean;
+  readonly json?: boolean;
+  readonly watch?: Watch | undefined;
+}
 
 /**
  * Follows a run that was just started, with its child runs, and asks the person at the terminal at their gates.
@@ -21,7 +41,7 @@ export async function followStarted(
   client: Client,
   launched: RunView,
   name: string,
-  options: { readonly detach?: boolean; readonly json?: boolean },
+  options: FollowStartedOptions,
 ): Promise<number> {
   if (options.detach) {
     if (options.json) sayJson(io, launched);
@@ -31,6 +51,11 @@ export async function followStarted(
   const json = options.json ?? false;
   const person = hasPerson(io) && !json ? personAtTerminal(client, io) : undefined;
   const runId = launched.id;
+  const { watch } = options;
+  if (watch !== undefined) {
+    const { run, gates } = await followWatching({ client, io, runId, json, person, onEvent: watch.onEvent });
+    return watch.end(exitCodeOf(run, gates), { run, gates });
+  }
   const followed = await followRun({ client, io, runId, json, atGate: person ?? 'end', endsAtChildren: true });
   if (followed.interrupted || followed.run.status !== 'awaiting_children') return endOf(io, client, followed, json);
   // The run has nothing to tell while its child runs are under way, and one of them may wait for a person.

@@ -3,6 +3,7 @@ import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
 import { defineVersions } from '../../core/versions.ts';
 import type { Workflow } from '../workflow.ts';
 import { backlogActivities } from './activities.ts';
+import { backlogCommand } from './command.ts';
 import { BACKLOG_EVENTS } from './events.ts';
 import { backlogMachine } from './machine.ts';
 import { progressFiles } from './progress-file.ts';
@@ -80,5 +81,6 @@ export const backlog: Workflow = {
   events: BACKLOG_EVENTS,
   progressWord: 'items done',
   recordFiles: (view, events) => progressFiles(view, events),
+  command: backlogCommand.command,
   activities: backlogActivities,
 };

@@ -3,6 +3,7 @@ import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
 import { defineVersions } from '../../core/versions.ts';
 import type { Workflow } from '../workflow.ts';
 import { fullAutoActivities } from './activities.ts';
+import { fullAutoCommand } from './command.ts';
 import { FULL_AUTO_EVENTS } from './events.ts';
 import { ownedPathsOf } from './files.ts';
 import { fullAutoMachine } from './machine.ts';
@@ -73,5 +74,6 @@ export const fullAuto: Workflow = {
   events: FULL_AUTO_EVENTS,
   progressWord: 'features pass',
   projection: projectionOf,
+  command: fullAutoCommand.command,
   activities: fullAutoActivities,
 };

@@ -3,6 +3,7 @@ import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
 import { defineVersions } from '../../core/versions.ts';
 import type { Workflow } from '../workflow.ts';
 import { planActivities } from './activities.ts';
+import { planCommand } from './command.ts';
 import { PLAN_EVENTS } from './events.ts';
 import { ownedPathsOfPlan } from './files.ts';
 import { planMachine } from './machine.ts';
@@ -74,5 +75,6 @@ export const researchAndPlan: Workflow = {
   events: PLAN_EVENTS,
   progressWord: 'rounds done',
   projection: projectionOf,
+  command: planCommand.command,
   activities: planActivities,
 };

@@ -4,6 +4,7 @@ import { defineVersions } from '../../core/versions.ts';
 import { ownedPathsOf } from '../parts/topic-files.ts';
 import type { Workflow } from '../workflow.ts';
 import { researchActivities } from './activities.ts';
+import { researchCommand } from './command.ts';
 import { RESEARCH_EVENTS } from './events.ts';
 import { researchMachine } from './machine.ts';
 import { projectionOf } from './projection.ts';
@@ -61,5 +62,6 @@ export const research: Workflow = {
   events: RESEARCH_EVENTS,
   progressWord: 'rounds done',
   projection: projectionOf,
+  command: researchCommand.command,
   activities: researchActivities,
 };

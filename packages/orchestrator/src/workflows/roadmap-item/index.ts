@@ -3,6 +3,7 @@ import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
 import { defineVersions } from '../../core/versions.ts';
 import type { Workflow } from '../workflow.ts';
 import { itemActivities } from './activities.ts';
+import { itemCommand } from './command.ts';
 import { DOCUMENT_PATTERNS } from './documents.ts';
 import { ITEM_EVENTS } from './events.ts';
 import { itemMachine } from './machine.ts';
@@ -117,5 +118,6 @@ export const roadmapItem: Workflow = {
   },
   events: ITEM_EVENTS,
   progressWord: 'tasks done',
+  command: itemCommand.command,
   activities: itemActivities,
 };

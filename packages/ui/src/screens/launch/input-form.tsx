@@ -1,6 +1,6 @@
 /** The fields of a workflow's own input. */
 import type { Fault } from '@autonomous/shared';
-import { type InputField, type InputTexts, pathOf } from '../../input-fields.ts';
+import { type InputField, type InputTexts, pathOf } from '@autonomous/shared/presentation';
 import { faultAt } from '../../launch-faults.ts';
 import { FormField } from './form-field.tsx';
 

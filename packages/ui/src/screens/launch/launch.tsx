@@ -1,12 +1,11 @@
 /** A new run of any workflow, or several ways of doing the same side by side. Remembers what was chosen last. */
 import type { Fault, Project, WorkflowSummary } from '@autonomous/shared';
 import { launchableOf } from '@autonomous/shared/client';
-import { filledText } from '@autonomous/shared/presentation';
+import { fieldsOf, filledInput, filledText, pathOf } from '@autonomous/shared/presentation';
 import { useSelector } from '@xstate/store-react';
 import { useState } from 'react';
 import { useHost } from '../../hosts/host.ts';
 import { messageOf } from '../../hosts/messages.ts';
-import { fieldsOf, filledInput, pathOf } from '../../input-fields.ts';
 import {
   type Choice,
   choiceFor,

@@ -1,27 +1,26 @@
 /** The command `plan run`: carries out a plan in phases, and resumes one that waits. */
-import type { Gate, NewRun, Project, RunConfigRequest, RunView } from '@autonomous/shared';
+import type { Gate, NewRun, Project, RunView } from '@autonomous/shared';
 import { type Client, MAX_JSON_BYTES } from '@autonomous/shared/client';
 import { readPlan, repositoryPath, wavesOf } from '../../../workflows/phased-plan/plan-file.ts';
 import { findProjectChecks } from '../../../workflows/phased-plan/project-checks.ts';
-import { collectModels, type CommandLine, type JsonOptions, numberFrom } from '../../command-line.ts';
+import { type CommandLine, numberFrom } from '../../command-line.ts';
 import { connect } from '../../connection.ts';
 import { CommandFailure, EXIT, exitCodeOf, UsageError } from '../../exit.ts';
 import { followFamily, openChildren } from '../../follow/follow-family.ts';
 import { gateLines } from '../../gates/gate-lines.ts';
-import { readConfigFile, readTextFile } from '../../launch/input-files.ts';
+import { readTextFile } from '../../launch/input-files.ts';
 import { type CliIo, note, say, sayJson } from '../../io.ts';
 import { findOpenRun, inputOf } from '../../launch/open-run.ts';
 import { placeOf, type PlanPlace, showPlan } from '../../launch/plan-outline.ts';
 import { findProject, launchOn } from '../../project.ts';
-import { addEnd, endOf, type EndOptions } from '../../launch/run-end.ts';
+import { addRunOptions, configOf, type RunOptions } from '../../launch/run-options.ts';
 import { leftLine, statusOf } from '../../run-texts.ts';
 import { workflowOfRun } from '../../run-workflow.ts';
 
 const WORKFLOW = 'phased-plan';
 const BLOCKED = 'phase_blocked';
 
-interface PlanOptions extends JsonOptions, EndOptions {
-  readonly project?: string;
+interface PlanOptions extends RunOptions {
   readonly resume?: boolean;
   readonly guidance?: string;
   readonly maxIterations?: number;
@@ -30,11 +29,7 @@ interface PlanOptions extends JsonOptions, EndOptions {
   /** `false`: none, also where the project has one. */
   readonly lint?: string | false;
   readonly squash?: boolean;
-  readonly base?: string;
-  readonly model?: Readonly<Record<string, string>>;
-  readonly config?: string;
   readonly dryRun?: boolean;
-  readonly detach?: boolean;
 }
 
 export function addPlan(line: CommandLine): void {
@@ -52,16 +47,12 @@ export function addPlan(line: CommandLine): void {
     .option('--max-retries <count>', 'retries a phase before you are asked; else 3', numberFrom(0, 20))
     .option('--test <command>', "test command; else found in the project's files")
     .option('--lint <command>', "lint command; else found in the project's files")
-    .option('--no-lint', 'no lint command, also where the project has one');
-  addEnd(run, 'when all phases are done')
+    .option('--no-lint', 'no lint command, also where the project has one')
     .option('--squash', 'where the result is merged: one commit instead of one for each phase')
-    .option('--base <branch>', 'branch to start from and to merge into')
-    .option('--model <role=model>', 'model of a role; may be repeated', collectModels)
-    .option('--config <file>', 'run configuration in JSON; options win over it')
-    .option('--dry-run', 'only show the phases, their order and the commands; needs no server')
-    .option('--detach', 'only start it')
-    .option('--json', 'events as JSON lines; with --detach the run and with --dry-run the plan as JSON')
-    .action(line.ending((file: string, options: PlanOptions) => runPlan(line.io, file, options)));
+    .option('--dry-run', 'only show the phases, their order and the commands; needs no server');
+  addRunOptions(run, 'when all phases are done').action(
+    line.ending((file: string, options: PlanOptions) => runPlan(line.io, file, options)),
+  );
 }
 
 async function runPlan(io: CliIo, file: string, options: PlanOptions): Promise<number> {
@@ -73,7 +64,8 @@ async function runPlan(io: CliIo, file: string, options: PlanOptions): Promise<n
   if (!read.ok) throw new UsageError([`${file} cannot be carried out:`, ...read.faults].join('\n  '));
   const place = await placeOf(io, file);
   const { planPath } = place;
-  const config = await configOf(io, options);
+  const asked = await configOf(io, options);
+  const config = options.lint === false ? { ...asked, commands: { ...asked.commands, lint: null } } : asked;
   if (options.squash && config.git?.autoMerge !== true)
     note(
       io,
@@ -242,19 +234,4 @@ async function openRunOf(client: Client, project: Project, planPath: string): Pr
     { projectId: project.id, workflow: WORKFLOW },
     ({ planPath: given }) => typeof given === 'string' && repositoryPath(given) === wanted,
   );
-}
-
-async function configOf(io: CliIo, options: PlanOptions): Promise<RunConfigRequest> {
-  const file = options.config === undefined ? {} : await readConfigFile(io, options.config);
-  const git = {
-    ...file.git,
-    ...endOf(options),
-    ...(options.base === undefined ? {} : { baseBranch: options.base }),
-  };
-  return {
-    ...file,
-    ...(Object.keys(git).length === 0 ? {} : { git }),
-    ...(options.model === undefined ? {} : { modelRouting: { ...file.modelRouting, ...options.model } }),
-    ...(options.lint === false ? { commands: { ...file.commands, lint: null } } : {}),
-  };
 }

@@ -1,6 +1,6 @@
-import type { JsonObject } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { fieldsOf, fileFieldOf, inputOf } from './input-fields.ts';
+import type { JsonObject } from './json.ts';
 
 /** As `z.toJSONSchema(…, { io: 'input' })` writes an object of every kind of field. */
 const SCHEMA: JsonObject = {

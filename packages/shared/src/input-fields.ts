@@ -2,7 +2,8 @@
  * Form fields of a workflow's own input, generated from its JSON Schema: texts, numbers, choices, switches and lists. Anything
  * deeper is one field of JSON. The server checks what comes of it against the schema; here only what it cannot be made of is refused.
  */
-import type { Fault, JsonObject, JsonValue } from '@autonomous/shared';
+import type { Fault } from './errors.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 
 interface FieldBase {
   /** Key of the input; empty for an input that is no object of known fields. */
