@@ -398,7 +398,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     what: 'A child that was cancelled is told as completed.',
     caughtBy: ['children'],
     seed: 496,
-    source: [{ file: CHILDREN, find: "    if (status !== 'completed')\n", replace: "    if (status === 'paused')\n" }],
+    source: [
+      {
+        file: 'engine/families/child-outcome.ts',
+        find: "  if (status !== 'completed')\n",
+        replace: "  if (status === 'paused')\n",
+      },
+    ],
   },
   {
     name: 'child-of-an-attempt',

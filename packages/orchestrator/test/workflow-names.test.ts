@@ -35,9 +35,14 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: 'looks at the section of the configuration that names the backlog',
   },
   {
-    path: 'orchestrator/src/workflows/parts/source-facts.ts',
+    path: 'orchestrator/src/workflows/parts/topics/source-facts.ts',
     names: ['SOURCE_FETCHED', 'SOURCE_REFUSED'],
     reason: 'facts of all workflows with agents that read the web',
+  },
+  {
+    path: 'orchestrator/src/workflows/parts/topics/rounds.ts',
+    names: ['AGENT_FAILED'],
+    reason: 'the fact of all workflows whose agents work in rounds',
   },
   {
     path: 'orchestrator/src/workflows/parts/document-publishing.ts',

@@ -7,7 +7,7 @@ import { withReadOnlyCheckout } from '../../activities/agents/read-only-checkout
 import { tidiedAll } from '../../activities/tidied.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { type ActivityRegistry, ONE_TRY_A_SANDBOX, THREE_TRIES } from '../../core/activity.ts';
-import { topicSlug } from '../parts/topic-files.ts';
+import { topicSlug } from '../parts/topics/topic-files.ts';
 import { hasTests } from '../parts/evidence.ts';
 import { watchChildren } from '../parts/watch-children.ts';
 import type { Implementations } from '../parts/declared-activities.ts';

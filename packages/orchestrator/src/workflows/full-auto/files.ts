@@ -1,5 +1,5 @@
 /** Files of a run in the repository, `docs/research-<topic>/`, which the server alone writes. Pure. */
-import { topicFiles, topicSlug } from '../parts/topic-files.ts';
+import { topicFiles, topicSlug } from '../parts/topics/topic-files.ts';
 import { failuresOf, type Feature, type Features, named, passText, reasonOf, unreachable } from './features.ts';
 
 export interface FullAutoFiles {

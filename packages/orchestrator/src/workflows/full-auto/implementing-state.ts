@@ -1,5 +1,5 @@
 /** The state file of a topic while its features are built: the one that the planning left, with the figures of the building. Pure. */
-import { topicFiles } from '../parts/topic-files.ts';
+import { topicFiles } from '../parts/topics/topic-files.ts';
 
 export interface ImplementingState {
   /** Name of the topic in paths. */

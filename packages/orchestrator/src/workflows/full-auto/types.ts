@@ -11,7 +11,7 @@ import type {
   ChildMergeActivities,
   ProjectRunInput,
 } from '../parts/project-run.ts';
-import { researchFields } from '../parts/research-fields.ts';
+import { researchFields } from '../parts/topics/research-fields.ts';
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { Feature } from './features.ts';
 import type { Iteration } from './files.ts';

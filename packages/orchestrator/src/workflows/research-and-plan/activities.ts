@@ -10,7 +10,7 @@ import { renderPlan } from '../../documents/latex/render-plan.ts';
 import { type ActivityContext, type ActivityRegistry, THREE_TRIES } from '../../core/activity.ts';
 import { checkFindings } from '../research/activities.ts';
 import { research } from '../research/agents.ts';
-import { topicFiles } from '../parts/topic-files.ts';
+import { topicFiles } from '../parts/topics/topic-files.ts';
 import { findingsOf } from '../research/kept-findings.ts';
 import { reportOf } from '../research/report/report-of-run.ts';
 import { NO_TEXTS } from '../research/report/report-texts.ts';

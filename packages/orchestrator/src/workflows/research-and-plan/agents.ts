@@ -2,7 +2,7 @@
 import { callReadingAgent } from '../../activities/agents/reading-agent.ts';
 import type { ActivityTools } from '../../activities/tools.ts';
 import { type Activity, ONE_TRY_A_SANDBOX } from '../../core/activity.ts';
-import { topicFiles } from '../parts/topic-files.ts';
+import { topicFiles } from '../parts/topics/topic-files.ts';
 import { findingsOf } from '../research/kept-findings.ts';
 import { architectOf, CRITICS, criticOf } from './issues.ts';
 import { miscitedFaults } from './miscited.ts';

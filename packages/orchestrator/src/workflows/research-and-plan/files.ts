@@ -1,5 +1,5 @@
 /** Files of a plan in the folder of its topic, beside those of the report. Pure. */
-import { ownedPathsOf, topicFiles, topicSlug } from '../parts/topic-files.ts';
+import { ownedPathsOf, topicFiles, topicSlug } from '../parts/topics/topic-files.ts';
 
 export interface PlanFiles {
   readonly tex: string;

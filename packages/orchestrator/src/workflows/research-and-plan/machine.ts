@@ -7,7 +7,8 @@ import { takenEverywhere } from '../parts/notes.ts';
 import { pausedState } from '../parts/pausing.ts';
 import { preparingState, projectRunContext } from '../parts/project-run.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
-import { topicFiles, topicSlug } from '../parts/topic-files.ts';
+import { agentEnds } from '../parts/topics/rounds.ts';
+import { topicFiles, topicSlug } from '../parts/topics/topic-files.ts';
 import { planFiles } from './files.ts';
 import { awaitingBlockers, awaitingResult, compiling, findingConcerns, publishing } from './finishing.ts';
 import { blockersOf, openBlockersOf } from './issues.ts';
@@ -16,7 +17,7 @@ import { NO_PLAN } from './plan.ts';
 import { planning } from './planning.ts';
 import { researching } from './researching.ts';
 import { planSetup } from './rounds.ts';
-import { counted, endedActor, failedAt } from './setup.ts';
+import { type AgentOutput, counted, failedAt } from './setup.ts';
 import { type PlanContext, planInputSchema, type PlanRunInput } from './types.ts';
 
 export const planMachine = planSetup.createMachine({
@@ -24,22 +25,7 @@ export const planMachine = planSetup.createMachine({
   initial: 'active',
   context: ({ input }) => initialContext(input),
   output: ({ context }) => outputOf(context),
-  on: {
-    ...takenEverywhere('.cancelled'),
-    // An agent of a round may end in any state, also while the run is paused.
-    'xstate.done.actor.*': {
-      actions: {
-        type: 'keepResult',
-        params: ({ event }) => ({ id: endedActor(event.type), output: event.output }),
-      },
-    },
-    'xstate.error.actor.*': {
-      actions: {
-        type: 'keepAgentFailure',
-        params: ({ event }) => ({ id: endedActor(event.type), error: event.error }),
-      },
-    },
-  },
+  on: { ...takenEverywhere('.cancelled'), ...agentEnds<AgentOutput>() },
   states: {
     active: {
       initial: 'preparing',

@@ -1,10 +1,12 @@
 /** The second phase: in each round architects propose, researchers look into new claims, and critics examine the plan. */
 import { headerOf } from '../parts/run-context.ts';
 import { faultsOfDrafts, faultsOfReviews, planSetup } from './rounds.ts';
-import { failedAt, isOver, pausing, planInput, SEATS } from './setup.ts';
+import { failedAt, planInput, round, SEATS } from './setup.ts';
 import type { PlanContext } from './types.ts';
 
 type Has = { readonly context: PlanContext };
+
+const pausing = round.pausing('#research-and-plan.paused', 'planning');
 
 const askArchitects = { type: 'ask', params: { kind: 'architect', count: SEATS } } as const;
 const askCritics = { type: 'ask', params: { kind: 'critic', count: SEATS } } as const;
@@ -18,7 +20,7 @@ export const planning = planSetup.createStateConfig({
     beginning: { always: { target: 'drafting', actions: ['beginRound', askArchitects] } },
     drafting: {
       entry: 'startAgents',
-      always: [pausing, { guard: isOver, target: 'judgingDrafts' }],
+      always: [pausing, { guard: round.isOver, target: 'judgingDrafts' }],
     },
     judgingDrafts: {
       always: [
@@ -51,7 +53,7 @@ export const planning = planSetup.createStateConfig({
     },
     verifying: {
       entry: 'startAgents',
-      always: [pausing, { guard: isOver, target: 'lookingUp' }],
+      always: [pausing, { guard: round.isOver, target: 'lookingUp' }],
     },
     lookingUp: {
       invoke: {
@@ -91,7 +93,7 @@ export const planning = planSetup.createStateConfig({
     },
     criticising: {
       entry: 'startAgents',
-      always: [pausing, { guard: isOver, target: 'judgingReviews' }],
+      always: [pausing, { guard: round.isOver, target: 'judgingReviews' }],
     },
     judgingReviews: {
       always: [

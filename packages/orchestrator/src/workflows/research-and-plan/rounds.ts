@@ -1,7 +1,7 @@
 /** Actions on a round of planning: what is taken of proposals, findings and reviews, and when the planning ends. */
 import { assign, enqueueActions } from 'xstate';
-import { keptOf } from '../parts/new-findings.ts';
-import { planTransition } from '../parts/transition.ts';
+import { keptOf } from '../parts/topics/new-findings.ts';
+import { planTransition } from '../parts/topics/transition.ts';
 import type { CheckedRound, LeftOut } from '../research/types.ts';
 import { architectOf, blockersOf, criticOf, reviewFaults, withAnswers, withReview } from './issues.ts';
 import { changedSections, draftFaults, planHashOf, withDraft } from './plan.ts';

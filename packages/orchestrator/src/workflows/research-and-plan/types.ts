@@ -5,7 +5,7 @@ import type { Cost, Note, RunHeader } from '../../activities/types.ts';
 import type { CallingContext } from '../parts/costs.ts';
 import type { FanOut } from '../parts/fan-out.ts';
 import type { ProjectRunActivities, ProjectRunContext, ProjectRunInput } from '../parts/project-run.ts';
-import { researchFields } from '../parts/research-fields.ts';
+import { researchFields } from '../parts/topics/research-fields.ts';
 import type {
   AgentReport,
   CheckedRound,

@@ -12,7 +12,7 @@ import { type Activity, type ActivityContext, type ActivityRegistry, THREE_TRIES
 import { judge, repair, research, synthesise } from './agents.ts';
 import { normalisedAddress } from './claim-checks/addresses.ts';
 import { checkedRound } from './checked-round.ts';
-import { topicFiles, topicSlug } from '../parts/topic-files.ts';
+import { topicFiles, topicSlug } from '../parts/topics/topic-files.ts';
 import type { Implementations } from '../parts/declared-activities.ts';
 import { projectRunActivities } from '../parts/project-run-activities.ts';
 import { findingsOf, refusalsOf, sourcesOf } from './kept-findings.ts';

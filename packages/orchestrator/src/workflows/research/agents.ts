@@ -7,7 +7,7 @@ import { webTools } from '../../activities/agents/web-tools.ts';
 import { type Activity, ONE_TRY_A_SANDBOX } from '../../core/activity.ts';
 import { shownContradictions } from './claim-checks/contradictions.ts';
 import { supported } from './report/prose.ts';
-import { topicFiles } from '../parts/topic-files.ts';
+import { topicFiles } from '../parts/topics/topic-files.ts';
 import { repairFault, replaced, withLines } from './report/repairs.ts';
 import { findingsOf } from './kept-findings.ts';
 import { shownFindings, shownReport } from './report/report-texts.ts';

@@ -1,5 +1,5 @@
 /** Checks the findings of a round without a model: their passages, and whether they are new. Pure. */
-import { localId } from '../parts/new-findings.ts';
+import { localId } from '../parts/topics/new-findings.ts';
 import { normalisedAddress } from './claim-checks/addresses.ts';
 import {
   checkCitations,

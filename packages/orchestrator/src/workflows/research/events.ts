@@ -1,6 +1,6 @@
 /** Facts that the machine of a research run emits, and their lines in a timeline. */
 import type { EventInfo } from '@autonomous/shared';
-import type { SourceFact } from '../parts/source-facts.ts';
+import type { SourceFact } from '../parts/topics/source-facts.ts';
 import type { Confidence, Evidence, Source } from './types.ts';
 
 export type ResearchFact =

@@ -4,7 +4,8 @@ import { callEnded } from '../parts/costs.ts';
 import { documentPublishingState, findingConcernsState } from '../parts/document-publishing.ts';
 import { approvalGate } from '../parts/gate.ts';
 import { noteFeedback } from '../parts/notes.ts';
-import { agentInput, counted, failedAt, isOfAgent, reportInput, researchSetup, shownResult } from './setup.ts';
+import { isOfAgent } from '../parts/topics/rounds.ts';
+import { agentInput, counted, failedAt, reportInput, researchSetup, shownResult } from './setup.ts';
 import type { Compiled, ResearchContext } from './types.ts';
 
 const canRepair = ({ context }: { readonly context: ResearchContext }): boolean =>

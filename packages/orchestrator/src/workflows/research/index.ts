@@ -1,7 +1,7 @@
 /** Research: rounds of agents that search and read, and a report of which every passage was looked up. */
 import { COMMON_GATES, type JsonObject } from '@autonomous/shared';
 import { defineVersions } from '../../core/versions.ts';
-import { ownedPathsOf } from '../parts/topic-files.ts';
+import { ownedPathsOf } from '../parts/topics/topic-files.ts';
 import type { Workflow } from '../workflow.ts';
 import { researchActivities } from './activities.ts';
 import { researchCommand } from './command.ts';

@@ -5,26 +5,16 @@
 import { assign, enqueueActions } from 'xstate';
 import { callEnded } from '../parts/costs.ts';
 import { documentWays } from '../parts/document-publishing.ts';
-import { verdictOf } from '../parts/fan-out.ts';
 import { takenEverywhere } from '../parts/notes.ts';
 import { pausedState } from '../parts/pausing.ts';
 import { preparingState, projectRunContext } from '../parts/project-run.ts';
 import { outcomeOf } from '../parts/pull-request.ts';
 import { headerOf } from '../parts/run-context.ts';
+import { agentEnds, isOfAgent } from '../parts/topics/rounds.ts';
 import { awaitingResult, compiling, findingConcerns, publishing, repairing } from './finishing.ts';
 import { directionsOf, NO_TEXTS } from './report/report-texts.ts';
-import {
-  agentInput,
-  blockingFailures,
-  counted,
-  failedAt,
-  isOfAgent,
-  messageOf,
-  reasonOf,
-  reportInput,
-  researchSetup,
-} from './setup.ts';
-import { type ResearchContext, researchInputSchema, type ResearchRunInput } from './types.ts';
+import { agentInput, counted, failedAt, messageOf, reasonOf, reportInput, researchSetup, round } from './setup.ts';
+import { type ResearchActivities, type ResearchContext, researchInputSchema, type ResearchRunInput } from './types.ts';
 
 /** Looks what there is to work with: files of the project, and a search. */
 const reading = researchSetup.createStateConfig({
@@ -55,40 +45,20 @@ const reading = researchSetup.createStateConfig({
   },
 });
 
-const isOver = ({ context }: { readonly context: ResearchContext }): boolean =>
-  context.agents !== null && verdictOf(context.agents) !== 'running';
-
-const isBlocked = ({ context }: { readonly context: ResearchContext }): boolean =>
-  isOver({ context }) && blockingFailures(context).length > 0;
-
-/** Pauses with the first failure that a person has to deal with. */
-const pausing = {
-  guard: isBlocked,
-  target: '#research.paused',
-  actions: [
-    {
-      type: 'rememberFailure',
-      params: ({ context }: { readonly context: ResearchContext }) => ({
-        stage: 'researching',
-        error: blockingFailures(context)[0]?.error,
-      }),
-    },
-    'askAgainLater',
-  ],
-} as const;
+const pausing = round.pausing('#research.paused', 'researching');
 
 /** The agents of the round work at the same time, each on a question of its own. */
 const researching = researchSetup.createStateConfig({
   meta: { status: 'running', stage: 'researching' },
   entry: 'startAgents',
-  always: [pausing, { guard: isOver, target: 'checking' }],
+  always: [pausing, { guard: round.isOver, target: 'checking' }],
 });
 
 /** The passages that were not found go back to those who reported them. */
 const correcting = researchSetup.createStateConfig({
   meta: { status: 'running', stage: 'researching' },
   entry: 'startAgents',
-  always: [pausing, { guard: isOver, target: 'checking' }],
+  always: [pausing, { guard: round.isOver, target: 'checking' }],
 });
 
 /** The server looks up each passage, and compares the findings with those that are known. */
@@ -226,33 +196,11 @@ const synthesising = researchSetup.createStateConfig({
   },
 });
 
-/** The actor that an event of its end names. */
-const endedActor = (type: string): string => type.slice(type.indexOf('.actor.') + '.actor.'.length);
-
 export const researchMachine = researchSetup.createMachine({
   id: 'research',
   initial: 'active',
   context: ({ input }) => initialContext(input),
-  on: {
-    ...takenEverywhere('.cancelled'),
-    // An agent of a round may end in any state, also while the run is paused.
-    'xstate.done.actor.*': {
-      actions: {
-        type: 'keepReport',
-        params: ({ event }) => ({
-          id: endedActor(event.type),
-          report: event.output.report,
-          cost: event.output.cost,
-        }),
-      },
-    },
-    'xstate.error.actor.*': {
-      actions: {
-        type: 'keepAgentFailure',
-        params: ({ event }) => ({ id: endedActor(event.type), error: event.error }),
-      },
-    },
-  },
+  on: { ...takenEverywhere('.cancelled'), ...agentEnds<ResearchActivities['research']['output']>() },
   states: {
     active: {
       initial: 'preparing',

@@ -1,13 +1,11 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
-import type { Cost } from '../../activities/types.ts';
 import type { StateMeta } from '../../core/definition.ts';
 import { callActions } from '../parts/costs.ts';
 import { declared } from '../parts/declared-activities.ts';
-import { failed, fanOut, startable, started, succeeded } from '../parts/fan-out.ts';
 import { approves, type Shown } from '../parts/gate.ts';
-import { keptOf } from '../parts/new-findings.ts';
+import { keptOf } from '../parts/topics/new-findings.ts';
 import { pausesAt } from '../parts/pausing.ts';
 import {
   PROJECT_RUN,
@@ -18,11 +16,12 @@ import {
 } from '../parts/project-run.ts';
 import { headerOf } from '../parts/run-context.ts';
 import { type DecisionSignal, decisionsOf, type Forked, type RunFact } from '../parts/signals.ts';
-import { sourceFact } from '../parts/source-facts.ts';
+import { type AgentCall, asked, askedAgain, roundOf } from '../parts/topics/rounds.ts';
+import { sourceFact } from '../parts/topics/source-facts.ts';
 import { judgedRound } from './checked-round.ts';
 import type { ResearchFact } from './events.ts';
 import { updated } from './report/report-texts.ts';
-import { researchTransition } from '../parts/transition.ts';
+import { researchTransition } from '../parts/topics/transition.ts';
 import type {
   AgentReport,
   CheckedRound,
@@ -51,35 +50,6 @@ type AgentEnd =
 
 type ResearchEvent = Extract<DecisionSignal, { type: keyof typeof researchSignals }> | Forked | AgentEnd;
 
-const withParts = setup({
-  types: {
-    context: {} as ResearchContext,
-    input: {} as ResearchRunInput,
-    events: {} as ResearchEvent,
-    emitted: {} as RunFact | ResearchFact,
-    meta: {} as StateMeta<ResearchContext>,
-  },
-  actors: {
-    ...declared<ResearchActivities>()(
-      ...PROJECT_RUN,
-      'readTopic',
-      'research',
-      'checkFindings',
-      'judge',
-      'synthesise',
-      'commitReport',
-      'compile',
-      'repair',
-    ),
-  },
-  delays: projectRunDelays,
-  guards: projectRunGuards,
-  actions: {
-    ...projectRunActions<ResearchContext, ResearchEvent>(),
-    ...callActions<ResearchContext, ResearchEvent>(),
-  },
-});
-
 export const failedAt = pausesAt('#research.paused');
 
 /** The engine gives every failed activity an error of this shape. */
@@ -88,15 +58,9 @@ export const messageOf = (error: unknown): string => (error as ActivityError).me
 
 export const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
-/** An agent that came to nothing leaves its question open; a missing key or a used-up budget needs a person. */
-export const isOfAgent = (error: unknown): boolean => reasonOf(error) === 'agent_failed';
-
 /** Id of the actor that is an agent of a round. */
 export const agentId = (round: number, kind: Direction['kind'], number: number): string =>
   `agent-${round}-${kind === 'web' ? 'researcher' : 'analyst'}-${number}`;
-
-const CORRECTION = '-again';
-const firstIdOf = (id: string): string => (id.endsWith(CORRECTION) ? id.slice(0, -CORRECTION.length) : id);
 
 /** Ids of the agents of a round with the question of each. */
 export function agentsOf({ round, directions }: Pick<ResearchContext, 'round' | 'directions'>) {
@@ -123,16 +87,6 @@ export function agentInput(context: ResearchContext, role: ResearchRole) {
     call: (context.calls[role] ?? 0) + 1,
     topic: context.input.topic,
   };
-}
-
-/** Failures of this round's agents that a person has to deal with. */
-export function blockingFailures({ agents, correcting }: Pick<ResearchContext, 'agents' | 'correcting'>) {
-  const outcomes = Object.entries(agents?.outcomes ?? {});
-  const failures = outcomes.flatMap(([id, outcome]) => (outcome.ok ? [] : [{ id, error: outcome.error }]));
-  const blocking = failures.filter(({ error }) => !isOfAgent(error));
-  if (blocking.length > 0) return blocking;
-  // None of them came to anything, and there is nothing to go on with.
-  return !correcting && failures.length > 0 && failures.length === outcomes.length ? failures : [];
 }
 
 export const shownResult = ({ reportHash, concerns }: ResearchContext): Shown => ({
@@ -173,6 +127,74 @@ function endAfter(
 
 const EMPTY: CheckedRound = { sound: [], doubts: [], leftOut: [], known: 0 };
 
+/** A report in place of the one that its agent corrects, with what was read for both. */
+function withReport(context: ResearchContext, report: AgentReport): Partial<ResearchContext> {
+  const before = context.reports.find(({ agent }) => agent === report.agent);
+  const merged = before === undefined ? report : { ...report, fetched: [...before.fetched, ...report.fetched] };
+  return {
+    reports: inOrder(context, [...context.reports.filter((each) => each !== before), merged]),
+    sources: context.sources + report.fetched.filter(({ hash }) => hash !== null).length,
+  };
+}
+
+/** The call of an agent of the round, with its question. */
+function callOf(context: ResearchContext, agent: string, isCorrection: boolean): AgentCall | null {
+  const direction = agentsOf(context).find(({ id }) => id === agent)?.direction;
+  if (direction === undefined) return null;
+  const role = roleOf(direction);
+  const report = context.reports.find((each) => each.agent === agent);
+  const correction = { report, leftOut: context.sentBack[agent] ?? [] };
+  return {
+    src: 'research',
+    role,
+    input: {
+      ...agentInput(context, role),
+      agent,
+      direction,
+      round: context.round,
+      ...(isCorrection && report !== undefined ? { correction } : {}),
+    },
+  };
+}
+
+export const round = roundOf<ResearchContext, ResearchEvent, Output<'research'>, RunFact | ResearchFact>({
+  call: callOf,
+  kept: (context, { report }) => ({
+    change: withReport(context, report),
+    facts: report.fetched.map((source) => sourceFact(context.round, report.agent, source)),
+  }),
+});
+
+const withParts = setup({
+  types: {
+    context: {} as ResearchContext,
+    input: {} as ResearchRunInput,
+    events: {} as ResearchEvent,
+    emitted: {} as RunFact | ResearchFact,
+    meta: {} as StateMeta<ResearchContext>,
+  },
+  actors: {
+    ...declared<ResearchActivities>()(
+      ...PROJECT_RUN,
+      'readTopic',
+      'research',
+      'checkFindings',
+      'judge',
+      'synthesise',
+      'commitReport',
+      'compile',
+      'repair',
+    ),
+  },
+  delays: projectRunDelays,
+  guards: projectRunGuards,
+  actions: {
+    ...projectRunActions<ResearchContext, ResearchEvent>(),
+    ...callActions<ResearchContext, ResearchEvent>(),
+    ...round.actions,
+  },
+});
+
 export const researchSetup = withParts.extend({
   guards: {
     namesTheResult: approves(shownResult),
@@ -184,9 +206,7 @@ export const researchSetup = withParts.extend({
       const ids = agentsOf({ round, directions: context.directions }).map(({ id }) => id);
       enqueue.assign({
         round,
-        agents: fanOut(ids, ids.length, 'collect'),
-        correcting: false,
-        sentBack: {},
+        ...asked(ids),
         reports: [],
         checked: null,
         fresh: [],
@@ -198,64 +218,6 @@ export const researchSetup = withParts.extend({
         agents: ids,
       });
     }),
-    startAgents: enqueueActions(({ enqueue, context }) => {
-      if (context.agents === null) return;
-      const ids = startable(context.agents);
-      const known = new Map(agentsOf(context).map(({ id, direction }) => [id, direction]));
-      const calls: Record<string, number> = { ...context.calls };
-      for (const id of ids) {
-        const agent = firstIdOf(id);
-        const direction = known.get(agent);
-        if (direction === undefined) continue;
-        const role = roleOf(direction);
-        const report = context.reports.find((each) => each.agent === agent);
-        enqueue.spawnChild('research', {
-          id,
-          input: {
-            ...agentInput({ ...context, calls }, role),
-            agent,
-            direction,
-            round: context.round,
-            ...(agent === id || report === undefined
-              ? {}
-              : { correction: { report, leftOut: context.sentBack[agent] ?? [] } }),
-          },
-        });
-        calls[role] = (calls[role] ?? 0) + 1;
-      }
-      enqueue.assign({ agents: started(context.agents, ids), calls });
-    }),
-    /** One agent of the round has ended. */
-    keepReport: enqueueActions(
-      ({ enqueue, context }, { id, report, cost }: { id: string; report: AgentReport; cost: Cost }) => {
-        if (context.agents?.running.includes(id) !== true) return;
-        const { round } = context;
-        const before = context.reports.find(({ agent }) => agent === report.agent);
-        const merged = before === undefined ? report : { ...report, fetched: [...before.fetched, ...report.fetched] };
-        enqueue.assign({
-          agents: succeeded(context.agents, id, null),
-          reports: inOrder(context, [...context.reports.filter(({ agent }) => agent !== report.agent), merged]),
-          sources: context.sources + report.fetched.filter(({ hash }) => hash !== null).length,
-        });
-        enqueue.stopChild(id);
-        enqueue.emit({ type: 'COST_RECORDED', ...cost });
-        for (const source of report.fetched) enqueue.emit(sourceFact(round, report.agent, source));
-      },
-    ),
-    keepAgentFailure: enqueueActions(({ enqueue, context }, { id, error }: { id: string; error: unknown }) => {
-      if (context.agents?.running.includes(id) !== true) return;
-      enqueue.assign({ agents: failed(context.agents, id, error as never) }); // an ActivityError is JSON
-      enqueue.stopChild(id);
-      enqueue.emit({ type: 'AGENT_FAILED', round: context.round, agent: firstIdOf(id), reason: messageOf(error) });
-    }),
-    /** A person has to look first; those agents are asked again afterwards. */
-    askAgainLater: assign(({ context }) => {
-      const ids = new Set(blockingFailures(context).map(({ id }) => id));
-      const { agents } = context;
-      if (agents === null) return {};
-      const outcomes = Object.fromEntries(Object.entries(agents.outcomes).filter(([id]) => !ids.has(id)));
-      return { agents: { ...agents, outcomes } };
-    }),
     keepChecked: assign((_, { checked }: { checked: CheckedRound }) => ({ checked })),
     /** The agents get the passages back that were not found, once. */
     sendBack: assign(({ context }) => {
@@ -263,8 +225,7 @@ export const researchSetup = withParts.extend({
       const sentBack: Record<string, readonly LeftOut[]> = Object.fromEntries(
         [...Map.groupBy(leftOut, ({ agent }) => agent)].map(([agent, all]) => [agent, all]),
       );
-      const ids = Object.keys(sentBack).map((agent) => `${agent}${CORRECTION}`);
-      return { correcting: true, sentBack, agents: fanOut(ids, Math.max(1, ids.length), 'collect') };
+      return { sentBack, ...askedAgain(Object.keys(sentBack)) };
     }),
     /** Keeps the judge's verdicts about findings that resemble known ones. Without a verdict a finding counts as new. */
     keepVerdicts: enqueueActions(

@@ -1,6 +1,6 @@
 /** Files of a topic in the repository, `docs/research-<topic>/`, which the server writes. Pure. */
-import { hashOf } from '../../documents/content-hash.ts';
-import { slugOf } from '../../documents/slug.ts';
+import { hashOf } from '../../../documents/content-hash.ts';
+import { slugOf } from '../../../documents/slug.ts';
 
 /** Name of a topic in paths: 1 to 40 letters, digits and hyphens. Topics without Latin letters get one of their own each. */
 export function topicSlug(topic: string): string {
