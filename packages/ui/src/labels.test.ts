@@ -54,6 +54,9 @@ describe('runTitle', () => {
     expect(runTitle(aRun({ originalRequest: '\n Bell \r\n\nAdd `ring`.\n' }))).toBe('Bell');
     expect(splitRequest('\n Bell \r\n\nAdd `ring`.\n\nAnd a test.\n')).toEqual(['Bell', 'Add `ring`.\n\nAnd a test.']);
     expect(splitRequest('Bell')).toEqual(['Bell', '']);
+    const long = `${'word '.repeat(40)}end`;
+    expect(splitRequest(`${long}\nMore.`)).toEqual([`${'word '.repeat(32).trim()}…`, `${long}\nMore.`]);
+    expect(splitRequest('x'.repeat(1_000))).toEqual([`${'x'.repeat(160)}…`, 'x'.repeat(1_000)]);
   });
 
   it('is the title of the workflow for a run without a request', () => {

@@ -66,10 +66,21 @@ export function runTitle(
   return splitRequest(originalRequest)[0] || (workflow?.title ?? name);
 }
 
-/** The first line of a request, and the lines after it; the latter are empty where there is one line. */
+/** Characters of a title. */
+const LONGEST_TITLE = 160;
+
+/**
+ * The first line of a request, and the lines after it; the latter are empty where there is one line. A line that is too long for a title
+ * is cut after a word, and the whole request follows.
+ */
 export function splitRequest(request: string): readonly [first: string, rest: string] {
-  const [first = '', ...rest] = withoutTerminal(request).trim().split('\n');
-  return [first.trim(), rest.join('\n').trim()];
+  const text = withoutTerminal(request).trim();
+  const [line = '', ...others] = text.split('\n');
+  const first = line.trim();
+  if (first.length <= LONGEST_TITLE) return [first, others.join('\n').trim()];
+  const cut = first.slice(0, LONGEST_TITLE).toWellFormed();
+  const word = cut.lastIndexOf(' ');
+  return [`${cut.slice(0, word > LONGEST_TITLE / 2 ? word : undefined)}…`, text];
 }
 
 /**

@@ -1,6 +1,6 @@
 /** The program of the published package, by the Node versions that its manifest asks for. */
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -17,7 +17,8 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 function start(engines: string) {
   writeFileSync(path.join(folder, 'package.json'), JSON.stringify({ type: 'module', engines: { node: engines } }));
   const args = ['--disable-warning=ExperimentalWarning', path.join(folder, 'bin/autonomous.ts')];
-  return spawnSync(process.execPath, args, { encoding: 'utf8' });
+  const { NODE_COMPILE_CACHE: _ofTests, ...env } = process.env;
+  return spawnSync(process.execPath, args, { encoding: 'utf8', env: { ...env, XDG_CACHE_HOME: folder } });
 }
 
 it.each(['>=99', '>=99.2.0', `>=${process.versions.node.replace(/\d+$/, '999')}`])(
@@ -33,4 +34,9 @@ it.each(['>=99', '>=99.2.0', `>=${process.versions.node.replace(/\d+$/, '999')}`
 
 it.each(['>=22.18.0', '>=24', `>=${process.versions.node}`])('starts with a Node of %s', (engines) => {
   expect(start(engines)).toMatchObject({ status: 0, stdout: 'started serve\n', stderr: '' });
+});
+
+it('keeps what it has compiled for the next start, in the folder for caches', () => {
+  start('>=24');
+  expect(readdirSync(path.join(folder, 'autonomous/compiled'))).not.toEqual([]);
 });
