@@ -1,11 +1,11 @@
 /** Engine-owned files in a machine: the input of the activity that commits them, and what follows from its outcome. */
 import type { RunConfig } from '@autonomous/shared';
-import { enqueueActions, type EventObject, type MachineContext } from 'xstate';
+import type { EventObject, MachineContext } from 'xstate';
 import type { CommitOwnedInput, OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
 import type { RunHeader } from '../../activities/types.ts';
+import { actingOn } from './acting.ts';
 import { changeOf } from './change.ts';
 import { headerOf } from './run-context.ts';
-import type { RunFact } from './signals.ts';
 
 export interface OwningContext extends RunHeader {
   readonly config: { readonly git: RunConfig['git'] };
@@ -20,22 +20,15 @@ export function ownedFilesInput(context: OwningContext): CommitOwnedInput {
 
 /** Actions after a commit of engine-owned files. */
 export function ownedFilesActions<Context extends MachineContext & OwningContext, Event extends EventObject>() {
+  const acting = actingOn<Context, Event>();
   return {
     /** Emits OWNED_FILES_COMMITTED. A commit on the run's branch becomes its `head`. */
-    keepOwnedFiles: enqueueActions<
-      Context,
-      Event,
-      { output: OwnedCommitted },
-      Event,
-      never,
-      never,
-      never,
-      never,
-      RunFact
-    >(({ enqueue }, { output: { commit, ...fact } }) => {
-      if (commit === null) return;
-      if (fact.to === 'branch') enqueue.assign(changeOf<Context, OwningContext>({ head: commit }));
-      enqueue.emit({ type: 'OWNED_FILES_COMMITTED', ...fact, commit });
+    keepOwnedFiles: acting((_, { output: { commit, ...fact } }: { output: OwnedCommitted }) => {
+      if (commit === null) return null;
+      return {
+        ...(fact.to === 'branch' ? { change: changeOf<Context, OwningContext>({ head: commit }) } : {}),
+        facts: [{ type: 'OWNED_FILES_COMMITTED', ...fact, commit }],
+      };
     }),
   };
 }

@@ -1,6 +1,6 @@
 /** The run of a project beside its own work: its context, its activities, its first state, and the actions on them. */
 import type { Concern, RunConfig, RunConfigRequest, RunStart } from '@autonomous/shared';
-import { assign, enqueueActions, type EventObject, type MachineContext } from 'xstate';
+import { assign, type EventObject, type MachineContext } from 'xstate';
 import type { FindConcernsInput } from '../../activities/evidence/find-concerns.ts';
 import type { IntegratedBase, IntegrateInput, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
 import type { ChildIntegrated, ChildMerged, MergeChildInput } from '../../activities/git/merge-child.ts';
@@ -16,13 +16,14 @@ import type {
   Recorded,
   RunHeader,
 } from '../../activities/types.ts';
+import { actingOn } from './acting.ts';
 import { changeOf } from './change.ts';
 import { type CheckingContext, evidenceActions } from './evidence.ts';
 import { budgetActions, notingActions } from './notes.ts';
 import { type PausableContext, pausingActions, pausingDelays, pausingGuards } from './pausing.ts';
 import { publishingActions, publishingGuards, type PublishingContext, takingInActions } from './publishing.ts';
 import { headerOf } from './run-context.ts';
-import { decisionsOf, type RunFact } from './signals.ts';
+import { decisionsOf } from './signals.ts';
 import { clockActions } from './stage-clock.ts';
 import { wholeCheckActions } from './whole-check.ts';
 
@@ -188,13 +189,10 @@ const preparedChange = <Context extends ProjectRunContext<RunConfig, unknown>>({
 function keepingPrepared<Context extends MachineContext, Event extends EventObject>(
   keep: (prepared: PreparedRun) => Partial<Context>,
 ) {
-  return enqueueActions<Context, Event, { output: PreparedRun }, Event, never, never, never, never, RunFact>(
-    ({ enqueue }, { output }) => {
-      const { config, baseCommit, notices } = output;
-      enqueue.assign(keep(output));
-      enqueue.emit({ type: 'RUN_CONFIGURED', config, baseCommit, notices });
-    },
-  );
+  return actingOn<Context, Event>()((_, { output }: { output: PreparedRun }) => {
+    const { config, baseCommit, notices } = output;
+    return { change: keep(output), facts: [{ type: 'RUN_CONFIGURED', config, baseCommit, notices }] };
+  });
 }
 
 /**

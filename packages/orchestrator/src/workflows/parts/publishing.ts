@@ -3,11 +3,12 @@
  * the configuration says so. A base that moves in between is integrated once more.
  */
 import type { ActivityError, RunConfig } from '@autonomous/shared';
-import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
+import { assign, emit, type EventObject, type MachineContext } from 'xstate';
 import type { IntegratedBase, TakeInInput, TakenIn } from '../../activities/git/integrate-base.ts';
 import type { Merged } from '../../activities/git/merge-into-base.ts';
 import type { Published, Recorded, RunHeader } from '../../activities/types.ts';
 import { TAKING_IN, WAYS } from '../../activities/git/ways.ts';
+import { actingOn } from './acting.ts';
 import { changeOf } from './change.ts';
 import { choosingCommit, leaving, type PausableContext } from './pausing.ts';
 import { headerOf } from './run-context.ts';
@@ -70,6 +71,7 @@ export const conflictsText = (conflicts: readonly string[]): string =>
 /** Actions of publishing. */
 export function publishingActions<Context extends MachineContext & PublishingContext, Event extends EventObject>() {
   const changed = changeOf<Context, PublishingContext>;
+  const acting = actingOn<Context, Event>();
   return {
     keepPublished: assign<Context, Event, { published: Published }, Event, never>((_, { published }) =>
       changed({ published }),
@@ -100,37 +102,27 @@ export function publishingActions<Context extends MachineContext & PublishingCon
     keepChosenCommit: assign<Context, Event, { commit: string | undefined }, Event, never>(({ context }, { commit }) =>
       commit === context.chosenCommit ? {} : changed({ chosenCommit: commit }),
     ),
-    keepMerged: enqueueActions<Context, Event, { output: Merged }, Event, never, never, never, never, RunFact>(
-      ({ enqueue, context }, { output }) => {
-        if (!output.merged) return;
-        const { commit, strategy } = output;
-        enqueue.assign(changed({ merged: true }));
-        enqueue.emit({ type: 'RUN_MERGED', baseBranch: context.config.git.baseBranch, commit, strategy });
-      },
-    ),
-    keepIntegrated: enqueueActions<
-      Context,
-      Event,
-      { output: IntegratedBase },
-      Event,
-      never,
-      never,
-      never,
-      never,
-      RunFact
-    >(({ enqueue, context }, { output }) => {
-      if (!output.moved) return;
+    keepMerged: acting((context, { output }: { output: Merged }) => {
+      if (!output.merged) return null;
+      const { commit, strategy } = output;
+      return {
+        change: changed({ merged: true }),
+        facts: [{ type: 'RUN_MERGED', baseBranch: context.config.git.baseBranch, commit, strategy }],
+      };
+    }),
+    keepIntegrated: acting((context, { output }: { output: IntegratedBase }) => {
+      if (!output.moved) return null;
       const { baseCommit, commit, codeTree } = output;
       const { baseBranch } = context.config.git;
-      enqueue.assign(changed({ head: commit, baseCommit, codeTree }));
-      enqueue.emit({ type: 'BASE_INTEGRATED', baseBranch, baseCommit, commit, codeTree });
+      return {
+        change: changed({ head: commit, baseCommit, codeTree }),
+        facts: [{ type: 'BASE_INTEGRATED', baseBranch, baseCommit, commit, codeTree }],
+      };
     }),
-    keepRecord: enqueueActions<Context, Event, { output: Recorded }, Event, never, never, never, never, RunFact>(
-      ({ enqueue }, { output }) => {
-        enqueue.assign(changed({ head: output.commit }));
-        for (const message of output.notices) enqueue.emit({ type: 'NOTICE', message });
-      },
-    ),
+    keepRecord: acting((_, { output }: { output: Recorded }) => ({
+      change: changed({ head: output.commit }),
+      facts: output.notices.map((message) => ({ type: 'NOTICE', message })),
+    })),
   };
 }
 

@@ -3,7 +3,7 @@
  * of `following.ts`.
  */
 import { MAX_REVIEW_ROUNDS } from '@autonomous/shared';
-import { assign, emit, enqueueActions, type EventObject, type MachineContext } from 'xstate';
+import { assign, emit, type EventObject, type MachineContext } from 'xstate';
 import type { Answering } from '../../activities/pull-request/answer-reviewers.ts';
 import type { MergedThere } from '../../activities/pull-request/follow-pull-request.ts';
 import {
@@ -15,6 +15,7 @@ import {
   NOTHING_SEEN,
   type SeenAtForge,
 } from '../../activities/pull-request/review-remarks.ts';
+import { actingOn } from './acting.ts';
 import { changeOf } from './change.ts';
 import type { PublishingContext } from './publishing.ts';
 import type { RunFact } from './signals.ts';
@@ -108,143 +109,100 @@ export const pullRequestGuards = {
   mayReview: ({ context }: { readonly context: FollowingContext }) => mayReview(context),
 };
 
+type MergedHere = MergedThere & { readonly method?: string; readonly notices?: readonly string[] };
+
 /** Actions on the pull request. */
 export function pullRequestActions<Context extends MachineContext & FollowingContext, Event extends EventObject>() {
   const changed = (context: Context, change: Partial<Following>) =>
     changeOf<Context, FollowingContext>(withFollowing(context, change));
+  const acting = actingOn<Context, Event>();
   return {
-    keepMergedThere: enqueueActions<
-      Context,
-      Event,
-      { merged: MergedThere & { readonly method?: string; readonly notices?: readonly string[] } },
-      Event,
-      never,
-      never,
-      never,
-      never,
-      RunFact
-    >(({ enqueue, context }, { merged: { commit, by, baseBranch, head, method, notices = [] } }) => {
+    keepMergedThere: acting((context, { merged }: { merged: MergedHere }) => {
+      const { commit, by, baseBranch, head, method, notices = [] } = merged;
       const number = numberOf(context);
       const wanted = context.config.git.baseBranch;
-      enqueue.assign(
-        baseBranch === wanted
-          ? changeOf<Context, FollowingContext>({ merged: true })
-          : changed(context, { mergedElsewhere: baseBranch.slice(0, 300) }),
-      );
-      if (baseBranch !== wanted)
-        enqueue.emit({
-          type: 'NOTICE',
-          message: `Pull request ${number} led to ${baseBranch} and was merged there. Nothing was merged into ${wanted}, for which this run was.`,
-        });
-      if (by !== null) enqueue.emit({ type: 'NOTICE', message: `github:${by} merged pull request ${number}.` });
-      if (head !== context.published?.commit)
-        enqueue.emit({
-          type: 'NOTICE',
-          message: `Pull request ${number} was merged with commit ${head.slice(0, 10)} of its branch, which this run did not check.`,
-        });
-      for (const message of notices) enqueue.emit({ type: 'NOTICE', message });
-      enqueue.emit({ type: 'RUN_MERGED', baseBranch, commit, strategy: method ?? 'pull request' });
+      const isElsewhere = baseBranch !== wanted;
+      const said = [
+        isElsewhere &&
+          `Pull request ${number} led to ${baseBranch} and was merged there. Nothing was merged into ${wanted}, for which this run was.`,
+        by !== null && `github:${by} merged pull request ${number}.`,
+        head !== context.published?.commit &&
+          `Pull request ${number} was merged with commit ${head.slice(0, 10)} of its branch, which this run did not check.`,
+        ...notices,
+      ].filter((message) => message !== false);
+      return {
+        change: isElsewhere
+          ? changed(context, { mergedElsewhere: baseBranch.slice(0, 300) })
+          : changeOf<Context, FollowingContext>({ merged: true }),
+        facts: [...said.map(notice), { type: 'RUN_MERGED', baseBranch, commit, strategy: method ?? 'pull request' }],
+      };
     }),
-    keepClosed: enqueueActions<Context, Event, undefined, Event, never, never, never, never, RunFact>(
-      ({ enqueue, context }) => {
-        enqueue.assign(changed(context, { end: 'closed' }));
-        enqueue.emit({
-          type: 'NOTICE',
-          message: `Pull request ${numberOf(context)} was closed at the forge without a merge. This run left the branch ${context.published?.branch ?? context.branch} as it is.`,
-        });
-      },
-    ),
-    keepLeft: enqueueActions<
-      Context,
-      Event,
-      { by: string; reason: string },
-      Event,
-      never,
-      never,
-      never,
-      never,
-      RunFact
-    >(({ enqueue, context }, { by, reason }) => {
-      enqueue.assign(changed(context, { end: 'left' }));
-      enqueue.emit({ type: 'NOTICE', message: `${by} left pull request ${numberOf(context)} open: ${reason}` });
+    keepClosed: acting((context) => ({
+      change: changed(context, { end: 'closed' }),
+      facts: [
+        notice(
+          `Pull request ${numberOf(context)} was closed at the forge without a merge. This run left the branch ${context.published?.branch ?? context.branch} as it is.`,
+        ),
+      ],
+    })),
+    keepLeft: acting((context, { by, reason }: { by: string; reason: string }) => ({
+      change: changed(context, { end: 'left' }),
+      facts: [notice(`${by} left pull request ${numberOf(context)} open: ${reason}`)],
+    })),
+    keepMoved: acting((context, { head, seen }: { head: string; seen: SeenAtForge }) => ({
+      change: changed(context, { seen }),
+      facts: [
+        notice(
+          `Somebody pushed to the branch of pull request ${numberOf(context)}: it is at ${head.slice(0, 10)}, which this run did not check. Merge it here to be asked whether it is taken in, or merge it at the forge.`,
+        ),
+      ],
+    })),
+    keepReading: acting((context, { seen }: { seen: SeenAtForge }) => {
+      const { held, passed } = withoutPassed(context, seen);
+      return { change: changed(context, { seen, held }), facts: passedNotices(context, passed) };
     }),
-    keepMoved: enqueueActions<
-      Context,
-      Event,
-      { head: string; seen: SeenAtForge },
-      Event,
-      never,
-      never,
-      never,
-      never,
-      RunFact
-    >(({ enqueue, context }, { head, seen }) => {
-      enqueue.assign(changed(context, { seen }));
-      enqueue.emit({
-        type: 'NOTICE',
-        message: `Somebody pushed to the branch of pull request ${numberOf(context)}: it is at ${head.slice(0, 10)}, which this run did not check. Merge it here to be asked whether it is taken in, or merge it at the forge.`,
-      });
-    }),
-    keepReading: enqueueActions<Context, Event, { seen: SeenAtForge }, Event, never, never, never, never, RunFact>(
-      ({ enqueue, context }, { seen }) => {
-        const { held, passed } = withoutPassed(context, seen);
-        enqueue.assign(changed(context, { seen, held }));
-        if (passed.length > 0) enqueue.emit(passedNotice(context, passed));
-      },
-    ),
     /** Counts a round: remarks and failed checks go to an agent, which the workflow tells of them. */
-    sendBack: enqueueActions<
-      Context,
-      Event,
-      { asked: Asked; seen: SeenAtForge },
-      Event,
-      never,
-      never,
-      never,
-      never,
-      RunFact
-    >(({ enqueue, context }, { asked, seen }) => {
+    sendBack: acting((context, { asked, seen }: { asked: Asked; seen: SeenAtForge }) => {
       const rounds = followingOf(context).rounds + 1;
-      enqueue.assign(changed(context, { ...answeringTo(context, asked), seen, rounds, refused: null }));
-      enqueue.emit({
-        type: 'NOTICE',
-        message: `Round ${rounds} of ${roundsOf(context)} of pull request ${numberOf(context)}: ${askedInShort(asked)}`,
-      });
+      return {
+        change: changed(context, { ...answeringTo(context, asked), seen, rounds, refused: null }),
+        facts: [
+          notice(
+            `Round ${rounds} of ${roundsOf(context)} of pull request ${numberOf(context)}: ${askedInShort(asked)}`,
+          ),
+        ],
+      };
     }),
     /** The same waits for a person. */
-    holdAsked: enqueueActions<
-      Context,
-      Event,
-      { asked: Asked; seen: SeenAtForge },
-      Event,
-      never,
-      never,
-      never,
-      never,
-      RunFact
-    >(({ enqueue, context }, { asked, seen }) => {
+    holdAsked: acting((context, { asked, seen }: { asked: Asked; seen: SeenAtForge }) => {
       const { held, passed } = withoutPassed(context, seen);
-      enqueue.assign(changed(context, { seen, held: joined(held, asked) }));
-      if (passed.length > 0) enqueue.emit(passedNotice(context, passed));
-      enqueue.emit({
-        type: 'NOTICE',
-        message: `Pull request ${numberOf(context)}: ${askedInShort(asked)} This waits until a person sends the result back, since ${whyHeld(context)}.`,
-      });
+      return {
+        change: changed(context, { seen, held: joined(held, asked) }),
+        facts: [
+          ...passedNotices(context, passed),
+          notice(
+            `Pull request ${numberOf(context)}: ${askedInShort(asked)} This waits until a person sends the result back, since ${whyHeld(context)}.`,
+          ),
+        ],
+      };
     }),
     /** A person sends the result back, with as much of what waits as an agent is given at once: {@link heldText}. */
-    takeHeld: enqueueActions<Context, Event, undefined, Event, never, never, never, never, RunFact>(
-      ({ enqueue, context }) => {
-        const held = heldOf(context);
-        if (held === null) return enqueue.assign(changed(context, { held: null, refused: null }));
-        const { now, later, left } = divided(held);
-        enqueue.assign(changed(context, { ...answeringTo(context, now), held: later, refused: null }));
-        if (later !== null)
-          enqueue.emit({
-            type: 'NOTICE',
-            message: `Pull request ${numberOf(context)}: ${left} were left out, since an agent is given 20,000 characters of remarks at once. They wait at the gate for the next time that you send the result back.`,
-          });
-      },
-    ),
+    takeHeld: acting((context) => {
+      const held = heldOf(context);
+      if (held === null) return { change: changed(context, { held: null, refused: null }) };
+      const { now, later, left } = divided(held);
+      return {
+        change: changed(context, { ...answeringTo(context, now), held: later, refused: null }),
+        facts:
+          later === null
+            ? []
+            : [
+                notice(
+                  `Pull request ${numberOf(context)}: ${left} were left out, since an agent is given 20,000 characters of remarks at once. They wait at the gate for the next time that you send the result back.`,
+                ),
+              ],
+      };
+    }),
     forgetAnswering: assign<Context, Event, undefined, Event, never>(({ context }) =>
       changed(context, { answering: null }),
     ),
@@ -293,17 +251,15 @@ function withoutPassed(
   return { held: asked({ ...held, checks: checks ?? [] }), passed: gone?.map(({ name }) => name) ?? [] };
 }
 
-function passedNotice(context: FollowingContext, passed: readonly string[]) {
+/** None where no check has passed. */
+function passedNotices(context: FollowingContext, passed: readonly string[]) {
+  if (passed.length === 0) return [];
   const names = passed.map((name) => `\`${name}\``).join(', ');
-  return {
-    type: 'NOTICE',
-    message:
-      `Pull request ${numberOf(context)}: ${passed.length === 1 ? 'a check that failed has' : 'checks that failed have'} passed since: ${names}.`.slice(
-        0,
-        2_000,
-      ),
-  } as const;
+  const what = passed.length === 1 ? 'a check that failed has' : 'checks that failed have';
+  return [notice(`Pull request ${numberOf(context)}: ${what} passed since: ${names}.`.slice(0, 2_000))];
 }
+
+const notice = (message: string): RunFact => ({ type: 'NOTICE', message });
 
 /** What waits for a person, as a text for an agent; empty for nothing. */
 export function heldText(context: FollowingContext): string {
