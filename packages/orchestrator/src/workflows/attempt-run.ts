@@ -44,16 +44,7 @@ import {
   type ProjectRunInput,
   projectRunSignals,
 } from './parts/project-run.ts';
-import {
-  choosingState,
-  integratingState,
-  mergingState,
-  PUBLISHING_WAYS,
-  publishingWays,
-  pushingState,
-  recordingState,
-  takingInState,
-} from './parts/publishing.ts';
+import { PUBLISHING_WAYS, publishingWays, publishingStates, takingInState } from './parts/publishing.ts';
 import { outcomeOf } from './parts/pull-request.ts';
 import { isResultAsked, reportingValidation, shownResult, validationState } from './parts/result.ts';
 import { titleOf } from './parts/run-context.ts';
@@ -487,26 +478,14 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
             meta: { status: 'running', stage: 'publishing' },
             initial: 'choosingBase',
             states: {
-              choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: 'recording' }] },
-              integrating: integratingState({
-                unmoved: 'recording',
-                moved: '#run.active.validation',
-                onError: attemptFailedAt('publishing'),
-              }),
-              recording: recordingState(title, attemptFailedAt('publishing')),
-              pushing: pushingState('choosingEnd', attemptFailedAt('publishing')),
-              choosingEnd: choosingState('mergingBase', '#run.completed'),
-              takingIn: takingInState('#run.active.validation', attemptFailedAt('publishing')),
-              pushingBeside: pushingState('choosingEnd', attemptFailedAt('publishing'), {
-                id: 'pushBeside',
-                beside: true,
-              }),
-              mergingBase: mergingState({
+              ...publishingStates({
                 title,
+                check: '#run.active.validation',
                 done: '#run.completed',
-                again: 'integrating',
+                first: 'recording',
                 onError: attemptFailedAt('publishing'),
               }),
+              takingIn: takingInState('#run.active.validation', attemptFailedAt('publishing')),
             },
           },
           last: { type: 'history', history: 'deep' },

@@ -2,15 +2,7 @@
 import { enqueueActions } from 'xstate';
 import { checkInputOf } from '../parts/evidence.ts';
 import { approvalGate } from '../parts/gate.ts';
-import {
-  choosingState,
-  integratingState,
-  mergingState,
-  publishingGuards,
-  pushingState,
-  recordingState,
-  takingInState,
-} from '../parts/publishing.ts';
+import { publishingGuards, publishingStates, takingInState } from '../parts/publishing.ts';
 import { isResultAsked, shownResult, validationState } from '../parts/result.ts';
 import { failuresOf, named, passing, passText, unreachable } from './features.ts';
 import { filesInput } from './listing.ts';
@@ -129,10 +121,11 @@ export const publishing = fullAutoSetup.createStateConfig({
   meta: { status: 'running', stage: 'publishing' },
   initial: 'choosingBase',
   states: {
-    choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: 'keepingFiles' }] },
-    integrating: integratingState({
-      unmoved: 'keepingFiles',
-      moved: '#full-auto.active.validation',
+    ...publishingStates({
+      title,
+      check: '#full-auto.active.validation',
+      done: '#full-auto.completed',
+      first: 'keepingFiles',
       onError: failedAt('publishing'),
     }),
     /** Others may have changed the files in the base, or on the run's branch: no word but the server's says what passes. */
@@ -151,16 +144,6 @@ export const publishing = fullAutoSetup.createStateConfig({
         onError: failedAt('publishing'),
       },
     },
-    recording: recordingState(title, failedAt('publishing')),
-    pushing: pushingState('choosing', failedAt('publishing')),
-    choosing: choosingState('merging', '#full-auto.completed'),
     takingIn: takingInState('#full-auto.active.validation', failedAt('publishing')),
-    pushingBeside: pushingState('choosing', failedAt('publishing'), { id: 'pushBeside', beside: true }),
-    merging: mergingState({
-      title,
-      done: '#full-auto.completed',
-      again: 'integrating',
-      onError: failedAt('publishing'),
-    }),
   },
 });

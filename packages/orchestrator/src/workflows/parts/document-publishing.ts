@@ -5,14 +5,7 @@
 import type { Concern } from '@autonomous/shared';
 import { WAYS } from '../../activities/git/ways.ts';
 import { leaving } from './pausing.ts';
-import {
-  choosingState,
-  integratingState,
-  mergingState,
-  type PublishingContext,
-  pushingState,
-  recordingState,
-} from './publishing.ts';
+import { type Publishing, type PublishingContext, publishingStates } from './publishing.ts';
 import { headerOf } from './run-context.ts';
 
 export interface DocumentContext extends PublishingContext {
@@ -79,34 +72,14 @@ export function findingConcernsState<const Ask extends string, const Publish ext
   } as const;
 }
 
-interface DocumentPublishing<Context, Check extends string, Done extends string, OnError> {
-  /** Title of the commits. */
-  readonly title: (context: Context) => string;
-  /** State that looks for concerns again, after a base with other code was taken in. */
-  readonly check: Check;
-  readonly done: Done;
-  readonly onError: OnError;
-}
-
 /** Takes the base in where the run merges, records the run, pushes its branch and merges it. */
 export function documentPublishingState<
   Context extends PublishingContext,
   const Check extends string,
   const Done extends string,
   const OnError,
->({ title, check, done, onError }: DocumentPublishing<Context, Check, Done, OnError>) {
-  return {
-    initial: 'choosingBase',
-    states: {
-      choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: 'recording' }] },
-      integrating: integratingState({ unmoved: 'recording', moved: check, onError }),
-      recording: recordingState(title, onError),
-      pushing: pushingState('choosing', onError),
-      choosing: choosingState('merging', done),
-      pushingBeside: pushingState('choosing', onError, { id: 'pushBeside', beside: true }),
-      merging: mergingState({ title, done, again: 'integrating', onError }),
-    },
-  } as const;
+>(publishing: Omit<Publishing<Context, Check, Done, 'recording', OnError>, 'first'>) {
+  return { initial: 'choosingBase', states: publishingStates({ ...publishing, first: 'recording' }) } as const;
 }
 
 interface DocumentWays<Resume extends string, Done extends string, Recording extends string, Beside extends string> {

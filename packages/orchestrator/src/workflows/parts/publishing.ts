@@ -399,3 +399,33 @@ export function publishingWays<
     ],
   } as const;
 }
+
+export interface Publishing<Context, Check extends string, Done extends string, First extends string, OnError> {
+  /** Title of the commits. */
+  readonly title: (context: Context) => string;
+  /** State that checks the result again, after a base with other code was taken in. */
+  readonly check: Check;
+  readonly done: Done;
+  /** State that follows the base: `recording`, or one before it. */
+  readonly first: First;
+  readonly onError: OnError;
+}
+
+/** States that take the base in where the run merges, record the run, push its branch and merge it. `choosingBase` is the first. */
+export function publishingStates<
+  Context extends PublishingContext,
+  const Check extends string,
+  const Done extends string,
+  const First extends string,
+  const OnError,
+>({ title, check, done, first, onError }: Publishing<Context, Check, Done, First, OnError>) {
+  return {
+    choosingBase: { always: [{ guard: 'merges', target: 'integrating' }, { target: first }] },
+    integrating: integratingState({ unmoved: first, moved: check, onError }),
+    recording: recordingState(title, onError),
+    pushing: pushingState('choosing', onError),
+    choosing: choosingState('merging', done),
+    pushingBeside: pushingState('choosing', onError, { id: 'pushBeside', beside: true }),
+    merging: mergingState({ title, done, again: 'integrating', onError }),
+  } as const;
+}
