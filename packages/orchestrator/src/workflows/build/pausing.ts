@@ -1,10 +1,8 @@
 /** The pause: where failed work, a stage that is out of time and an unsupported result lead, and the ways back. */
-import { enqueueActions } from 'xstate';
 import { WAYS } from '../../activities/git/ways.ts';
-import { notTaken } from '../parts/costs.ts';
+import { interruptedState } from '../parts/checkpoint.ts';
 import { noteFeedback } from '../parts/notes.ts';
 import { choosingCommit, leaving, pausedState, pausesAt } from '../parts/pausing.ts';
-import { headerOf } from '../parts/run-context.ts';
 import { clockTo } from '../parts/stage-clock.ts';
 import { buildSetup, isAboutTheResult } from './setup.ts';
 
@@ -70,28 +68,6 @@ const waysOn = {
 } as const;
 
 export const pausingStates = {
-  // Work that an agent left in its folder is committed before a person is asked.
-  interrupted: buildSetup.createStateConfig({
-    meta: { status: 'running', stage: (context) => context.paused?.stage ?? null },
-    invoke: {
-      id: 'checkpoint',
-      src: 'checkpoint',
-      input: ({ context }) => ({
-        ...headerOf(context),
-        head: context.head,
-        baseCommit: context.baseCommit,
-        stage: context.paused?.stage ?? '',
-        excludePaths: context.excludePaths,
-      }),
-      onDone: {
-        target: 'paused',
-        actions: enqueueActions(({ enqueue, context, event }) => {
-          enqueue.assign({ head: event.output.commit ?? context.head });
-          for (const refused of event.output.refused) enqueue.emit(notTaken(refused));
-        }),
-      },
-      onError: 'paused',
-    },
-  }),
+  interrupted: buildSetup.createStateConfig(interruptedState),
   paused: buildSetup.createStateConfig(pausedState('#build.active.last', waysOn)),
 };

@@ -5,6 +5,7 @@ import type { Asked } from '../../activities/pull-request/review-remarks.ts';
 import type { Checked, Cost, Note } from '../../activities/types.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { clarifyingActions, clarifyingGuards } from '../parts/clarification.ts';
+import { checkpointActions } from '../parts/checkpoint.ts';
 import { callActions } from '../parts/costs.ts';
 import { approves } from '../parts/gate.ts';
 import { budgetActions, notingActions } from '../parts/notes.ts';
@@ -88,6 +89,7 @@ const withParts = setup({
   actions: {
     ...budgetActions<BuildContext, BuildEvent>(),
     ...callActions<BuildContext, BuildEvent>(),
+    ...checkpointActions<BuildContext, BuildEvent>(),
     ...clarifyingActions<BuildContext, BuildEvent>(),
     ...clockActions<BuildContext, BuildEvent>(),
     ...notingActions<BuildContext, BuildEvent>(),

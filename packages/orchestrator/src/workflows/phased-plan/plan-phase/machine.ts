@@ -3,6 +3,7 @@
  * share one budget of retries, and beyond it a person decides.
  */
 import { assign, emit } from 'xstate';
+import { interruptedState } from '../../parts/checkpoint.ts';
 import { takenEverywhere } from '../../parts/notes.ts';
 import { pausedState } from '../../parts/pausing.ts';
 import { headerOf } from '../../parts/run-context.ts';
@@ -112,25 +113,7 @@ export const phaseMachine = phaseSetup.createMachine({
       },
     },
 
-    interrupted: {
-      meta: { status: 'running', stage: (context) => context.paused?.stage ?? null },
-      invoke: {
-        id: 'checkpoint',
-        src: 'checkpoint',
-        input: ({ context }) => ({
-          ...headerOf(context),
-          head: context.head,
-          baseCommit: context.baseCommit,
-          stage: context.paused?.stage ?? '',
-          excludePaths: context.excludePaths,
-        }),
-        onDone: {
-          target: 'paused',
-          actions: assign({ head: ({ context, event }) => event.output.commit ?? context.head }),
-        },
-        onError: 'paused',
-      },
-    },
+    interrupted: phaseSetup.createStateConfig(interruptedState),
 
     paused: phaseSetup.createStateConfig(pausedState('#plan-phase.active.last')),
 

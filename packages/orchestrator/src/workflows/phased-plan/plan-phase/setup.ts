@@ -3,6 +3,7 @@ import type { ActivityError } from '@autonomous/shared';
 import { assign, emit, enqueueActions, setup } from 'xstate';
 import type { Checked, Note } from '../../../activities/types.ts';
 import { activity, type StateMeta } from '../../../core/definition.ts';
+import { checkpointActions } from '../../parts/checkpoint.ts';
 import { callActions, notTaken } from '../../parts/costs.ts';
 import { budgetActions, notingActions } from '../../parts/notes.ts';
 import { pausesAt, pausingActions, pausingDelays, pausingGuards } from '../../parts/pausing.ts';
@@ -106,6 +107,7 @@ const withParts = setup({
   actions: {
     ...budgetActions<PhaseContext, Signal>(),
     ...callActions<PhaseContext, Signal>(),
+    ...checkpointActions<PhaseContext, Signal>(),
     ...clockActions<PhaseContext, Signal>(),
     ...notingActions<PhaseContext, Signal>(),
     ...pausingActions<PhaseContext, Signal>(),

@@ -110,8 +110,8 @@ const blocked = (input: JsonObject = {}): DrivenRun =>
   spent(input).ended('shareBranch', { commit: 'c-1', pushed: true });
 const retried = (run: DrivenRun, notes?: string): DrivenRun =>
   run.send('RETRY_REQUESTED', { by, ...(notes === undefined ? {} : { notes }) });
-const checkpoint = (run: DrivenRun, commit: string | null = null): DrivenRun =>
-  run.ended('checkpoint', { commit, refused: [] });
+const checkpoint = (run: DrivenRun, commit: string | null = null, refused: readonly string[] = []): DrivenRun =>
+  run.ended('checkpoint', { commit, refused: [...refused] });
 
 /** Every activity that a person can be asked to retry, on the way to where it runs. */
 const failing: Readonly<Record<string, () => DrivenRun>> = {
@@ -210,7 +210,7 @@ export const scenarios: Scenarios = {
       .ended('verify', checked(false))
       .ended('shareBranch', { commit: 'c-1', pushed: false }),
   'attempt-takes-too-long-then-extended': () =>
-    done(checkpoint(ready().fire(), 'c-half').send('STAGE_EXTENDED', { by, minutes: 90 })),
+    done(checkpoint(ready().fire(), 'c-half', ['a link: out.txt']).send('STAGE_EXTENDED', { by, minutes: 90 })),
   'budget-used-up-then-raised': () =>
     checkpoint(ready().fail('attempt', 'budget')).send('BUDGET_CHANGED', { by, maxTokens: 2_000 }),
   'a-limit-ends-resumes-by-itself': () => done(checkpoint(ready().rateLimited('attempt', 60_000)).fire()),
