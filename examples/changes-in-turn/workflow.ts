@@ -50,7 +50,8 @@ export const changesInTurn = attemptWorkflow({
     const others = own.left.slice(1);
     if (end.kind === 'merged') return { ...own, left: others };
     const failed = change.failed + 1;
-    if (failed < attempts) return { ...own, left: [{ ...change, failed, hint: end.hint }, ...others] };
+    if (failed < attempts && end.isCancelled !== true)
+      return { ...own, left: [{ ...change, failed, hint: end.hint }, ...others] };
     return { left: others, skipped: [...own.skipped, `${change.title} is left out: ${end.why}`] };
   },
 

@@ -79,6 +79,20 @@ it.each([
   expect(run.types).toContain('ATTEMPT_CHANGED');
 });
 
+it('tells the workflow that somebody cancelled an attempt', () => {
+  const seen: (true | undefined)[] = [];
+  const run = begun(['a', 'b', 'c'], {
+    settle: ({ own }, { id }, end) => {
+      seen.push(end.kind === 'merged' ? undefined : end.isCancelled);
+      return { ...own, left: own.left.filter((unit) => unit.id !== id) };
+    },
+  });
+  run.fail('attempt-1', 'agent_failed', "Child run child-1 of workflow 'build' was cancelled by ada: No.");
+  run.fail('attempt-2', 'agent_failed', "Child run child-2 of workflow 'build' failed: it was cancelled.").merged(3);
+  // Each step is taken twice.
+  expect([...new Set(seen.slice(0, 2)), ...new Set(seen.slice(2))]).toEqual([true, undefined]);
+});
+
 it('has as many child runs at once as the workflow says, and goes on while one waits for a person', () => {
   const run = begun(['a', 'b', 'c'], { atOnce: () => 2 });
   expect(run.open).toEqual(['attempt-1', 'attempt-2', 'watchAttempts']);

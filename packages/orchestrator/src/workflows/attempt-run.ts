@@ -78,7 +78,13 @@ export type UnitEnd =
   /** Its result is on the run's branch, and the checks of the merge passed. */
   | { readonly kind: 'merged' }
   /** It came to nothing, or changed nothing. `why` is one line; `hint` is for the next attempt, with the output of failed checks. */
-  | { readonly kind: 'failed' | 'unchanged'; readonly why: string; readonly hint: string };
+  | {
+      readonly kind: 'failed' | 'unchanged';
+      readonly why: string;
+      readonly hint: string;
+      /** Somebody cancelled its child run, and does not want another one. Absent: it ended otherwise. */
+      readonly isCancelled?: true;
+    };
 
 /** Configuration that such a run needs. */
 export type AttemptRunConfig = RunConfig & {
@@ -230,7 +236,8 @@ function nextUnit<Values, Own, Piece extends Unit>(
 
 function endOf(end: AttemptEnd): UnitEnd {
   if (end.kind === 'merged') return { kind: 'merged' };
-  return { kind: end.kind, why: causeIn(end.why), hint: end.hint ?? end.why };
+  const isCancelled = end.kind === 'failed' && end.isCancelled === true;
+  return { kind: end.kind, why: causeIn(end.why), hint: end.hint ?? end.why, ...(isCancelled ? { isCancelled } : {}) };
 }
 
 function attemptSetup<Values, Own, Piece extends Unit, Actors extends OwnActors>(

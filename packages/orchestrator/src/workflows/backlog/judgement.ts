@@ -22,6 +22,12 @@ export function unfinished(
   return settled(context, ended, { attempt: { ended: 'in_progress', checks: null, hasCommits: true }, handOver, why });
 }
 
+/** Blocked at once: somebody cancelled the attempt, and does not want another one. */
+export function unwanted(context: BacklogContext, ended: Attempt, why: string): Partial<BacklogContext> {
+  const { handOver } = historyOf(context, ended.id);
+  return settled(context, ended, { attempt: { ended: 'cancelled', checks: null, hasCommits: false }, handOver, why });
+}
+
 /** The same item again, and blocked when nothing came of it twice. */
 export function untouched(context: BacklogContext, ended: Attempt): Partial<BacklogContext> {
   const why = 'the attempt changed nothing';
@@ -45,7 +51,7 @@ function settled(
   const isBlocked = next.kind === 'blocked';
   // Of attempts that changed nothing all is said.
   const last = attempt.hasCommits ? `\nThe last attempt: ${causeIn(why)}` : '';
-  const reason = isBlocked ? `${next.why}.${last}` : causeIn(why);
+  const reason = isBlocked && attempt.ended !== 'cancelled' ? `${next.why}.${last}` : causeIn(why);
   return {
     histories: { ...context.histories, [id]: { attempts, handOver } },
     setting: {

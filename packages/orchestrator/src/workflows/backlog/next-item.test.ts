@@ -190,6 +190,11 @@ describe('afterAttempt', () => {
   });
 
   it('says in words why an item is blocked', () => {
+    expect(afterAttempt([{ ended: 'cancelled', checks: null, hasCommits: false }])).toEqual({
+      kind: 'blocked',
+      reason: 'cancelled',
+      why: 'its attempt was cancelled',
+    });
     expect(afterAttempt([UNTOUCHED, UNTOUCHED])).toEqual({
       kind: 'blocked',
       reason: 'no_progress',

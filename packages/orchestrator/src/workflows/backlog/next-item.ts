@@ -148,7 +148,7 @@ function dependenciesOf({ dependsOn }: BacklogItem, { byId }: Loop): readonly Ba
 /** An attempt at an item that ended. */
 export interface Attempt {
   /** The agent's own words for the end: it asked a person, or a check of the result called for one (`escalated`). */
-  readonly ended: 'done' | 'in_progress' | 'blocked' | 'asked' | 'escalated';
+  readonly ended: 'done' | 'in_progress' | 'blocked' | 'asked' | 'escalated' | 'cancelled';
   /** Outcome of the checks that the engine ran on the result; `null`: it ran none. */
   readonly checks: 'green' | 'red' | null;
   /** The attempt committed changes. */
@@ -163,7 +163,7 @@ export type AfterAttempt =
   | { readonly kind: 'blocked'; readonly reason: BlockReason; readonly why: string }
   | { readonly kind: 'waiting' };
 
-export type BlockReason = 'agent' | 'unfinished' | 'no_progress';
+export type BlockReason = 'agent' | 'unfinished' | 'no_progress' | 'cancelled';
 
 /** Attempts that follow one with a hand-over, at most, for one item. */
 export const MAX_HAND_OVERS = 2;
@@ -179,6 +179,7 @@ export function afterAttempt(attempts: readonly Attempt[]): AfterAttempt {
   if (last === undefined) return { kind: 'again', handOver: false };
   if (last.ended === 'asked' || last.ended === 'escalated') return { kind: 'waiting' };
   if (last.ended === 'blocked') return block('agent', 'its agent says that it cannot go on');
+  if (last.ended === 'cancelled') return block('cancelled', 'its attempt was cancelled');
   if (last.ended === 'done' && last.checks === 'green') return { kind: 'done' };
   return last.hasCommits ? afterUnfinished(attempts) : afterUntouched(attempts);
 }

@@ -20,7 +20,7 @@ import {
 import type { Rested, WatchInput } from '../parts/watch-children.ts';
 import type { ItemStatus } from './backlog-table.ts';
 import type { BacklogFact } from './events.ts';
-import { goingOn, unfinished, untouched } from './judgement.ts';
+import { goingOn, unfinished, untouched, unwanted } from './judgement.ts';
 import {
   type Attempt,
   type BacklogActivities,
@@ -163,7 +163,11 @@ function settledItem(
   judged: JudgedAttempt<Attempt>,
   end: AttemptEnd,
 ): Settled<BacklogContext, BacklogFact> {
-  if (end.kind === 'failed') return { change: unfinished(context, judged, end.why, end.hint), facts: [] };
+  if (end.kind === 'failed')
+    return {
+      change: end.isCancelled === true ? unwanted(context, judged, end.why) : unfinished(context, judged, end.why, end.hint),
+      facts: [],
+    };
   if (end.kind === 'unchanged') return { change: untouched(context, judged), facts: [] };
   const { id, specPath, iteration } = judged;
   const outcome: Outcome = { status: 'done', reason: '', iteration, ...(specPath === null ? {} : { specPath }) };

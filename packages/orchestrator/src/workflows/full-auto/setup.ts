@@ -1,7 +1,6 @@
 /** Types, signals and actions of the machine, and what its fragments read of the context. */
 import { assign, enqueueActions, setup } from 'xstate';
 import type { OwnedCommitted } from '../../activities/git/commit-owned-files.ts';
-import { isCancelledChild } from '../../core/cancelled-child.ts';
 import { type ChildRequest, type ChildResult, childRun, watching } from '../../core/child-runs.ts';
 import { activity, type StateMeta } from '../../core/definition.ts';
 import { attemptActions, type AttemptEnd, type Begun, type JudgedAttempt, type Settled } from '../parts/attempts.ts';
@@ -142,7 +141,7 @@ function settledFeature(
   end: AttemptEnd,
 ): Settled<FullAutoContext, RunFact | FullAutoFact> {
   const { feature, iteration } = attempt;
-  const { change, outcome, reason } = end.kind === 'merged' ? passed(context, feature) : failed(context, feature, end);
+  const { change, outcome, reason } = end.kind === 'merged' ? passed(context, feature) : failed(context, feature, end, end.kind === 'failed' && end.isCancelled === true);
   const name = featureOf(context, feature)?.name ?? '';
   return {
     change: { ...change, accepted: null, log: [...context.log, { iteration, feature, outcome, reason }] },
@@ -162,13 +161,14 @@ function passed({ accepted, features }: FullAutoContext, id: string): Outcome {
   return { change: { features: passing }, outcome: 'passes', reason };
 }
 
-/** After the last attempt the feature is skipped. */
-function failed(context: FullAutoContext, id: string, { why, hint }: FailedAttempt): Outcome {
+/**
+ * After the last attempt the feature is skipped.
+ * @param isUnwanted somebody cancelled the attempt, and does not want another one
+ */
+function failed(context: FullAutoContext, id: string, { why, hint }: FailedAttempt, isUnwanted: boolean): Outcome {
   const { skipped, tried, input } = context;
   const before = triedOf(context, id);
   const attempts = before.attempts + 1;
-  // A person who cancels an attempt does not want another one.
-  const isUnwanted = isCancelledChild(why);
   const isLast = isUnwanted || attempts >= input.maxAttempts;
   const reason = isLast && !isUnwanted ? `it ${failures(attempts, why)}` : causeIn(why);
   const change = {

@@ -6,6 +6,7 @@ import type { JsonValue } from '@autonomous/shared';
 import { enqueueActions, type EventObject, type MachineContext } from 'xstate';
 import type { ChildIntegrated, ChildMerged } from '../../activities/git/merge-child.ts';
 import type { RunHeader } from '../../activities/types.ts';
+import { isCancelledChild } from '../../core/cancelled-child.ts';
 import type { ChildRequest, ChildResult } from '../../core/child-runs.ts';
 import type { FailedAttempt } from './child-merge.ts';
 import { type ChildEnd, type ChildEnded, endedActor, endOf, keptReason } from './children.ts';
@@ -55,7 +56,11 @@ export type AttemptEnd =
   /** Its result is on the run's branch. */
   | { readonly kind: 'merged'; readonly merged: ChildMerged }
   /** It gave no result, or its result cannot be merged. */
-  | ({ readonly kind: 'failed' } & FailedAttempt)
+  | ({
+      readonly kind: 'failed';
+      /** Somebody cancelled its child run, and does not want another one. Absent: it ended otherwise. */
+      readonly isCancelled?: true;
+    } & FailedAttempt)
   /** It has changed nothing. `why` and `hint` are as those of a failed attempt. */
   | ({ readonly kind: 'unchanged' } & FailedAttempt);
 
@@ -211,10 +216,15 @@ export function attemptActions<
     }),
     failAttempt: settling((_, failed: FailedAttempt) => ({ kind: 'failed', ...failed })),
     /** The attempt has ended without a result. */
-    failEnded: settling<undefined>((judged) => ({
-      kind: judged.isUntouched === true ? 'unchanged' : 'failed',
-      ...causeOf(judged),
-    })),
+    failEnded: settling<undefined>((judged) =>
+      judged.isUntouched === true
+        ? { kind: 'unchanged', ...causeOf(judged) }
+        : {
+            kind: 'failed',
+            ...causeOf(judged),
+            ...(isCancelledChild(judged.error) ? { isCancelled: true } : {}),
+          },
+    ),
     /** Its result is the code that there was. */
     failUnchanged: settling<undefined>(() => ({ kind: 'unchanged', ...UNCHANGED })),
     passAttempt: settling((_, { merged }: { merged: ChildMerged }) => ({ kind: 'merged', merged })),

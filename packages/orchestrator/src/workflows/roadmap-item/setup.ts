@@ -187,10 +187,13 @@ export const counted = ({ phase, iterations }: ItemContext): Pick<ItemContext, '
 /** A phase that is entered for the first time, or again with a reason. */
 export const inPhase = (phase: WorkPhase, reason = ''): Partial<ItemContext> => ({ phase, reason, attempts: 0 });
 
-/** The phase is tried again with the error as context; after the last attempt a person is asked. */
-export function afterFailure(context: ItemContext, why: string): Partial<ItemContext> {
+/**
+ * The phase is tried again with the error as context; after the last attempt a person is asked.
+ * @param isUnwanted somebody cancelled the attempt, and does not want another one. Default: false
+ */
+export function afterFailure(context: ItemContext, why: string, isUnwanted = false): Partial<ItemContext> {
   const attempts = context.attempts + 1;
-  const isLast = attempts >= context.input.maxAttempts;
+  const isLast = isUnwanted || attempts >= context.input.maxAttempts;
   return {
     attempts,
     reason: causeIn(why),
@@ -379,7 +382,7 @@ function settledTask(
   if (end.kind !== 'merged') {
     const { why, hint = context.hint } = end;
     return {
-      change: { ...afterFailure(context, why), hint: bothEnds(hint) },
+      change: { ...afterFailure(context, why, end.kind === 'failed' && end.isCancelled), hint: bothEnds(hint) },
       facts: [{ ...fact, status: 'failed', reason: keptReason(why) }],
     };
   }

@@ -428,6 +428,14 @@ export const scenarios: Scenarios = {
         .fail('chooseItem', 'remote_unavailable')
         .ended('item-1', child(1)),
     ),
+  'an attempt that a person cancels blocks its item': () =>
+    set(
+      begun(prepared(), item('TECH-1')).fail(
+        'item-1',
+        'agent_failed',
+        "Child run child-1 of workflow 'build' was cancelled by ada: No.",
+      ),
+    ),
   'an item fails while the run is paused': () =>
     begun(prepared({}, { parallel: 2 }), item('TECH-1'))
       .fail('chooseItem', 'remote_unavailable')

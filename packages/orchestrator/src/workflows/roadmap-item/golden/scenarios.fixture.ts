@@ -380,6 +380,8 @@ export const scenarios: Scenarios = {
   'the iterations of decomposing are used up': () => set(set(specified(set(ideated(read({}, { maxIterations: 2 })))))),
   'the iterations of implementing are used up, then more': () => set(retried(set(planned({}, { maxIterations: 3 })))),
   'the iterations of testing are used up': () => set(green(tested({}, { maxIterations: 4 }))),
+  'an attempt that a person cancels is the last one': () =>
+    set(planned().fail('task-1', 'agent_failed', "Child run child-1 of workflow 'build' was cancelled by ada: No.")),
   'a task fails, then is done': () => finished(failedTask(planned(), 1), 2),
   'a task fails too often': () => {
     const run = planned();
