@@ -34,7 +34,7 @@ export const roles: readonly WorkflowRole[] = [
 
 export function activities(tools: ActivityTools): ActivityRegistry {
   const implementations: Implementations = {
-    prepare: prepare<Config>(tools, 'two-changes', roles),
+    prepare: prepare<Config>(tools, roles),
     baseline: baseline(tools),
     survey: survey(tools),
     writeSplit: writeSplit(tools),

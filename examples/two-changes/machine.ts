@@ -215,7 +215,7 @@ export const machine = withParts
                       reason: 'setup_failed',
                       stage: 'survey',
                       message:
-                        "No test command is known. Name one as 'commands.test' in .autonomous/config.json of the base branch, then retry.",
+                        "No test command is known. Name one as 'defaultRunConfig.commands.test' in .autonomous/config.json of the base branch, then retry.",
                     },
                   }),
                 },

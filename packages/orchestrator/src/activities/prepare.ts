@@ -43,12 +43,10 @@ export interface Prepared<Config extends RunConfig> {
 
 /**
  * Reads the project's configuration and commands at the commit that the run starts from, and carries out its install step.
- * @param workflow name of the workflow, whose settings count
  * @param roles of the workflow, whose role files in the project count
  */
 export function prepare<Config extends RunConfig>(
   tools: ActivityTools,
-  workflow: string,
   roles: readonly ConfiguredRole[],
 ): Activity<PrepareInput, Prepared<Config>> {
   return {
@@ -72,7 +70,7 @@ export function prepare<Config extends RunConfig>(
       const overrides = await readOverrides(tools, project, baseCommit, projectConfig, roles);
       const requested = parent === undefined ? input.requestedConfig : withoutBaseBranch(input.requestedConfig);
       const isChild = parent !== undefined;
-      const resolved = tools.runConfig.resolve(workflow, overrides.projectConfig, requested, { isChild });
+      const resolved = tools.runConfig.resolve(view.workflow.name, overrides.projectConfig, requested, { isChild });
       const { config, notices, namedMergeStrategy } = resolved;
       const examined = await examine(tools, context, project, { baseCommit, config });
       const stopping = whatStops(examined);

@@ -46,6 +46,7 @@ import { addWatch } from './commands/watch.ts';
 import { addWorkflow } from './commands/workflow.ts';
 import { wayToServer } from './connection.ts';
 import { CommandFailure, EXIT, explainError } from './exit.ts';
+import { printable } from './follow/timeline.ts';
 import { type CliIo, note } from './io.ts';
 import { refusePlaceholders } from './placeholders.ts';
 import { misspeltVariables } from '../server-setup/misspelt-variables.ts';
@@ -126,10 +127,16 @@ function createCommands(io: CliIo, end: (exitCode: number) => void) {
     .usage('COMMAND [options]')
     .helpCommand(false)
     .configureHelp({ subcommandTerm: termInHelp })
-    .addHelpText('after', `\nArguments and options of a command: ${io.program} COMMAND --help`)
+    .addHelpText(
+      'after',
+      `\nArguments and options of a command: ${io.program} COMMAND --help\nA workflow that only the server has is a command, too: ${io.program} NAME --help`,
+    )
     .hook('preAction', (_program, command) => refusePlaceholders(command))
     .exitOverride()
-    .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) })
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(printable(text)),
+      writeErr: (text) => io.stderr.write(printable(text)),
+    })
     .showHelpAfterError(`Help: ${io.program} --help, or ${io.program} COMMAND --help`);
   const line = createCommandLine(io, program, end);
   for (const [heading, commands] of Object.entries(GROUPS)) {

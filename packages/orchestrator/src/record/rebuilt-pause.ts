@@ -14,6 +14,7 @@ import {
   TerminalFailure,
 } from '@autonomous/shared';
 import type { WorkflowRegistry } from '../core/registry.ts';
+import { runIdOf } from '../core/run-id.ts';
 import { outcomeOfChild } from '../engine/families/child-outcome.ts';
 import type { PauseOf, PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -48,20 +49,54 @@ export function pauseOfRecord(reads: RecordReads): PauseOf {
   const { store, repository } = reads;
   return async (view, recorded) => {
     const project = await store.getProject(view.projectId);
-    const heads = await store.listChildren(view.id);
-    const children = (await Promise.all(heads.map(({ id }) => store.loadView(id)))).filter((child) => child !== null);
-    const outcomes = await Promise.all(
-      children
-        .filter(({ status, parent }) => FINAL_STATUSES.has(status) && recorded.open.includes(parent?.key ?? ''))
-        .map((child) => outcomeOf(reads, child)),
-    );
+    const children = await childrenOf(store, view, recorded);
+    const ended = children.filter(({ status }) => FINAL_STATUSES.has(status));
+    const outcomes = await Promise.all(ended.map((child) => outcomeOf(reads, child)));
     const state = { ...recorded, inputs: [...recorded.inputs, ...outcomes] };
-    const changes = project === null ? null : await recordedChanges(repository, project, { view, children, state });
+    const starts = await startCommits(store, view);
+    const changes =
+      project === null ? null : await recordedChanges(repository, project, { view, children, state, starts });
     return rebuiltPause({ view, project, state, changes });
   };
 }
 
-/** The outcome of a child run that its parent has not been told. */
+/** Runs above a run, or before a fork, that are looked at. */
+const MOST_RUNS = 50;
+
+/** Commits at which the run and those above it say that they started: agents get the guidance in them. */
+async function startCommits(store: RecordReads['store'], view: RunView): Promise<readonly string[]> {
+  const commits: string[] = [];
+  const seen = new Set<string>();
+  for (let at: RunView | null = view; at !== null && !seen.has(at.id) && seen.size < MOST_RUNS;) {
+    seen.add(at.id);
+    for (const { type, payload } of await store.readRun(at.id, 0))
+      if (type === 'RUN_CONFIGURED') commits.push(String(payload['baseCommit']));
+    at = at.parent === undefined ? null : await store.loadView(at.parent.runId);
+  }
+  return commits;
+}
+
+/**
+ * Runs whose results the run may take: those that name it, or a run that it was forked from, as their parent, and those that the open
+ * activities would find, whatever they name. A result that it was told already may be among them.
+ */
+async function childrenOf(
+  store: RecordReads['store'],
+  view: RunView,
+  { open }: RecordedState,
+): Promise<readonly RunView[]> {
+  const ids = new Set(open.map(runIdOf));
+  const seen = new Set<string>();
+  for (let at: RunView | null = view; at !== null && !seen.has(at.id) && seen.size < MOST_RUNS;) {
+    seen.add(at.id);
+    for (const { id } of await store.listChildren(at.id)) ids.add(id);
+    at = at.forkedFrom === undefined ? null : await store.loadView(at.forkedFrom.runId);
+  }
+  const views = await Promise.all([...ids].map((id) => store.loadView(id)));
+  return views.filter((child) => child !== null).filter(({ id }) => id !== view.id);
+}
+
+/** The outcome of a child run. */
 async function outcomeOf({ store, workflows }: RecordReads, child: RunView): Promise<JsonValue> {
   try {
     return await outcomeOfChild(store, child, () => recordedOutput(store, workflows, child));
@@ -157,11 +192,13 @@ function otherData(view: RunView, { start, context, inputs }: RecordedState): re
     shownAt.set(place, text);
     rows.push([`${what}${place}`, text]);
   };
-  const { config: machines = {}, requestedConfig: asked = {}, ...data } = { ...context };
-  const { config: first = {}, requestedConfig = {}, ...begun } = start;
+  const { config: machines = {}, requestedConfig: asked = {}, input: taken = {}, ...data } = { ...context };
+  const { config: first = {}, requestedConfig = {}, input: given = {}, ...begun } = start;
   for (const config of [view.config as unknown as JsonObject, machines, first]) add('', 'config', config, true);
   for (const request of [requestedConfig, asked])
     if (Object.keys(request ?? {}).length > 0) add('asked for: ', '', request, true);
+  // What a workflow is asked for acts in each of its values.
+  for (const values of [given, taken]) if (Object.keys(values ?? {}).length > 0) add('', 'input', values, true);
   add('', '', data, false);
   for (const input of inputs) add('next: ', '', input, false);
   add('start: ', '', begun, false);

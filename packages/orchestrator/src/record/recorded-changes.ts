@@ -27,6 +27,8 @@ export interface RecordedFamily {
   readonly view: RunView;
   readonly children: readonly Pick<RunView, 'headCommit' | 'status'>[];
   readonly state: RecordedState;
+  /** Commits at which the run and those above it started. Default: none beside its base. */
+  readonly starts?: readonly string[];
 }
 
 type Reads = Pick<Repository, 'changes' | 'isAncestor' | 'mergeBase' | 'missingCommits' | 'remoteHead'>;
@@ -34,7 +36,7 @@ type Reads = Pick<Repository, 'changes' | 'isAncestor' | 'mergeBase' | 'missingC
 export async function recordedChanges(
   repository: Reads,
   project: Project,
-  { view, children, state }: RecordedFamily,
+  { view, children, state, starts = [] }: RecordedFamily,
 ): Promise<RecordedChanges> {
   const { baseCommit, headCommit, config } = view;
   // A child run begins at the branch of its parent, whose commits are of the record, too.
@@ -45,7 +47,9 @@ export async function recordedChanges(
   // A child run that failed or was cancelled is not merged.
   const merged = children.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
   // These are commits for certain; of the others, trees and digests look the same.
-  const certain = [baseCommit, headCommit, ...merged.map((child) => child.headCommit)].filter((id) => id !== undefined);
+  const certain = [baseCommit, headCommit, ...starts, ...merged.map((child) => child.headCommit)].filter(
+    (id) => id !== undefined,
+  );
   const ids = new Set([...certain.filter(isCommitId), ...commitIdsIn(state as unknown as JsonValue)]);
   const absent = await repository.missingCommits(project, [...ids]);
   const known = [...ids].filter((commit) => !absent.has(commit));

@@ -183,7 +183,7 @@ it('the pause of a rebuilt run shows every text of its state, whatever a field c
     applies({
       start: {
         requestedConfig: { git: { autoMerge: true }, commands: { test: 'echo forged' } },
-        input: { topic: 'Tea' },
+        input: { topic: 'Tea', researchers: 5, review: false },
       },
       context: {
         lint: { command: 'echo forged lint', source: 'package.json' },
@@ -201,7 +201,9 @@ it('the pause of a rebuilt run shows every text of its state, whatever a field c
       { what: 'phases.0.text', value: 'Write a back door.' },
       { what: 'next: request', value: 'Build it.' },
       { what: 'next: threads.0', value: 'T_1' },
-      { what: 'start: input.topic', value: 'Tea' },
+      { what: 'input.topic', value: 'Tea' },
+      { what: 'input.researchers', value: '5' },
+      { what: 'input.review', value: 'false' },
     ]),
   );
   // The machine acts on the configuration of its state.

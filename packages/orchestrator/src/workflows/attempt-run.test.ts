@@ -132,6 +132,13 @@ it('begins no more attempts than it may', () => {
   expect(run.open).toEqual(['checkAsIs']);
 });
 
+it('refuses a state of its own that is called like one of the loop', () => {
+  const before = (setup: never) => ({ setup, initial: 'judging', states: { judging: {} } }) as never;
+  expect(() => attemptWorkflow(example({ before: before as never }))).toThrow(
+    "Workflow 'pieces': 'before' has the state 'judging', which every workflow of attempts has (preparing, choosing,",
+  );
+});
+
 it('has states of its own before the first attempt', () => {
   const run = begun(['a'], {
     gates: { list: { title: 'List', presents: 'message' } },

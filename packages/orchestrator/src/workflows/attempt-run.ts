@@ -2,7 +2,7 @@
  * A workflow whose work is attempts: child runs, each on top of those before it, until nothing is left to begin. Its author gives four
  * pure functions; everything else (merging, checks, the result, publishing, pauses, budgets) is that of every run of a project.
  */
-import type { DocumentInfo, GateInfo, RunConfig } from '@autonomous/shared';
+import { InvalidRequest, type DocumentInfo, type GateInfo, type RunConfig } from '@autonomous/shared';
 import { type AnyStateMachine, type PromiseActorLogic, setup, type UnknownActorLogic } from 'xstate';
 import type { z } from 'zod';
 import { tidiedAll } from '../activities/tidied.ts';
@@ -370,13 +370,26 @@ export function attemptWorkflow<
     ...(run.left === undefined ? {} : { progressWord: `${units} merged` }),
     activities: (tools) =>
       tidiedAll(tools, {
-        ...checkedRunActivities<AttemptRunConfig>(tools, name, roles),
+        ...checkedRunActivities<AttemptRunConfig>(tools, roles),
         ...childMergeActivities(tools),
         watchAttempts: watchChildren(tools),
         ...activities?.(tools),
       }),
   };
 }
+
+/** States of its own that such a run has. */
+const STATES: readonly string[] = [
+  'preparing',
+  'choosing',
+  'working',
+  'judging',
+  'merging',
+  'validation',
+  'awaitingResult',
+  'publishing',
+  'last',
+];
 
 function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors extends OwnActors>(
   run: AttemptRun<Schema, Own, Piece, Actors>,
@@ -386,6 +399,11 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
   const decisions: Decisions<Values, Own, Piece> = run;
   const base = attemptSetup<Values, Own, Piece, Actors>(decisions, run.actors ?? ({} as Actors));
   const own = run.before?.(base);
+  for (const state of Object.keys(own?.states ?? {}))
+    if (STATES.includes(state))
+      throw new InvalidRequest(
+        `Workflow '${run.name}': 'before' has the state '${state}', which every workflow of attempts has (${STATES.join(', ')}); name it otherwise.`,
+      );
   // Only the workflow's own states use the additions of its setup.
   const made = (own?.setup ?? base) as typeof base;
   const failuresOf = (context: Context) => run.failures?.(context.own) ?? [];

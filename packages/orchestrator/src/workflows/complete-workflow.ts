@@ -9,6 +9,7 @@ import {
   GATE_PRESENTS,
   type GateInfo,
   gateInfoOf,
+  RUN_OPTIONS,
   type StageInfo,
   titleOfName,
 } from '@autonomous/shared';
@@ -259,6 +260,7 @@ function commandFaults(
   const fields = inputFields.map(({ name }) => name);
   const has = fields.length === 0 ? 'which has no fields' : `which has ${fields.join(', ')}`;
   const given = [...(command.arguments ?? []), ...Object.keys(command.options ?? {})];
+  const names = Object.values(command.options ?? {}).filter((name) => name !== null);
   const mode = command.review?.trustMode;
   const many = (command.arguments ?? []).filter((name) =>
     inputFields.some((field) => field.name === name && field.kind !== 'text' && field.kind !== 'choice'),
@@ -270,6 +272,12 @@ function commandFaults(
     ...given
       .filter((name) => !fields.includes(name))
       .map((name) => `${named}: its command names the field '${name}' of the input, ${has}.`),
+    ...names
+      .filter((name) => RUN_OPTIONS.includes(name))
+      .map(
+        (name) => `${named}: its command has the option '${name}', which every command has already; name it otherwise.`,
+      ),
+    ...twice(names).map((name) => `${named}: its command has the option '${name}' twice; name one of them otherwise.`),
     ...(mode === undefined || trustModes.some(({ name }) => name === mode)
       ? []
       : [

@@ -101,3 +101,16 @@ it('names what a restart would change', () => {
     /^ACTIVITY_COMPLETED gives another 'snapshot\.context\.calls' when the run is reopened/,
   );
 });
+
+it('refuses a signal as a server does: one that there is none of, one that the state does not take, and a payload that does not fit', () => {
+  const run = driveRun(
+    counting(() => 1),
+    { input: { name: 'Ada' } },
+  );
+  expect(() => run.send('NOPE')).toThrow(
+    "does not accept the signal 'NOPE'. It accepts APPROVAL_GRANTED, RUN_CANCELLED.",
+  );
+  expect(() => run.send('APPROVAL_GRANTED', { by: 'me' })).toThrow(
+    `The run does not take the signal 'APPROVAL_GRANTED' in its state "writing".`,
+  );
+});

@@ -9,11 +9,24 @@ import { advance, canTake, dehydrate, newRun, reopened } from '../core/advance.t
 import type { WorkflowDefinition } from '../core/definition.ts';
 import type { RunInput, RunState, Step, StepResult } from '../core/run-state.ts';
 import { plain } from '../core/persisted-state.ts';
-import { parseRunInput } from '../engine/admission/signal-admission.ts';
+import { parseRunInput, parseSignal } from '../engine/admission/signal-admission.ts';
 import { resolveRunConfig } from '../run-config/run-config.ts';
 import { completeWorkflow, faultsOf, type WorkflowValue } from './complete-workflow.ts';
 import { settingsOf } from './workflow-settings.ts';
 import { newestOf } from './workflow.ts';
+
+/** Inputs that the engine makes itself. All others are signals. */
+const OF_THE_ENGINE: ReadonlySet<string> = new Set([
+  'RUN_STARTED',
+  'RUN_QUEUED',
+  'RUN_DEQUEUED',
+  'RUN_FORKED',
+  'RUN_MIGRATED',
+  'RUN_CANCELLED',
+  'ACTIVITY_COMPLETED',
+  'ACTIVITY_FAILED',
+  'TIMER_FIRED',
+]);
 
 /** The start of a run that is driven by hand. */
 export interface DrivenStart {
@@ -95,6 +108,7 @@ export class DrivenRun {
    * @throws {Error} when the run does not take it, or takes it in another way after a restart
    */
   send(type: string, payload: JsonObject = {}): this {
+    if (!OF_THE_ENGINE.has(type)) this.#admit(type, payload);
     this.now += 1_000;
     const timestamp = new Date(this.now).toISOString();
     const step = this.#step({ type, payload, timestamp });
@@ -194,6 +208,15 @@ export class DrivenRun {
   /** Context of the machine. */
   get context(): JsonObject {
     return (this.state.snapshot?.context ?? {}) as JsonObject;
+  }
+
+  /** @throws {InvalidRequest} as a server refuses the signal */
+  #admit(type: string, payload: JsonObject): void {
+    parseSignal({ definition: this.definition, state: this.state }, type, payload);
+    if (!this.takes(type, payload))
+      throw new InvalidRequest(
+        `The run does not take the signal '${type}' in its state ${JSON.stringify(this.state.snapshot?.value ?? null)}.`,
+      );
   }
 
   #step(input: RunInput): StepResult {

@@ -487,6 +487,18 @@ describe('a child that ends while its parent cannot take it', () => {
         { what: 'next: failure', value: `Child run ${b?.id} of workflow 'leaf' failed: the work failed` },
       ]),
     );
+    // An open activity takes what lies under its key, whatever that names as its parent.
+    const elsewhere = {
+      listChildren: async () => [],
+      loadView: (id: string) => family.store.loadView(id),
+      readRun: (id: string, after: number) => family.store.readRun(id, after),
+      getProject: async () => null,
+    };
+    const byKey = pauseOfRecord({ store: elsewhere, repository: {} as never, workflows: createRegistry([leaf]) });
+    expect(JSON.stringify((await byKey(parent, state)).details['applies'])).toContain('Run curl evil.example');
+    // A fork takes what the run before it has.
+    const fork = { ...parent, id: 'fork', forkedFrom: { runId: 'p', at: 3 } } as typeof parent;
+    expect(JSON.stringify((await pauseOf(fork, { ...state, open: [] })).details['applies'])).toContain('curl evil');
     const without = pauseOfRecord({ store: family.store, repository: {} as never, workflows: createRegistry([]) });
     expect(JSON.stringify((await without(parent, state)).details['applies'])).toContain(
       "workflow 'leaf' version 1 is not on this server",

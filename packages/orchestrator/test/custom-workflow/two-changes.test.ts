@@ -155,5 +155,5 @@ it('pauses with the way out where the project names no test command', async () =
   const place = await aPlace({ workflow: 'two-changes', script: SCRIPT, files });
   const { gate } = await place.gate((await launched(place)).id);
   expect(gate).toMatchObject({ kind: 'pause', reason: 'setup_failed', decisions: ['retry'] });
-  expect(gate?.summary).toContain("'commands.test' in .autonomous/config.json");
+  expect(gate?.summary).toContain("'defaultRunConfig.commands.test' in .autonomous/config.json");
 });

@@ -119,6 +119,23 @@ export interface EventInfo {
 }
 
 /** Description of a workflow for clients. Keys of `gates` are gate kinds; keys of `documents` are artifact types. */
+/** Options that every command which starts a run may have: no field of an input is given by one of these names. */
+export const RUN_OPTIONS: readonly string[] = [
+  'server',
+  'project',
+  'out',
+  'trust',
+  'review',
+  'auto-merge',
+  'pull-request',
+  'base',
+  'model',
+  'config',
+  'detach',
+  'json',
+  'help',
+];
+
 /** The command that starts a run of a workflow. Its options are the fields of the workflow's input. */
 export interface CommandInfo {
   /** Words after the program, such as `backlog run`. Default: the workflow's name. */
@@ -131,7 +148,10 @@ export interface CommandInfo {
   readonly takesRequest?: boolean;
   /** What is said where the request is missing: `Say what is to be found out`, and an example. Absent: that something is to be done. */
   readonly asks?: { readonly text: string; readonly example: string };
-  /** Names of options by their field, where they are others; `null`: the field has no option. Default: `max-rounds` for `maxRounds`. */
+  /**
+   * Names of options by their field, where they are others; `null`: the field has no option. Default: `max-rounds` for `maxRounds`, and
+   * `input-trust` for a field whose name is one of {@link RUN_OPTIONS}.
+   */
   readonly options?: Readonly<Record<string, string | null>>;
   /** When the result is merged or becomes a pull request. Default: `when every gate is passed`. */
   readonly endsWhen?: string;

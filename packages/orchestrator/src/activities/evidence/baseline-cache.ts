@@ -27,7 +27,7 @@ export class BaselineCache {
   /**
    * The entry of a key; of several that want one that is not there, the first makes it and the others wait.
    * @param key hexadecimal digest of the tree and the environment
-   * @param make is not kept where its baseline says why there is no outcome
+   * @param make is not kept where the code alone did not decide its outcome
    */
   async use(key: string, make: () => Promise<KnownBaseline>): Promise<KnownBaseline> {
     const found = await this.#entries.read(key);
@@ -52,7 +52,19 @@ export class BaselineCache {
 
   async #make(key: string, make: () => Promise<KnownBaseline>): Promise<KnownBaseline> {
     const known = await make();
-    if (known.baseline.failure === undefined) await this.#entries.write(key, known);
+    if (isOfTheCode(known)) await this.#entries.write(key, known);
     return known;
   }
+}
+
+/** Exit codes from here say that a signal ended the command. */
+const ENDED_BY_SIGNAL = 128;
+
+/**
+ * Whether the code decided the outcome, so that it holds for other runs as well. A time limit of the run that asked, or a machine without
+ * memory, says nothing about the code.
+ */
+function isOfTheCode({ baseline: { failure, command, tests } }: KnownBaseline): boolean {
+  const { exitCode } = command;
+  return failure === undefined && exitCode !== null && exitCode < ENDED_BY_SIGNAL && tests?.finished !== false;
 }

@@ -43,3 +43,15 @@ it.each([
   const found = await baselineOf(tools, { runId } as ActivityContext, project, input);
   expect(found.baseline.isFromEarlierRun).toBe(isFromEarlierRun);
 });
+
+it.each([
+  ['that came to no end', { exitCode: null }, undefined],
+  ['that a signal ended', { exitCode: 137 }, undefined],
+  ['whose tests did not finish', { exitCode: 1 }, { finished: false }],
+])('of checks %s is not kept for other runs', async (_, ended, tests) => {
+  const cache = new BaselineCache(join(temporary.path, 'baselines'));
+  const command = { command: 'npm test', durationMs: 1, output: '', ...ended };
+  const baseline = { commit: 'c', codeTree: 't', passed: false, command, sandbox: 'bubblewrap', tests } as never;
+  await cache.use('ab', async () => ({ baseline, executed: [], failed: [], files: [] }));
+  expect(await cache.find('ab')).toBeNull();
+});

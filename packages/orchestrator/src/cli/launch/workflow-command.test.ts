@@ -99,7 +99,25 @@ it('say what to type where the request is missing, and take none where the workf
 it('describe each option by its title, its description and its default', async () => {
   const { text } = await given(['count-all', '--help'], { review: { about: 'the sum', trustMode: 'sum' } });
   expect(text.replaceAll(/\s+/g, ' ')).toMatch(
-    /--table <text> path of the table: in the repository --max-rounds <count> then it ends; else 3 --share <count> share --is-quick quick: leaves the report out --order <which> order; else first \(choices: "first", "last"\) --names <text> whom to ask; else everybody; may be repeated/,
+    /--table <text> path of the table: in the repository --max-rounds <count> then it ends; else 3 \(1 to 9\) --share <count> share --is-quick quick: leaves the report out --order <which> order; else first \(choices: "first", "last"\) --names <text> whom to ask; else everybody; may be repeated/,
   );
   expect(text).toMatch(/--review  +asks you about the sum/);
+});
+
+it('give a field whose name is taken another one, and leave out what cannot be an option', async () => {
+  const odd = z.object({
+    json: z.string().optional(),
+    noCache: z.boolean().optional(),
+    fooBar: z.string().optional(),
+    foo_bar: z.string().optional(),
+    'a b': z.string().optional(),
+    constructor: z.string().optional(),
+  });
+  const typed = ['--input-json', 'a', '--input-no-cache', '--foo-bar', 'b', '--constructor', 'c'];
+  expect((await given(['count-all', 'Count', ...typed], { options: {} }, odd)).input).toEqual({
+    json: 'a',
+    noCache: true,
+    fooBar: 'b',
+    constructor: 'c',
+  });
 });

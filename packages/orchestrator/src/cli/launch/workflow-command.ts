@@ -1,5 +1,12 @@
 /** Commands that start a run, made of a workflow's data: arguments and options are the fields of its input. */
-import type { JsonObject, JsonValue, NewRun, RunView, WorkflowSummary } from '@autonomous/shared';
+import {
+  type JsonObject,
+  type JsonValue,
+  type NewRun,
+  RUN_OPTIONS,
+  type RunView,
+  type WorkflowSummary,
+} from '@autonomous/shared';
 import { ApiError, type Client } from '@autonomous/shared/client';
 import { fieldsOf, type InputField } from '@autonomous/shared/presentation';
 import { type Command, InvalidArgumentError, Option } from 'commander';
@@ -65,8 +72,8 @@ export function addCommandOf(
   else command.option('--project <project>', 'id, name, path or URL; else the repository you stand in');
   for (const { field, name } of optionsOf(source)) command.addOption(optionFor(field, name));
   hooks.options?.(command);
-  if (info.review === undefined) addTrust(command);
-  else command.option('--review', `asks you about ${info.review.about}`);
+  if (info.review !== undefined) command.option('--review', `asks you about ${info.review.about}`);
+  addTrust(command);
   return addRunOptions(command, info.endsWhen ?? 'when every gate is passed').action(
     line.ending((...given: unknown[]) => {
       // commander gives the arguments, then the options and the command itself.
@@ -92,12 +99,20 @@ function argumentsOf({ input, command }: CommandSource): readonly InputField[] {
   return (command?.arguments ?? []).flatMap((name) => fields.find((field) => field.name === name) ?? []);
 }
 
-/** The options of a workflow's input, in the order of its fields. */
+/** The options of a workflow's input, in the order of its fields. What cannot be the name of one, or is taken, is left out. */
 function optionsOf({ input, command }: CommandSource) {
+  const taken = new Set(RUN_OPTIONS);
   return fieldsOf(input).flatMap((field) => {
     if (command?.arguments?.includes(field.name) === true) return [];
-    const name = command?.options?.[field.name];
-    return name === null ? [] : [{ field, name: name ?? (field.name === '' ? 'input' : hyphened(field.name)) }];
+    const named = command?.options;
+    const given = named !== undefined && Object.hasOwn(named, field.name) ? named[field.name] : undefined;
+    if (given === null) return [];
+    const own = given ?? (field.name === '' ? 'input' : hyphened(field.name));
+    // commander takes `--no-x` for the absence of `--x`.
+    const name = RUN_OPTIONS.includes(own) || own.startsWith('no-') ? `input-${own}` : own;
+    if (!/^[a-z][a-z0-9-]{0,63}$/.test(name) || taken.has(name)) return [];
+    taken.add(name);
+    return [{ field, name }];
   });
 }
 
@@ -109,7 +124,7 @@ function optionFor(field: InputField, name: string): Option {
     case 'switch':
       return new Option(`--${name}`, text);
     case 'number':
-      return new Option(`--${name} <count>`, text).argParser((value) => numberOf(field, value));
+      return new Option(`--${name} <count>`, `${text}${boundsOf(field)}`).argParser((value) => numberOf(field, value));
     case 'choice':
       return new Option(`--${name} <which>`, text).choices(field.options.map(String));
     case 'list':
@@ -135,6 +150,9 @@ function textOf({ title, description = title, fallback }: InputField, name: stri
 }
 
 const lowered = (text: string): string => `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
+
+const boundsOf = ({ minimum, maximum }: Extract<InputField, { kind: 'number' }>): string =>
+  minimum === undefined || maximum === undefined ? '' : ` (${minimum} to ${maximum})`;
 
 function numberOf({ isInteger, minimum, maximum }: Extract<InputField, { kind: 'number' }>, value: string): number {
   const number = Number(value);
@@ -203,9 +221,11 @@ async function start(
     source.command?.ownRepository === true
       ? await startOnOwn(io, client, String(places[0]), asked, options)
       : await startOnProject(io, client, source, asked, options);
-  const { run, place } = started;
-  if (!options.json && !options.detach) say(io, `run ${run.id}${place}: ${run.originalRequest}`);
-  return followStarted(io, client, run, source.name, {
+  const { run, project } = started;
+  const name = project ?? source.name;
+  if (!options.json && !options.detach)
+    say(io, `run ${run.id}${project === null ? '' : ` on ${project}`}: ${run.originalRequest}`);
+  return followStarted(io, client, run, name, {
     ...options,
     watch: await hooks.watch?.({ io, client, run, options }),
   });
@@ -221,8 +241,8 @@ type Asked = Omit<NewRun, 'projectId' | 'project'>;
 
 interface Started {
   readonly run: RunView;
-  /** To be read after the id of the run. */
-  readonly place: string;
+  /** Name of the project; `null`: the run has none. */
+  readonly project: string | null;
 }
 
 async function startOnProject(
@@ -234,7 +254,7 @@ async function startOnProject(
 ): Promise<Started> {
   const project = needsProject || given !== undefined ? await findProject(client, io, given) : undefined;
   const run = await launchOn(client, io, given, project, asked).catch((error: unknown) => refusedBeside(io, error));
-  return { run, place: project === undefined ? '' : ` on ${project.name}` };
+  return { run, project: project?.name ?? null };
 }
 
 /** Starts the run in a repository of its own where there is no project. */
@@ -256,7 +276,7 @@ async function startOnOwn(
       ...(own === null ? {} : { config: { ...asked.config, git } }),
     });
     if (own !== null && options.json !== true) noteOwn(io, own);
-    return { run, place: ` on ${project.name}` };
+    return { run, project: project.name };
   } catch (error) {
     // Where no answer came, the run may have been started.
     if (error instanceof ApiError && error.status < 500) await own?.discard();

@@ -147,7 +147,7 @@ export class ChildRuns {
     const runId = runIdOf(context.key);
     const known = await store.loadView(runId);
     if (known === null) await this.#start(workflow, runId, input, context);
-    else if (known.parent?.key !== context.key)
+    else if (known.parent?.key !== context.key || known.parent.runId !== context.runId)
       throw new TerminalFailure(
         `The child run of ${context.activity} would have the id ${runId}, which another run has. Start the parent again.`,
       );

@@ -22,7 +22,7 @@ type All = Implementations<BacklogActivities>;
 
 export function backlogActivities(tools: ActivityTools): ActivityRegistry {
   const activities: All = {
-    ...checkedRunActivities<BacklogConfig>(tools, 'backlog', []),
+    ...checkedRunActivities<BacklogConfig>(tools, []),
     ...childMergeActivities(tools),
     chooseItem: chooseItem(tools),
     checkEnvironment: checkEnvironment(tools),

@@ -165,7 +165,8 @@ function settledItem(
 ): Settled<BacklogContext, BacklogFact> {
   if (end.kind === 'failed')
     return {
-      change: end.isCancelled === true ? unwanted(context, judged, end.why) : unfinished(context, judged, end.why, end.hint),
+      change:
+        end.isCancelled === true ? unwanted(context, judged, end.why) : unfinished(context, judged, end.why, end.hint),
       facts: [],
     };
   if (end.kind === 'unchanged') return { change: untouched(context, judged), facts: [] };

@@ -25,7 +25,7 @@ type All = Implementations<FullAutoActivities>;
 
 export function fullAutoActivities(tools: ActivityTools): ActivityRegistry {
   const activities: All = {
-    ...checkedRunActivities<FullAutoConfig>(tools, 'full-auto', roles),
+    ...checkedRunActivities<FullAutoConfig>(tools, roles),
     ...childMergeActivities(tools),
     readPlan: findPlan(tools),
     listFeatures: listFeatures(tools),

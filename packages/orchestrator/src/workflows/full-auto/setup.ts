@@ -141,7 +141,10 @@ function settledFeature(
   end: AttemptEnd,
 ): Settled<FullAutoContext, RunFact | FullAutoFact> {
   const { feature, iteration } = attempt;
-  const { change, outcome, reason } = end.kind === 'merged' ? passed(context, feature) : failed(context, feature, end, end.kind === 'failed' && end.isCancelled === true);
+  const { change, outcome, reason } =
+    end.kind === 'merged'
+      ? passed(context, feature)
+      : failed(context, feature, end, end.kind === 'failed' && end.isCancelled === true);
   const name = featureOf(context, feature)?.name ?? '';
   return {
     change: { ...change, accepted: null, log: [...context.log, { iteration, feature, outcome, reason }] },

@@ -78,8 +78,8 @@ export function documentPublishingState<
   const Check extends string,
   const Done extends string,
   const OnError,
->(publishing: Omit<Publishing<Context, Check, Done, 'recording', OnError>, 'first'>) {
-  return { initial: 'choosingBase', states: publishingStates({ ...publishing, first: 'recording' }) } as const;
+>(states: Omit<Publishing<Context, Check, Done, 'recording', OnError>, 'first'>) {
+  return { initial: 'choosingBase', states: publishingStates({ ...states, first: 'recording' }) } as const;
 }
 
 interface DocumentWays<Resume extends string, Done extends string, Recording extends string, Beside extends string> {

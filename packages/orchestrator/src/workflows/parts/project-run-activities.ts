@@ -18,17 +18,13 @@ import type {
   ProjectRunActivities,
 } from './project-run.ts';
 
-/**
- * @param workflow name of the workflow, whose settings count
- * @param roles of the workflow, whose role files in the project count
- */
+/** @param roles of the workflow, whose role files in the project count */
 export function projectRunActivities<Config extends RunConfig>(
   tools: ActivityTools,
-  workflow: string,
   roles: readonly ConfiguredRole[],
 ): Implementations<ProjectRunActivities<Config>> {
   return {
-    prepare: prepare<Config>(tools, workflow, roles),
+    prepare: prepare<Config>(tools, roles),
     findConcerns: findConcerns(tools),
     integrate: integrate(tools),
     recordRun: recordRun(tools),
@@ -39,11 +35,10 @@ export function projectRunActivities<Config extends RunConfig>(
 
 export function checkedRunActivities<Config extends CheckedRunConfig>(
   tools: ActivityTools,
-  workflow: string,
   roles: readonly ConfiguredRole[],
 ): Implementations<CheckedRunActivities<Config>> {
   return {
-    ...projectRunActivities<Config>(tools, workflow, roles),
+    ...projectRunActivities<Config>(tools, roles),
     check: check(tools),
     takeIn: takeIn(tools),
   };

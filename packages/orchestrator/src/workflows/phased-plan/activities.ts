@@ -30,7 +30,7 @@ type All = Implementations<PlanActivities>;
 
 export function planActivities(tools: ActivityTools): ActivityRegistry {
   const activities: All = {
-    ...checkedRunActivities<PlanConfig>(tools, 'phased-plan', roles),
+    ...checkedRunActivities<PlanConfig>(tools, roles),
     ...childMergeActivities(tools),
     readPlan: readPlan(tools),
     findCommands: findCommands(tools),

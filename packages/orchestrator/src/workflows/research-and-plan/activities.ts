@@ -29,7 +29,7 @@ type All = Implementations<PlanActivities>;
 
 export function planActivities(tools: ActivityTools): ActivityRegistry {
   const activities: All = {
-    ...projectRunActivities<PlanConfig>(tools, 'research-and-plan', roles),
+    ...projectRunActivities<PlanConfig>(tools, roles),
     mergeChild: mergeChild(tools),
     readResearch: readResearch(tools),
     draft: draft(tools),

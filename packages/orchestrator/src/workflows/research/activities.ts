@@ -32,7 +32,7 @@ type All = Implementations<ResearchActivities>;
 
 export function researchActivities(tools: ActivityTools): ActivityRegistry {
   const activities: All = {
-    ...projectRunActivities<ResearchConfig>(tools, 'research', roles),
+    ...projectRunActivities<ResearchConfig>(tools, roles),
     readTopic: readTopic(tools),
     research: research(tools),
     checkFindings: checkFindings(tools),

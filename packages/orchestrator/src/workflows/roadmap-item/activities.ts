@@ -24,7 +24,7 @@ type All = Implementations<ItemActivities>;
 
 export function itemActivities(tools: ActivityTools): ActivityRegistry {
   const activities: All = {
-    ...checkedRunActivities<ItemConfig>(tools, 'roadmap-item', roles),
+    ...checkedRunActivities<ItemConfig>(tools, roles),
     ...childMergeActivities(tools),
     readItem: readItem(tools),
     setState: setState(tools),

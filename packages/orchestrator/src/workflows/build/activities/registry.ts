@@ -26,7 +26,7 @@ type Implementations = {
 
 export function buildActivities(tools: ActivityTools): ActivityRegistry {
   const activities: Implementations = {
-    prepare: prepare(tools, 'build', roles),
+    prepare: prepare(tools, roles),
     plan: plan(tools),
     commitPlan: commitPlan(tools),
     revisePlan: revisePlan(tools),

@@ -41,7 +41,7 @@ type Implementations = { readonly [Name in keyof PhaseActivities]: Of<Name> };
 
 export function phaseActivities(tools: ActivityTools): ActivityRegistry {
   const activities: Implementations = {
-    prepare: prepare<PhaseConfig>(tools, 'plan-phase', roles),
+    prepare: prepare<PhaseConfig>(tools, roles),
     findCommands: findCommands(tools),
     setUp: setUp(tools),
     attempt: attempt(tools),
