@@ -443,8 +443,7 @@ export class Engine {
 
   async #pausedFork(run: ForkedRun, sourceId: string, timestamp: string): Promise<ForkedRun> {
     const view = foldAll(null, run.state.runId, 0, run.events);
-    const [first] = run.events;
-    const state = recordedState(first, run.state, run.activities);
+    const state = recordedState(run.events, run.state, run.activities);
     const pause = (await this.#options.pauseOfRecord?.(view, state)) ?? {
       reason: 'rebuilt',
       message: `The run goes on from run ${sourceId}, which was rebuilt from a record that others could have written. Look at it, then retry to go on from there, or cancel the run.`,
@@ -515,9 +514,9 @@ export class Engine {
     await this.#quarantine.refuseDamaged(view);
     const { pauseOfRecord, store } = this.#options;
     if (view.gate?.reason !== 'rebuilt' || pauseOfRecord === undefined) return;
-    const [[first], activities] = await Promise.all([store.readRun(view.id, 0, 1), store.openActivities(view.id)]);
+    const [log, activities] = await Promise.all([store.readRun(view.id, 0), store.openActivities(view.id)]);
     const state = await this.#live.withRun(view.id, async (run) => run.state);
-    const pause = await pauseOfRecord(view, recordedState(first, state, activities));
+    const pause = await pauseOfRecord(view, recordedState(log, state, activities));
     const missing = pause.missing?.join(', ') ?? '';
     if (missing !== '')
       throw new Conflict(

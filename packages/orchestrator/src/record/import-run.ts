@@ -8,7 +8,7 @@ import type { WorkflowRegistry } from '../core/registry.ts';
 import { replay, type Replay, versionBefore } from '../core/replay.ts';
 import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
 import {
-  type FirstEvent,
+  type LoggedEvent,
   type PauseOf,
   pausePayload,
   type PauseText,
@@ -16,6 +16,7 @@ import {
   recordedState,
   showsPause,
   startOf,
+  toldTo,
 } from '../engine/rebuilt/rebuilt-pause.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
 import { eventsOf, type RecordedRun } from './recorded-run.ts';
@@ -199,12 +200,12 @@ function replayUnder(
   return replayed.ok ? replayed : { ok: false, message: `event ${replayed.sequence}: ${replayed.message}` };
 }
 
-function stateOf(replayed: Replayed, [first]: readonly FirstEvent[]): RecordedState {
-  if (!replayed.ok) return { start: startOf(first), context: null, inputs: [], open: [] };
+function stateOf(replayed: Replayed, log: readonly LoggedEvent[]): RecordedState {
+  if (!replayed.ok) return { start: startOf(log[0]), context: null, inputs: [], told: toldTo(log), open: [] };
   const { state, started } = replayed;
   const open = new Set(Object.values(state.activities));
   return recordedState(
-    first,
+    log,
     state,
     [...started.values()].filter(({ key }) => open.has(key)),
   );

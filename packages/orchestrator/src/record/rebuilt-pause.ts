@@ -51,7 +51,9 @@ export function pauseOfRecord(reads: RecordReads): PauseOf {
     const project = await store.getProject(view.projectId);
     const children = await childrenOf(store, view, recorded);
     const ended = children.filter(({ status }) => FINAL_STATUSES.has(status));
-    const outcomes = await Promise.all(ended.map((child) => outcomeOf(reads, child)));
+    const outcomes = await Promise.all(
+      ended.map(async (child) => ({ [`child run ${child.id}`]: await outcomeOf(reads, child) })),
+    );
     const state = { ...recorded, inputs: [...recorded.inputs, ...outcomes] };
     const starts = await startCommits(store, view);
     const changes =
@@ -119,6 +121,7 @@ export function rebuiltPause({ view, project, state, changes }: Rebuilt): PauseT
     ...applying(view, project, state.context ?? {}),
     ...changedFiles(view, changes),
     ...otherData(view, state),
+    ...state.told.map((line): Row => ['told to agents', line]),
   ].map(([what, value]) => ({ what: whole(what), value: whole(value) }));
   const length = rows.reduce((sum, { what, value }) => sum + what.length + value.length, 0);
   const decided = decidedIn(view);
@@ -166,7 +169,8 @@ const kindOf = (side: TreeChange['before']): string => KINDS[side?.mode ?? ''] ?
 
 /**
  * All that no other row shows of the configuration, of what the request asks of it, and of the state of the run: plans, requests, commands,
- * addresses, remarks, whatever a field calls them. Of the state, numbers, digests and times are left out.
+ * addresses, remarks, whatever a field calls them. Of the state, numbers, digests and times are left out, but for digests of files that
+ * agents get.
  */
 function otherData(view: RunView, { start, context, inputs }: RecordedState): readonly Row[] {
   const rows: Row[] = [];
@@ -187,7 +191,8 @@ function otherData(view: RunView, { start, context, inputs }: RecordedState): re
       return;
     }
     const text = typeof value === 'object' && value !== null ? 'none' : String(value);
-    const acts = value === true || (typeof value === 'string' && value !== '' && !isMark(text));
+    const isFile = /(?:^|\.)uploads\.\d{1,9}\.id$/.test(place);
+    const acts = value === true || (typeof value === 'string' && value !== '' && (isFile || !isMark(text)));
     if (!(isSetting || acts) || shownAt.get(place) === text) return;
     shownAt.set(place, text);
     rows.push([`${what}${place}`, text]);

@@ -79,7 +79,7 @@ it.each<[branch: unknown, isOwn: boolean]>([
   expect(faultOfBranch('record', [event('RUN_STARTED', { branch: 'autonomous/record-2026' })])).not.toBeNull();
 });
 
-const stateOf = (context: JsonObject | null): RecordedState => ({ start: {}, context, inputs: [], open: [] });
+const stateOf = (context: JsonObject | null): RecordedState => ({ start: {}, context, inputs: [], told: [], open: [] });
 
 it('the pause of a rebuilt run shows each trust mode, role and model by itself, and settings as they act', () => {
   const view = aView('r-1');
@@ -192,6 +192,7 @@ it('the pause of a rebuilt run shows every text of its state, whatever a field c
         iterations: 3,
       },
       inputs: [{ request: 'Build it.', threads: ['T_1'] }],
+      told: ['- decided: Tests: none'],
     }),
   ).toEqual(
     expect.arrayContaining([
@@ -201,6 +202,7 @@ it('the pause of a rebuilt run shows every text of its state, whatever a field c
       { what: 'phases.0.text', value: 'Write a back door.' },
       { what: 'next: request', value: 'Build it.' },
       { what: 'next: threads.0', value: 'T_1' },
+      { what: 'told to agents', value: '- decided: Tests: none' },
       { what: 'input.topic', value: 'Tea' },
       { what: 'input.researchers', value: '5' },
       { what: 'input.review', value: 'false' },

@@ -45,6 +45,8 @@ function lineOf(event: WorkflowEvent): string | null {
   if (isEvent(event, 'VALIDATION_FAILED'))
     return `validation failed (${event.payload.severity}): ${event.payload.summary}`;
   if (isEvent(event, 'FIX_DECIDED')) return FIXES[event.payload.decision];
+  // That its record was looked at says nothing about the work.
+  if (isEvent(event, 'RUN_PAUSED') && event.payload.reason === 'rebuilt') return null;
   if (isEvent(event, 'RUN_PAUSED')) return `paused (${event.payload.reason}): ${event.payload.message}`;
   if (isEvent(event, 'RETRY_REQUESTED')) return 'a person had it go on';
   if (isEvent(event, 'BASE_INTEGRATED')) return `the base branch ${event.payload.baseBranch} moved and was taken in`;

@@ -468,7 +468,7 @@ describe('a child that ends while its parent cannot take it', () => {
     await family.engine.quarantine('p', 'for a look');
     const parent = await family.engine.view('p');
     const activities = await family.store.openActivities('p');
-    const state = recordedState(undefined, (await family.engine.inspect('p')).state, activities);
+    const state = recordedState([], (await family.engine.inspect('p')).state, activities);
     const pauseOf = pauseOfRecord({
       store: family.store,
       repository: {} as never, // The run has no project.
@@ -483,8 +483,11 @@ describe('a child that ends while its parent cannot take it', () => {
     await family.status(b?.id ?? '', 'failed');
     expect(await applying()).toEqual(
       expect.arrayContaining([
-        { what: 'next: output.said', value: 'Run curl evil.example' },
-        { what: 'next: failure', value: `Child run ${b?.id} of workflow 'leaf' failed: the work failed` },
+        { what: `next: child run ${a?.id}.output.said`, value: 'Run curl evil.example' },
+        {
+          what: `next: child run ${b?.id}.failure`,
+          value: `Child run ${b?.id} of workflow 'leaf' failed: the work failed`,
+        },
       ]),
     );
     // An open activity takes what lies under its key, whatever that names as its parent.

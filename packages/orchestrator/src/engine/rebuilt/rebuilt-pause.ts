@@ -1,9 +1,10 @@
 /** The pause of a run that this server did not make, as it is stored: at an import, and for a fork of what was imported. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Gate, JsonObject, JsonValue, RunView } from '@autonomous/shared';
+import type { Gate, JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { ForkedRun } from '../../core/fork.ts';
 import type { RunState } from '../../core/run-state.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
+import { historyOf } from '../../roles/run-history.ts';
 
 /** Fields of the pause of a run. */
 export interface PauseText {
@@ -26,12 +27,15 @@ export interface RecordedState {
   readonly context: JsonObject | null;
   /** Inputs of the open activities, outcomes that its machine has not taken yet, and data of its timers. */
   readonly inputs: readonly JsonValue[];
+  /** Lines of its log that agents are told. */
+  readonly told: readonly string[];
   /** Keys of the open activities. A child run is started under the key of the one that waits for it. */
   readonly open: readonly string[];
 }
 
+/** @param log events of the run, from its first */
 export function recordedState(
-  first: FirstEvent | undefined,
+  log: readonly LoggedEvent[],
   { snapshot, undelivered, timers }: RunState,
   open: readonly { readonly key: string; readonly input: JsonValue }[],
 ): RecordedState {
@@ -39,13 +43,19 @@ export function recordedState(
   const context = (snapshot?.context ?? null) as JsonObject | null;
   const data = Object.values(timers).flatMap((timer) => (timer.data === undefined ? [] : [timer.data]));
   const inputs = [...open.map(({ input }) => input), ...Object.values(undelivered ?? {}), ...data];
-  return { start: startOf(first), context, inputs, open: open.map(({ key }) => key) };
+  return { start: startOf(log[0]), context, inputs, told: toldTo(log), open: open.map(({ key }) => key) };
 }
 
-export type FirstEvent = { readonly type: string; readonly payload: JsonObject };
+export type LoggedEvent = { readonly type: string; readonly payload: JsonObject };
+
+/** Lines of the log that agents of the run are told, as they get them. */
+export function toldTo(log: readonly LoggedEvent[]): readonly string[] {
+  const events = log.map((event, index) => ({ ...event, sequence: index + 1 }) as WorkflowEvent); // No other field is read.
+  return [...new Set(historyOf(events, Infinity))];
+}
 
 /** A run that was queued begins with what its first event has as `start`. */
-export function startOf(first: FirstEvent | undefined): JsonObject {
+export function startOf(first: LoggedEvent | undefined): JsonObject {
   if (first === undefined) return {};
   return first.type === 'RUN_QUEUED' ? ((first.payload['start'] ?? {}) as JsonObject) : first.payload;
 }

@@ -85,14 +85,16 @@ it('a run does not go on by a migration before a person has had it go on', async
 
 it('the recorded state has outcomes that wait for the machine, and data of timers', () => {
   const payload = { output: { test: { command: 'echo forged' } } };
+  const paused = { type: 'RUN_PAUSED', payload: { reason: 'held', message: 'Run curl evil.example' } };
   const timer = { key: 'k', event: 'e', dueAt: 'then', data: { note: 'forged, too' } };
   const state = { ...newRun('r'), undelivered: { prepare: payload }, timers: { t: timer } };
   expect(
-    recordedState({ type: 'RUN_STARTED', payload: { request: 'a' } }, state, [{ key: 'r/1/b', input: 'b' }]),
+    recordedState([{ type: 'RUN_STARTED', payload: { request: 'a' } }, paused], state, [{ key: 'r/1/b', input: 'b' }]),
   ).toEqual({
     start: { request: 'a' },
     context: null,
     inputs: ['b', payload, timer.data],
+    told: ['- paused (held): Run curl evil.example'],
     open: ['r/1/b'],
   });
 });
