@@ -79,8 +79,8 @@ async function startCommits(store: RecordReads['store'], view: RunView): Promise
 }
 
 /**
- * Runs whose results the run may take: those that name it, or a run that it was forked from, as their parent, and those that the open
- * activities would find, whatever they name. A result that it was told already may be among them.
+ * Child runs whose results the run can take: runs with it, or with a source of its fork, as parent, and runs under the keys of its open
+ * activities, whatever their parent. Results that were delivered before are included.
  */
 async function childrenOf(
   store: RecordReads['store'],
@@ -202,7 +202,7 @@ function otherData(view: RunView, { start, context, inputs }: RecordedState): re
   for (const config of [view.config as unknown as JsonObject, machines, first]) add('', 'config', config, true);
   for (const request of [requestedConfig, asked])
     if (Object.keys(request ?? {}).length > 0) add('asked for: ', '', request, true);
-  // What a workflow is asked for acts in each of its values.
+  // Numbers and switches of the workflow's input act, too.
   for (const values of [given, taken]) if (Object.keys(values ?? {}).length > 0) add('', 'input', values, true);
   add('', '', data, false);
   for (const input of inputs) add('next: ', '', input, false);

@@ -140,22 +140,22 @@ export const RUN_OPTIONS: readonly string[] = [
 export interface CommandInfo {
   /** Words after the program, such as `backlog run`. Default: the workflow's name. */
   readonly name?: string;
-  /** What it does, for lists of commands. Default: the workflow's description. */
+  /** Text for lists of commands, such as `works through a backlog`. Default: the workflow's description. */
   readonly description?: string;
   /** Fields of the input that are given by their place, in this order. Default: none. */
   readonly arguments?: readonly string[];
   /** Whether the request may follow, in the words after these. Default: for a workflow without a default request. */
   readonly takesRequest?: boolean;
-  /** What is said where the request is missing: `Say what is to be found out`, and an example. Absent: that something is to be done. */
+  /** Usage error for a missing request: its text, such as `Say what is to be found out`, and an example. Default: `Say what is to be done`. */
   readonly asks?: { readonly text: string; readonly example: string };
   /**
    * Names of options by their field, where they are others; `null`: the field has no option. Default: `max-rounds` for `maxRounds`, and
    * `input-trust` for a field whose name is one of {@link RUN_OPTIONS}.
    */
   readonly options?: Readonly<Record<string, string | null>>;
-  /** When the result is merged or becomes a pull request. Default: `when every gate is passed`. */
+  /** Time of the merge or pull request, as words of the help. Default: `when every gate is passed`. */
   readonly endsWhen?: string;
-  /** What a person is asked about with `--review`, and the trust mode that it sets to manual. Absent: there is no such option. */
+  /** Option `--review`: its subject, such as `the report`, and the trust mode that it sets to manual. Absent: the command has no such option. */
   readonly review?: { readonly about: string; readonly trustMode: string };
   /** Whether a run without a project gets a repository of its own, named after the first argument. Default: false. */
   readonly ownRepository?: boolean;

@@ -1,6 +1,6 @@
 /** Commands that are made of a workflow's data: how they read arguments and options, what they refuse, and their help. */
 import { PassThrough } from 'node:stream';
-import type { CommandInfo, JsonObject } from '@autonomous/shared';
+import { type CommandInfo, type JsonObject, RUN_OPTIONS } from '@autonomous/shared';
 import { Command, CommanderError } from 'commander';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
@@ -120,4 +120,14 @@ it('give a field whose name is taken another one, and leave out what cannot be a
     fooBar: 'b',
     constructor: 'c',
   });
+});
+
+it('have no option of every command whose name a field could take', async () => {
+  const { text } = await given(
+    ['count-all', '--help'],
+    { ownRepository: true, review: { about: 'it', trustMode: 'x' } },
+    z.object({}),
+  );
+  const names = [...text.matchAll(/^ +(?:-\w, )?--([a-z-]+)/gm)].map(([, name]) => name);
+  expect(new Set(names)).toEqual(new Set(RUN_OPTIONS));
 });

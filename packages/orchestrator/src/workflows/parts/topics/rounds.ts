@@ -49,14 +49,14 @@ export interface AgentCall {
 }
 
 export interface RoundDecisions<Context, Output, Fact> {
-  /** The call of an agent; `null` for an id that is none of the round. */
+  /** Returns the call of an agent; `null` for an id that is not in the round. */
   readonly call: (context: Context, agent: string, isCorrection: boolean) => AgentCall | null;
   /** Fields of the context that get a new value by a result, and facts about it. */
   readonly kept: (
     context: Context,
     output: Output,
   ) => { readonly change: Partial<Context>; readonly facts: readonly Fact[] };
-  /** Whether the round goes on where none of these came to anything. Default: where they were correcting. */
+  /** Whether the round continues although all of these agents failed. Default: only after a correction. */
   readonly mayComeToNothing?: (agents: readonly string[]) => boolean;
 }
 
