@@ -240,7 +240,7 @@ function createServerEngine({
     onQuarantined: (runId) => writeExport(path.join(config.dataFolder, 'exports'), store, runId),
     findDamage: async () => [...crashes.faults, ...(await findDivergedRuns(git)), ...(await findLostCommits(git))],
     crashes,
-    pauseOfRecord: pauseOfRecord({ store, repository: tools.repository, workflows: workflows.registry }),
+    pauseOfRecord: pauseOfRecord({ ...adapters, repository: tools.repository, workflows: workflows.registry }),
     beforeWait: (runId, payload) => recorder().beforeWait(runId, payload),
     faultElsewhere: async (view) =>
       (await comparison().faultOf(view.id, view.projectId)) ?? (await bringBackCommits(git, view)),
@@ -270,13 +270,14 @@ async function startParts(parts: Parts): Promise<RunningServer> {
     store,
     repository: parts.tools.repository,
     workflows: parts.workflows.registry,
+    uploads: adapters.uploads,
     clock: systemClock,
     log,
   });
   await readImportedAgain({
     store,
     workflows: parts.workflows.registry,
-    pauseOf: pauseOfRecord({ store, repository: parts.tools.repository, workflows: parts.workflows.registry }),
+    pauseOf: pauseOfRecord({ ...adapters, repository: parts.tools.repository, workflows: parts.workflows.registry }),
     isWanted: lackedWorkflow,
     now: () => systemClock.now(),
   });

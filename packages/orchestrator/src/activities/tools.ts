@@ -60,8 +60,13 @@ export interface ActivityTools {
   /** All runs below a run, of all generations. */
   childRuns(runId: string): Promise<readonly RunView[]>;
   readonly childSteps: Pick<ChildSteps, 'onGate'>;
-  /** @param after sequence of the last event already seen; all events when absent */
+  /**
+   * Events of a run that act: those that every workflow has, and those that definitions name as `readsEvents`.
+   * @param after sequence of the last event already seen. Default: from the first
+   */
   events(runId: string, after?: number): Promise<readonly WorkflowEvent[]>;
+  /** All events of a run, for its record. */
+  log(runId: string): Promise<readonly WorkflowEvent[]>;
   /** Times at which agents of a run began to compact their contexts, oldest first. */
   compactions(runId: string): Promise<readonly string[]>;
   /** All steps of a run as the hash chain has them. */

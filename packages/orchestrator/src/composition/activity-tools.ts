@@ -91,7 +91,9 @@ export function createActivityTools(options: ActivityToolsOptions): ActivityTool
     },
     childRuns: (runId) => childRunsOf(store, runId),
     childSteps,
-    events: (runId, after = 0) => store.readRun(runId, after),
+    events: async (runId, after = 0) =>
+      (await store.readRun(runId, after)).filter(({ type }) => workflows.registry.isRead(type)),
+    log: (runId) => store.readRun(runId, 0),
     compactions: async (runId) => (await transcripts.marked(runId, 'compaction')).map(({ at }) => at),
     steps: (runId) => store.readSteps(runId),
     uploadPath: async (id) => (await uploads.get(id))?.path ?? null,

@@ -175,7 +175,7 @@ class Rebuild {
         this.#ahead.delete(files);
       }
     }
-    await this.#showChildren();
+    await this.#showOthers();
     const back = new Set(this.#runs.map(({ view }) => view.id));
     const recorded = new Set(
       opened.sources.flatMap(({ record: { projects, refusedProjects } }) => [
@@ -193,15 +193,14 @@ class Rebuild {
     };
   }
 
-  /** A parent is imported before its child runs, whose results it may merge: it shows what they change, too. */
-  async #showChildren(): Promise<void> {
+  /** A run may be imported before others whose results or findings it takes: it shows theirs, too. */
+  async #showOthers(): Promise<void> {
     const { adapters, workflows } = this.#parts;
-    const parents = new Set(this.#runs.map(({ view }) => view.parent?.runId));
     await readImportedAgain({
       store: adapters.store,
       workflows: workflows.registry,
       pauseOf: pauseOfRecord({ ...adapters, workflows: workflows.registry }),
-      isWanted: ({ id, gate }) => parents.has(id) && gate?.reason === 'rebuilt',
+      isWanted: ({ gate }) => gate?.reason === 'rebuilt',
       now: () => systemClock.now(),
     });
   }

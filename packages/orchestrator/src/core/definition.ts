@@ -98,6 +98,11 @@ export interface WorkflowDefinition {
    * of `ownedFiles` that are named here, or all of them. Default: none.
    */
   readonly ownedResults?: 'all' | readonly string[];
+  /**
+   * Types of the workflow's own events, facts and signals, that activities read in the log of a run, also of another workflow. They act, so
+   * that a person is shown them before a rebuilt run goes on, and events of other own types are not given to activities. Default: none.
+   */
+  readonly readsEvents?: readonly string[];
   /** Returns the head of the run's branch for a context, or `null` if it is unknown. A fork's branch starts there. */
   readonly workspace?: (context: never) => string | null;
   /**

@@ -2,6 +2,7 @@
 import { InvalidRequest } from '@autonomous/shared';
 import { childrenOf } from './child-runs.ts';
 import { sourcesOf, type WorkflowDefinition } from './definition.ts';
+import { isOwnEvent } from './vocabulary.ts';
 
 export interface WorkflowRegistry {
   /** The newest version of a workflow; `undefined` when there is none of this name. */
@@ -11,6 +12,8 @@ export interface WorkflowRegistry {
   versions(name: string): readonly number[];
   /** The newest version of each workflow, by name. */
   list(): readonly WorkflowDefinition[];
+  /** Checks whether activities of any workflow are given events of a type. Those that every workflow has, they are. */
+  isRead(type: string): boolean;
 }
 
 export function createRegistry(definitions: readonly WorkflowDefinition[]): WorkflowRegistry {
@@ -29,12 +32,14 @@ export function createRegistry(definitions: readonly WorkflowDefinition[]): Work
   }
   const faults = [...byName.values()].flatMap((versions) => childFaults(versions, byName));
   if (faults.length > 0) throw new InvalidRequest(faults.join(' '));
+  const read = new Set(definitions.flatMap(({ readsEvents = [] }) => readsEvents));
   const latest = (name: string) => byName.get(name)?.[0];
   return {
     latest,
     find: (name, version) => byName.get(name)?.find((definition) => definition.version === version),
     versions: (name) => (byName.get(name) ?? []).map((definition) => definition.version),
     list: () => [...byName.keys()].sort().flatMap((name) => latest(name) ?? []),
+    isRead: (type) => !isOwnEvent(type) || read.has(type),
   };
 }
 

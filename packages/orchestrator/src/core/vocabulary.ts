@@ -84,6 +84,11 @@ const FACTS: Readonly<Record<string, Readonly<Record<string, Kind>>>> = {
   RUN_MERGED: { baseBranch: 'text', commit: 'text' },
 };
 
+/** Does an event of this type belong to its workflow alone, a fact or a signal? No reader of the log knows what it says. */
+export function isOwnEvent(type: string): boolean {
+  return !ENGINE_FACTS.has(type) && !PEOPLES.has(type) && !Object.hasOwn(FACTS, type);
+}
+
 /** Does an input of this type leave the machine where it is, whatever it says? */
 export function changesViewOnly(type: string): boolean {
   return VIEW_ONLY.has(type);

@@ -60,7 +60,14 @@ describe('a record in git', () => {
   /** The comparison with the record at a server's start. */
   async function start(): Promise<RunsToRecord> {
     const { promise, resolve } = Promise.withResolvers<RunsToRecord>();
-    await importNewerRuns({ store, repository, workflows: createRegistry([]), clock: systemClock, log });
+    await importNewerRuns({
+      store,
+      repository,
+      workflows: createRegistry([]),
+      uploads: { get: async () => null },
+      clock: systemClock,
+      log,
+    });
     comparison = new RecordComparison({
       store,
       repository,

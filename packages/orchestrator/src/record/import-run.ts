@@ -9,14 +9,13 @@ import { replay, type Replay, versionBefore } from '../core/replay.ts';
 import type { EventStore, NewActivity, RunCommit, StoredTimer } from '../event-store/event-store.ts';
 import {
   type LoggedEvent,
+  ofLog,
   type PauseOf,
   pausePayload,
   type PauseText,
   type RecordedState,
   recordedState,
   showsPause,
-  startOf,
-  toldTo,
 } from '../engine/rebuilt/rebuilt-pause.ts';
 import { foldAll, newEvent } from '../engine/run-commit.ts';
 import { eventsOf, type RecordedRun } from './recorded-run.ts';
@@ -201,7 +200,7 @@ function replayUnder(
 }
 
 function stateOf(replayed: Replayed, log: readonly LoggedEvent[]): RecordedState {
-  if (!replayed.ok) return { start: startOf(log[0]), context: null, inputs: [], told: toldTo(log), open: [] };
+  if (!replayed.ok) return { ...ofLog(log), context: null, inputs: [], open: [] };
   const { state, started } = replayed;
   const open = new Set(Object.values(state.activities));
   return recordedState(

@@ -2,6 +2,8 @@
  * The pause of a run that comes from its record in git. Whoever can push there could have written all of it, so it says what applies
  * when the run goes on. What acts is shown whole, or the run does not go on; all of it is plain text.
  */
+import { isUtf8 } from 'node:buffer';
+import { readFile } from 'node:fs/promises';
 import {
   Conflict,
   FINAL_STATUSES,
@@ -14,18 +16,21 @@ import {
   TerminalFailure,
 } from '@autonomous/shared';
 import type { WorkflowRegistry } from '../core/registry.ts';
+import { isOwnEvent } from '../core/vocabulary.ts';
 import { runIdOf } from '../core/run-id.ts';
 import { outcomeOfChild } from '../engine/families/child-outcome.ts';
 import type { PauseOf, PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { TreeChange } from '../repository/repository.ts';
 import { recordedOutput } from './import-run.ts';
-import { type RecordedChanges, recordedChanges } from './recorded-changes.ts';
+import { type RecordedChanges, recordedChanges, textsIn } from './recorded-changes.ts';
 
 /** Most characters that are shown of a name, a decision or another value that does not act. */
 const MOST_SHOWN = 300;
 /** Most characters of all that applies, each value of which is shown whole. */
 const MOST_APPLYING = 500_000;
+/** Most bytes of a file that is shown. Of a longer one, its length is. */
+const MOST_OF_FILE = 100_000;
 /** Decisions that are shown, the newest. */
 const DECISIONS_SHOWN = 20;
 
@@ -36,12 +41,23 @@ export interface Rebuilt {
   readonly state: RecordedState;
   /** `null`: the run has no project. */
   readonly changes: RecordedChanges | null;
+  /** Events that activities read, of the run and of others that its state names, by what they are. Default: none. */
+  readonly read?: readonly ReadEvent[];
+  /** Files that agents get, by their ids. Default: none are there. */
+  readonly files?: ReadonlyMap<string, string>;
+}
+
+interface ReadEvent {
+  /** Type, after the run where it is another one. */
+  readonly what: string;
+  readonly payload: JsonObject;
 }
 
 export interface RecordReads {
   readonly store: Pick<EventStore, 'getProject' | 'listChildren' | 'loadView' | 'readRun'>;
   readonly repository: Parameters<typeof recordedChanges>[0];
-  readonly workflows: Pick<WorkflowRegistry, 'find'>;
+  readonly workflows: Pick<WorkflowRegistry, 'find' | 'isRead'>;
+  readonly uploads: { get(id: string): Promise<{ readonly path: string; readonly bytes: number } | null> };
 }
 
 /** The pause of a run of the store that comes from a record. */
@@ -58,7 +74,8 @@ export function pauseOfRecord(reads: RecordReads): PauseOf {
     const starts = await startCommits(store, view);
     const changes =
       project === null ? null : await recordedChanges(repository, project, { view, children, state, starts });
-    return rebuiltPause({ view, project, state, changes });
+    const [read, files] = await Promise.all([eventsRead(reads, view, children, state), filesIn(reads, state)]);
+    return rebuiltPause({ view, project, state, changes, read, files });
   };
 }
 
@@ -108,7 +125,49 @@ async function outcomeOf({ store, workflows }: RecordReads, child: RunView): Pro
   }
 }
 
-export function rebuiltPause({ view, project, state, changes }: Rebuilt): PauseText {
+/**
+ * Events that activities read as they are, of the run, of its child runs, and of other runs that its state names. What this server made
+ * is left out of other runs.
+ */
+async function eventsRead(
+  { store, workflows }: RecordReads,
+  view: RunView,
+  children: readonly RunView[],
+  { context, inputs, events }: RecordedState,
+): Promise<readonly ReadEvent[]> {
+  const ids = new Set([...children.map(({ id }) => id), ...[...textsIn([context, ...inputs])].filter(isShort)]);
+  ids.delete(view.id);
+  const read = events.map(({ type, payload }) => ({ type, what: type, payload }));
+  for (const id of ids) {
+    const of = await store.loadView(id);
+    if (of?.rebuiltUpTo === undefined) continue;
+    for (const { type, payload } of await store.readRun(id, 0))
+      if (isOwnEvent(type)) read.push({ type, what: `run ${id}: ${type}`, payload });
+  }
+  return read.filter(({ type }) => workflows.isRead(type));
+}
+
+/** Texts of the files that people gave with their answers, or a word why one cannot be shown, by id. */
+async function filesIn({ uploads }: RecordReads, { context, inputs }: RecordedState): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  for (const id of new Set([...textsIn([context, ...inputs])].filter(isDigest))) {
+    const file = await uploads.get(id);
+    if (file !== null) texts.set(id, await shownFile(file));
+  }
+  return texts;
+}
+
+const isShort = (text: string): boolean => text.length <= 100;
+const isDigest = (text: string): boolean => /^[\da-f]{64}$/.test(text);
+
+async function shownFile({ path, bytes }: { readonly path: string; readonly bytes: number }): Promise<string> {
+  const unseen = `not shown: ${bytes} bytes`;
+  if (bytes > MOST_OF_FILE) return unseen;
+  const content = await readFile(path);
+  return isUtf8(content) && !content.includes(0) ? content.toString('utf8') : `${unseen} that are no text`;
+}
+
+export function rebuiltPause({ view, project, state, changes, read = [], files = new Map() }: Rebuilt): PauseText {
   const { lastSequence, currentStage, gate, forkedFrom } = view;
   const stage = currentStage === null ? '' : `, in stage ${shown(currentStage)}`;
   const open = gate === null ? '' : `, at its gate '${shown(gate.kind)}'`;
@@ -120,7 +179,7 @@ export function rebuiltPause({ view, project, state, changes }: Rebuilt): PauseT
   const rows = [
     ...applying(view, project, state.context ?? {}),
     ...changedFiles(view, changes),
-    ...otherData(view, state),
+    ...otherData(view, state, read, files),
     ...state.told.map((line): Row => ['told to agents', line]),
   ].map(([what, value]) => ({ what: whole(what), value: whole(value) }));
   const length = rows.reduce((sum, { what, value }) => sum + what.length + value.length, 0);
@@ -172,7 +231,12 @@ const kindOf = (side: TreeChange['before']): string => KINDS[side?.mode ?? ''] ?
  * addresses, remarks, whatever a field calls them. Of the state, numbers, digests and times are left out, but for digests of files that
  * agents get.
  */
-function otherData(view: RunView, { start, context, inputs }: RecordedState): readonly Row[] {
+function otherData(
+  view: RunView,
+  { start, context, inputs }: RecordedState,
+  read: readonly ReadEvent[],
+  files: ReadonlyMap<string, string>,
+): readonly Row[] {
   const rows: Row[] = [];
   // A place that has the same twice, as the start and the state have, is shown once.
   const shownAt = new Map<string, string>(
@@ -196,6 +260,8 @@ function otherData(view: RunView, { start, context, inputs }: RecordedState): re
     if (!(isSetting || acts) || shownAt.get(place) === text) return;
     shownAt.set(place, text);
     rows.push([`${what}${place}`, text]);
+    const content = isFile ? files.get(text) : undefined;
+    if (content !== undefined) rows.push([`${what}${place.replace(/id$/, 'content')}`, content]);
   };
   const { config: machines = {}, requestedConfig: asked = {}, input: taken = {}, ...data } = { ...context };
   const { config: first = {}, requestedConfig = {}, input: given = {}, ...begun } = start;
@@ -207,6 +273,13 @@ function otherData(view: RunView, { start, context, inputs }: RecordedState): re
   add('', '', data, false);
   for (const input of inputs) add('next: ', '', input, false);
   add('start: ', '', begun, false);
+  const texts = new Set(rows.map(([, text]) => text));
+  for (const { what, payload } of read) {
+    const before = rows.length;
+    add(`${what}: `, '', payload, false);
+    // The state has most of what its events say.
+    rows.push(...rows.splice(before).filter(([, text]) => !texts.has(text)));
+  }
   return rows;
 }
 
@@ -236,7 +309,7 @@ function applying(view: RunView, project: Project | null, context: JsonObject): 
     ['check command', foundCommand(context['test']) ?? commandOf(commands?.test)],
     ['lint command', foundCommand(context['lint']) ?? commandOf(commands?.lint)],
     ...each('command', otherCommands(commands)),
-    ...textsIn(context['excludePaths']).map((pattern) => ['kept from agents and checks', pattern] as const),
+    ...patternsIn(context['excludePaths']).map((pattern) => ['kept from agents and checks', pattern] as const),
     ...(config.egress === undefined
       ? [['network', 'all hosts that the server allows'] as const]
       : each('network', config.egress)),
@@ -287,7 +360,7 @@ function foundCommand(found: JsonValue | undefined): string | undefined {
   return String(found['command']);
 }
 
-function textsIn(value: JsonValue | undefined): readonly string[] {
+function patternsIn(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 

@@ -4,7 +4,6 @@
  */
 import type { Project } from '@autonomous/shared';
 import type { Logger } from 'pino';
-import type { WorkflowRegistry } from '../core/registry.ts';
 import { isFinal } from '../core/advance.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { ChainedStep } from '../documents/event-log.ts';
@@ -14,14 +13,15 @@ import { importRun } from './import-run.ts';
 import { listRecordedRuns, readRecordedTips, type TipLimits, unknownRecords } from './record-check.ts';
 import { describeRefused } from './record-comparison.ts';
 import { isOwnLog } from './record-seal.ts';
-import { pauseOfRecord } from './rebuilt-pause.ts';
+import { pauseOfRecord, type RecordReads } from './rebuilt-pause.ts';
 import { listRecordFolders, readRun, type RunFiles } from './recorded-projects.ts';
 import type { RecordedRun, RecordedStep } from './recorded-run.ts';
 
 export interface RecordImportOptions {
   readonly store: EventStore;
   readonly repository: Repository;
-  readonly workflows: Pick<WorkflowRegistry, 'find'>;
+  readonly workflows: RecordReads['workflows'];
+  readonly uploads: RecordReads['uploads'];
   readonly clock: Pick<Clock, 'now'>;
   readonly log: Logger;
 }
@@ -131,8 +131,7 @@ async function importOne(options: RecordImportOptions, project: Project, files: 
         store,
         workflows,
         mustReplay: true,
-        pauseOf: ({ view: imported }, state) =>
-          run.isWholeBeyond ? null : pauseOfRecord({ store, repository, workflows })(imported, state),
+        pauseOf: ({ view: imported }, state) => (run.isWholeBeyond ? null : pauseOfRecord(options)(imported, state)),
         now: () => clock.now(),
       },
       run.run,

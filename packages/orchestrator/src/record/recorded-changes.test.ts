@@ -30,7 +30,7 @@ const changes = (of: RunView, context: JsonObject = {}, heads: readonly string[]
     {
       view: of,
       children: heads.map((headCommit) => ({ headCommit, status: 'completed' as const })),
-      state: { start: {}, context, inputs: [], told: [], open: [] },
+      state: { start: {}, context, inputs: [], told: [], events: [], open: [] },
     },
   );
 const pathsIn = async (...given: Parameters<typeof changes>) =>
@@ -68,7 +68,7 @@ it('begin at the base branch of the project where the record names one that is n
 
 it('leave out child runs that failed, and take a name for no commit', async () => {
   const absent = 'a'.repeat(40);
-  const state = { start: {}, context: {}, inputs: [], told: [], open: [] };
+  const state = { start: {}, context: {}, inputs: [], told: [], events: [], open: [] };
   const project = { ...fixture.project, name: 'shop', createdAt: '' };
   const children = [{ headCommit: absent, status: 'failed' as const }];
   expect((await recordedChanges(fixture.repository, project, { view: view(), children, state })).missing).toEqual([]);

@@ -50,7 +50,10 @@ export async function recordedChanges(
   const certain = [baseCommit, headCommit, ...starts, ...merged.map((child) => child.headCommit)].filter(
     (id) => id !== undefined,
   );
-  const ids = new Set([...certain.filter(isCommitId), ...commitIdsIn(state as unknown as JsonValue)]);
+  const ids = new Set([
+    ...certain.filter(isCommitId),
+    ...[...textsIn(state as unknown as JsonValue)].filter(isCommitId),
+  ]);
   const absent = await repository.missingCommits(project, [...ids]);
   const known = [...ids].filter((commit) => !absent.has(commit));
   const missing = certain.filter((id) => !isCommitId(id) || absent.has(id));
@@ -95,10 +98,12 @@ async function changesFrom(
 
 const isCommitId = (id: string | undefined): id is string => id !== undefined && /^[0-9a-f]{40}$/.test(id);
 
-/** All texts of the form of a commit's id, in the order in which they stand. */
-function* commitIdsIn(value: JsonValue): Generator<string> {
-  if (typeof value === 'string') {
-    if (isCommitId(value)) yield value;
-  } else if (typeof value === 'object' && value !== null)
-    for (const each of Object.values(value)) if (each !== undefined) yield* commitIdsIn(each);
+/** All texts and names of fields, in the order in which they stand. */
+export function* textsIn(value: JsonValue): Generator<string> {
+  if (typeof value === 'string') yield value;
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, each] of Object.entries(value)) {
+      if (!Array.isArray(value)) yield name;
+      if (each !== undefined) yield* textsIn(each);
+    }
 }

@@ -79,7 +79,14 @@ it.each<[branch: unknown, isOwn: boolean]>([
   expect(faultOfBranch('record', [event('RUN_STARTED', { branch: 'autonomous/record-2026' })])).not.toBeNull();
 });
 
-const stateOf = (context: JsonObject | null): RecordedState => ({ start: {}, context, inputs: [], told: [], open: [] });
+const stateOf = (context: JsonObject | null): RecordedState => ({
+  start: {},
+  context,
+  inputs: [],
+  told: [],
+  events: [],
+  open: [],
+});
 
 it('the pause of a rebuilt run shows each trust mode, role and model by itself, and settings as they act', () => {
   const view = aView('r-1');

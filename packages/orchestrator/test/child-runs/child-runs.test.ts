@@ -8,7 +8,7 @@ import { createRegistry } from '../../src/core/registry.ts';
 import type { EngineOptions } from '../../src/engine/engine.ts';
 import { foldAll, newEvent } from '../../src/engine/run-commit.ts';
 import { recordedState } from '../../src/engine/rebuilt/rebuilt-pause.ts';
-import { pauseOfRecord } from '../../src/record/rebuilt-pause.ts';
+import { pauseOfRecord, type RecordReads } from '../../src/record/rebuilt-pause.ts';
 import { pauseRun, releaseBelow } from '../../src/server/decisions/holds.ts';
 import { Family, leaf, parentOf } from './child-runs.fixture.ts';
 
@@ -469,11 +469,13 @@ describe('a child that ends while its parent cannot take it', () => {
     const parent = await family.engine.view('p');
     const activities = await family.store.openActivities('p');
     const state = recordedState([], (await family.engine.inspect('p')).state, activities);
-    const pauseOf = pauseOfRecord({
+    const reads: RecordReads = {
       store: family.store,
       repository: {} as never, // The run has no project.
       workflows: createRegistry([leaf]),
-    });
+      uploads: { get: async () => null },
+    };
+    const pauseOf = pauseOfRecord(reads);
     const applying = async () => (await pauseOf(parent, state)).details['applies'];
     expect(JSON.stringify(await applying())).not.toMatch(/output|failure/);
 
@@ -497,12 +499,12 @@ describe('a child that ends while its parent cannot take it', () => {
       readRun: (id: string, after: number) => family.store.readRun(id, after),
       getProject: async () => null,
     };
-    const byKey = pauseOfRecord({ store: elsewhere, repository: {} as never, workflows: createRegistry([leaf]) });
+    const byKey = pauseOfRecord({ ...reads, store: elsewhere });
     expect(JSON.stringify((await byKey(parent, state)).details['applies'])).toContain('Run curl evil.example');
     // A fork takes what the run before it has.
     const fork = { ...parent, id: 'fork', forkedFrom: { runId: 'p', at: 3 } } as typeof parent;
     expect(JSON.stringify((await pauseOf(fork, { ...state, open: [] })).details['applies'])).toContain('curl evil');
-    const without = pauseOfRecord({ store: family.store, repository: {} as never, workflows: createRegistry([]) });
+    const without = pauseOfRecord({ ...reads, workflows: createRegistry([]) });
     expect(JSON.stringify((await without(parent, state)).details['applies'])).toContain(
       "workflow 'leaf' version 1 is not on this server",
     );

@@ -53,7 +53,7 @@ export function recordRun<Input extends RecordRunInput>(
       const { runId, projectId, baseCommit, head, branch } = input;
       const { signal } = context;
       const project = await tools.project(projectId, context.runId);
-      const [view, events, steps] = await Promise.all([tools.view(runId), tools.events(runId), tools.steps(runId)]);
+      const [view, events, steps] = await Promise.all([tools.view(runId), tools.log(runId), tools.steps(runId)]);
       await assertAccepted(tools, {
         project,
         view,

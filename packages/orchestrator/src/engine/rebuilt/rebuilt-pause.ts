@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Gate, JsonObject, JsonValue, RunView, WorkflowEvent } from '@autonomous/shared';
 import type { ForkedRun } from '../../core/fork.ts';
 import type { RunState } from '../../core/run-state.ts';
+import { isOwnEvent } from '../../core/vocabulary.ts';
 import type { EventStore } from '../../event-store/event-store.ts';
 import { historyOf } from '../../roles/run-history.ts';
 
@@ -29,6 +30,8 @@ export interface RecordedState {
   readonly inputs: readonly JsonValue[];
   /** Lines of its log that agents are told. */
   readonly told: readonly string[];
+  /** Events of its log that its activities may read as they are. */
+  readonly events: readonly LoggedEvent[];
   /** Keys of the open activities. A child run is started under the key of the one that waits for it. */
   readonly open: readonly string[];
 }
@@ -43,13 +46,21 @@ export function recordedState(
   const context = (snapshot?.context ?? null) as JsonObject | null;
   const data = Object.values(timers).flatMap((timer) => (timer.data === undefined ? [] : [timer.data]));
   const inputs = [...open.map(({ input }) => input), ...Object.values(undelivered ?? {}), ...data];
-  return { start: startOf(log[0]), context, inputs, told: toldTo(log), open: open.map(({ key }) => key) };
+  return { ...ofLog(log), context, inputs, open: open.map(({ key }) => key) };
 }
+
+/** The fields of a recorded state that do not need its machine. */
+export function ofLog(log: readonly LoggedEvent[]): Pick<RecordedState, 'start' | 'told' | 'events'> {
+  return { start: startOf(log[0]), told: toldTo(log), events: log.filter(mayBeRead) };
+}
+
+/** Messages reach agents at work, and the workflow's own events its activities. */
+const mayBeRead = ({ type }: LoggedEvent): boolean => type === 'MESSAGE_SENT' || isOwnEvent(type);
 
 export type LoggedEvent = { readonly type: string; readonly payload: JsonObject };
 
 /** Lines of the log that agents of the run are told, as they get them. */
-export function toldTo(log: readonly LoggedEvent[]): readonly string[] {
+function toldTo(log: readonly LoggedEvent[]): readonly string[] {
   const events = log.map((event, index) => ({ ...event, sequence: index + 1 }) as WorkflowEvent); // No other field is read.
   return [...new Set(historyOf(events, Infinity))];
 }

@@ -95,6 +95,7 @@ it('the recorded state has outcomes that wait for the machine, and data of timer
     context: null,
     inputs: ['b', payload, timer.data],
     told: ['- paused (held): Run curl evil.example'],
+    events: [],
     open: ['r/1/b'],
   });
 });

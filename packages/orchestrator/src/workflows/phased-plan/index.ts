@@ -24,6 +24,7 @@ export const phasedPlan: Workflow = {
     defaultRequest: 'Carry out {planPath}',
     exclusiveInput: ['planPath'],
     needsProject: true,
+    readsEvents: ['PHASE_COMMITTED'],
     workspace: (context: PlanContext) => context.head || null,
   }),
   roles,

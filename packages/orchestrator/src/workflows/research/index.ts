@@ -6,6 +6,7 @@ import type { Workflow } from '../workflow.ts';
 import { researchActivities } from './activities.ts';
 import { researchCommand } from './command.ts';
 import { RESEARCH_EVENTS } from './events.ts';
+import { READ_FACTS } from './kept-findings.ts';
 import { researchMachine } from './machine.ts';
 import { projectionOf } from './projection.ts';
 import { roles } from './roles/index.ts';
@@ -27,6 +28,7 @@ export const research: Workflow = {
     needsProject: true,
     ownedFiles: ({ topic }: JsonObject) => ownedPathsOf(String(topic)),
     ownedResults: 'all',
+    readsEvents: READ_FACTS,
     workspace: (context: ResearchContext) => context.head || null,
   }),
   roles,

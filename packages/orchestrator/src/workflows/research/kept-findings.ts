@@ -4,6 +4,16 @@ import type { Refusal } from './claim-checks/citations.ts';
 import type { ResearchFact } from './events.ts';
 import type { FetchedSource, Finding, LeftOut } from './types.ts';
 
+/** Types of the facts from which findings, sources and rounds are read. */
+export const READ_FACTS: readonly ResearchFact['type'][] = [
+  'FINDING_KEPT',
+  'FINDING_SUPPORTED',
+  'SOURCE_FETCHED',
+  'SOURCE_REFUSED',
+  'CITATION_LEFT_OUT',
+  'ROUND_ENDED',
+];
+
 type Fact<Type extends ResearchFact['type']> = Extract<ResearchFact, { type: Type }>;
 
 function factsOf<const Type extends ResearchFact['type']>(

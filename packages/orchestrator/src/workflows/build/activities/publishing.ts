@@ -49,7 +49,7 @@ export function copyRecord(tools: ActivityTools): Of<'copyRecord'> {
       const project = await tools.project(input.projectId, input.runId);
       const [view, events, steps] = await Promise.all([
         tools.view(input.runId),
-        tools.events(input.runId),
+        tools.log(input.runId),
         tools.steps(input.runId),
       ]);
       await assertAccepted(tools, {
