@@ -225,7 +225,7 @@ describe('a plan', () => {
     const plan = `${ONE}\n## Phase 2: Products\nDepends on: none\n`;
     const run = await server.until(await launched(server, { plan }), { gate: 'pause' });
     expect(run.gate?.reason).toBe('merge_conflict');
-    expect(run.gate?.summary).toMatch(/^Phase 2: Products cannot be used: .*notes\.md/);
+    expect(run.gate?.summary).toMatch(/^Phase [12]: (?:Sums|Products) cannot be used: .*notes\.md/);
     expect(run.progress).toEqual({ done: 1, total: 2 });
   });
 
