@@ -40,10 +40,10 @@ it.each(pages)('%s has no link to a file or a heading that is not there', (page)
   expect(local.filter((to) => !isThere(to))).toEqual([]);
 });
 
-it.each(pages)('%s shows the examples as they are', (page) => {
+it.each(pages)('%s shows examples and types as they are', (page) => {
   const text = readFileSync(path.join(root, page), 'utf8');
-  // A block that begins with the name of an example's file shows parts of it, divided by `// …`.
-  const blocks = [...text.matchAll(/^```ts\n\/\/ (examples\/\S+)\n([\s\S]*?)^```$/gm)];
+  // A block that begins with the name of a file shows parts of it, divided by `// …`.
+  const blocks = [...text.matchAll(/^```ts\n\/\/ ((?:examples|packages)\/\S+)\n([\s\S]*?)^```$/gm)];
   for (const [, file = '', block = ''] of blocks) {
     const source = readFileSync(path.join(root, file), 'utf8');
     for (const part of block.split('// …\n')) expect(source, `${file} has no such lines`).toContain(part.trimEnd());

@@ -92,7 +92,7 @@ class Place {
       repository,
       project: () => Promise.resolve({ ...this.#project, name: 'shop' }),
       view: () => Promise.resolve(view),
-      events: () => Promise.resolve([]),
+      log: () => Promise.resolve([]),
       steps: () => Promise.resolve([]),
       scrub: (text: string) => text,
       reviewPaths: [],

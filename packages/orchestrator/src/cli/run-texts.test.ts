@@ -45,6 +45,18 @@ it('lets no text of others pass for a row of the page of a run', () => {
   expect(page.match(/^(?:status|merged) .*/gm)).toHaveLength(1);
 });
 
+it('shows the input of the workflow, each field in one line', () => {
+  const page = runPage(run, undefined, {
+    file: 'a\nstatus     merged',
+    rounds: 3,
+    names: ['a', 'b'],
+    text: 'x'.repeat(400),
+  });
+  expect(page).toContain(
+    `\ninput      file: a status merged\n           rounds: 3\n           names: ["a","b"]\n           text: ${'x'.repeat(300)}…\n`,
+  );
+});
+
 it('says of checks in a record that this server did not run them', () => {
   const evidence = [evidenceOf(), evidenceOf({ rebuiltAt: '2030-01-01T00:00:00.000Z' })];
   expect(runPage(aRun({ evidence })).match(/^evidence .*`npm test`/gm)).toEqual([

@@ -9,6 +9,7 @@ import {
   type Gate,
   gateInfoOf,
   hashWordOf,
+  type JsonObject,
   moneyText,
   presentedAt,
   progressOf,
@@ -101,9 +102,11 @@ export function runLine(run: RunView, depth = 0, workflow?: WorkflowInfo, above?
 
 /** The first line of the request, at most 70 characters. */
 export function requestOf({ originalRequest }: Pick<RunView, 'originalRequest'>): string {
-  const request = firstLineOf(sanitizeText(originalRequest));
-  return request.length > 70 ? `${request.slice(0, 70)}…` : request;
+  return cut(firstLineOf(sanitizeText(originalRequest)), 70);
 }
+
+const cut = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most).toWellFormed()}…` : text;
 
 /** From this many completed child runs of a run on, a list has one line for all of them. */
 const FOLDED_FROM = 6;
@@ -198,16 +201,27 @@ function linesOf(text: string): readonly string[] {
     .map((line, index) => (index === 0 ? line : `| ${line}`));
 }
 
+/** Characters of a field of the input on the page of a run. */
+const LONGEST_FIELD = 300;
+
 /**
  * A run on one screen.
  * @param workflow the workflow of the run; absent: its stages and documents are titled after their names
+ * @param input of the run's workflow. Default: it is not shown
  */
-export function runPage(run: RunView, workflow?: WorkflowInfo): string {
+export function runPage(run: RunView, workflow?: WorkflowInfo, input: JsonObject = {}): string {
   const failed = failedChecksAt(run);
   const rows: readonly (readonly [string, string | undefined])[] = [
     ['run', run.id],
     ['workflow', `${run.workflow.name} ${run.workflow.version}`],
     ['request', run.originalRequest === '' ? undefined : run.originalRequest.replaceAll(/\s+/g, ' ')],
+    ...Object.entries(input).map(([name, value], index): readonly [string, string] => [
+      index === 0 ? 'input' : '',
+      `${name}: ${cut(typeof value === 'string' ? value : JSON.stringify(value), LONGEST_FIELD)}`.replaceAll(
+        /\s+/g,
+        ' ',
+      ),
+    ]),
     ['status', statusOf(run, workflow)],
     ['waits for', run.gate ? `${run.gate.summary} (${run.gate.decisions.join(', ')})` : undefined],
     ['because', failed?.tests && failedChecksText(failed)],

@@ -1,6 +1,7 @@
 /** A workflow of attempts, driven by its pure step. */
 import type { JsonObject } from '@autonomous/shared';
 import { expect, it } from 'vitest';
+import { assign } from 'xstate';
 import { z } from 'zod';
 import { faultsOf } from './complete-workflow.ts';
 import { driveAttempts, type DrivenAttempts } from './driven-attempts.ts';
@@ -52,6 +53,7 @@ it('begins each unit on top of those before it, and publishes the whole', () => 
   expect([run.open, run.requestOf(1)]).toEqual([['attempt-1', 'watchAttempts'], 'Make A.']);
   run.merged(1);
   expect([contextOf(run).head, run.requestOf(2)]).toEqual(['merged-1', 'Make B.\na merged']);
+  expect([run.view?.headCommit, run.view?.codeTree]).toEqual(['merged-1', 'merged-tree-1']);
   expect(run.view?.progress).toEqual({ done: 1, total: 2 });
   run.merged(2).checked().published();
   expect(run.view).toMatchObject({ status: 'completed', progress: { done: 2, total: 2 } });
@@ -74,6 +76,7 @@ it.each([
 ])('tells the workflow why an attempt that %s has failed, and moves nothing', (_, fail, why) => {
   const run = begun(['a', 'b']);
   fail(run);
+  expect(run.view?.codeTree).toBeUndefined();
   expect(contextOf(run)).toMatchObject({ head: 'base', own: { ends: [expect.stringContaining(why)] } });
   expect(run.open).toContain('attempt-2');
   expect(run.types).toContain('ATTEMPT_CHANGED');
@@ -91,6 +94,16 @@ it('tells the workflow that somebody cancelled an attempt', () => {
   run.fail('attempt-2', 'agent_failed', "Child run child-2 of workflow 'build' failed: it was cancelled.").merged(3);
   // Each step is taken twice.
   expect([...new Set(seen.slice(0, 2)), ...new Set(seen.slice(2))]).toEqual([true, undefined]);
+});
+
+it('counts the attempts at each unit', () => {
+  const again: Example['settle'] = ({ own }, { id }, end) => ({
+    ...own,
+    left: end.kind === 'merged' ? own.left.filter((unit) => unit.id !== id) : own.left,
+  });
+  const run = begun(['a', 'b'], { settle: again }).failed(1, RED);
+  expect(run.inputOf('attempt-2')['attempt']).toEqual({ number: 2 });
+  expect(run.merged(2).inputOf('attempt-3')['attempt']).toEqual({ number: 1 });
 });
 
 it('has as many child runs at once as the workflow says, and goes on while one waits for a person', () => {
@@ -132,10 +145,59 @@ it('begins no more attempts than it may', () => {
   expect(run.open).toEqual(['checkAsIs']);
 });
 
+it('ends with a failure where attempts came to nothing, whatever its author says of them, and without one where there was no unit', () => {
+  expect(begun(['a']).failed(1, RED).events.at(-1)?.payload['failures']).toEqual(['No attempt of 1 was merged']);
+  expect(begun([]).events.at(-1)).toMatchObject({ type: 'RUN_COMPLETED', payload: { summary: 'No pieces merged.' } });
+  expect(begun([]).events.at(-1)?.payload['failures'] ?? []).toEqual([]);
+});
+
+it('has states of its own after the last attempt, which may lead back to another one', () => {
+  const gate = (part: string) =>
+    approvalGate<AttemptRunContext<{ ids: string[] }, Own, Piece>>({
+      stage: 'implementation',
+      kind: part,
+      decisions: ['approve', 'reject'],
+      summary: () => 'As wanted?',
+      shows: ({ codeTree }) => ({ codeTree }),
+    });
+  const run = begun(['a'], {
+    gates: { first: { title: 'First', presents: 'message' }, last: { title: 'Last', presents: 'changes' } },
+    before: (base) => {
+      const setup = base.extend({ guards: { isFirst: () => true } });
+      const asking = setup.createStateConfig({
+        meta: gate('first'),
+        on: { APPROVAL_GRANTED: { guard: 'isFirst', target: 'choosing' } },
+      });
+      return { setup, initial: 'asking', states: { asking } };
+    },
+    after: (base) => {
+      const setup = base.extend({
+        actions: {
+          addOne: assign(({ context: { own } }) => ({ own: { ...own, left: [{ id: 'b', title: 'B' }] } })),
+        },
+      });
+      const looking = setup.createStateConfig({
+        meta: gate('last'),
+        on: { APPROVAL_GRANTED: 'validation', APPROVAL_REJECTED: { target: 'choosing', actions: 'addOne' } },
+      });
+      return { setup, initial: 'looking', states: { looking } };
+    },
+  });
+  run.send('APPROVAL_GRANTED', { by: 'me' }).merged(1);
+  expect(run.view?.gate).toMatchObject({ kind: 'last', codeTree: 'merged-tree-1' });
+  run.send('APPROVAL_REJECTED', { by: 'me', feedback: 'B, too.' }).merged(2);
+  run.send('APPROVAL_GRANTED', { by: 'me', codeTree: 'merged-tree-2' }).checked().published();
+  expect(run.view).toMatchObject({ status: 'completed', progress: { done: 2, total: 2 } });
+});
+
 it('refuses a state of its own that is called like one of the loop', () => {
   const before = (setup: never) => ({ setup, initial: 'judging', states: { judging: {} } }) as never;
   expect(() => attemptWorkflow(example({ before: before as never }))).toThrow(
     "Workflow 'pieces': 'before' has the state 'judging', which every workflow of attempts has (preparing, choosing,",
+  );
+  const asking: NonNullable<Example['before']> = (setup) => ({ setup, initial: 'asking', states: { asking: {} } });
+  expect(() => attemptWorkflow(example({ before: asking, after: asking }))).toThrow(
+    "'after' has the state 'asking', which 'before' has; name it otherwise.",
   );
 });
 

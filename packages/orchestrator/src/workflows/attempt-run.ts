@@ -6,7 +6,7 @@ import { InvalidRequest, type DocumentInfo, type GateInfo, type RunConfig } from
 import { type AnyStateMachine, type PromiseActorLogic, setup, type UnknownActorLogic } from 'xstate';
 import type { z } from 'zod';
 import { tidiedAll } from '../activities/tidied.ts';
-import type { ChildIntegrated } from '../activities/git/merge-child.ts';
+import type { ChildIntegrated, ChildMerged } from '../activities/git/merge-child.ts';
 import type { ActivityTools } from '../activities/tools.ts';
 import type { Activity } from '../core/activity.ts';
 import { type ChildResult, childRun, watching } from '../core/child-runs.ts';
@@ -104,6 +104,8 @@ export interface AttemptRunContext<Values, Own, Piece>
   readonly own: Own;
   /** Attempts that were begun. */
   readonly begun: number;
+  /** The same by the id of their unit. */
+  readonly tries: Readonly<Record<string, number>>;
   /** Attempts that are merged. */
   readonly merges: number;
 }
@@ -154,6 +156,11 @@ export interface AttemptRun<Schema extends z.ZodObject, Own, Piece extends Unit,
   readonly actors?: Actors;
   /** States of its own before the first attempt. The last one leads to `choosing`. Default: none. */
   readonly before?: (run: AttemptSetup<z.output<Schema>, Own, Piece, Actors>) => OwnStates;
+  /**
+   * States of its own once no unit is left and something is merged. The last one leads to `validation`, or back to `choosing` where there
+   * is more to begin. Its setup extends the one of `before`. Default: none.
+   */
+  readonly after?: (run: AttemptSetup<z.output<Schema>, Own, Piece, Actors>) => OwnStates;
   /** The activities of `actors`, as the server performs them. */
   readonly activities?: (tools: ActivityTools) => OwnActivities<Actors>;
   /** How gates of its own states are shown, by kind. Each kind has to be there. */
@@ -175,7 +182,7 @@ export type OwnActivities<Actors> = {
 export interface OwnStates {
   /** The setup that has their activities, actions and guards: {@link AttemptSetup}, or what its `extend` gives. */
   readonly setup: { readonly createMachine: unknown };
-  /** The state that follows the preparation. */
+  /** The first of them. */
   readonly initial: string;
   readonly states: Readonly<Record<string, object>>;
 }
@@ -240,6 +247,12 @@ function endOf(end: AttemptEnd): UnitEnd {
   return { kind: end.kind, why: causeIn(end.why), hint: end.hint ?? end.why, ...(isCancelled ? { isCancelled } : {}) };
 }
 
+/** The code of the run's branch after a merge. */
+function codeOf({ commit, codeTree }: ChildMerged, version: number): RunFact {
+  const artifact = { stage: 'implementation', type: 'code', commitSha: commit, hash: codeTree, version };
+  return { type: 'ARTIFACT_CREATED', artifact };
+}
+
 function attemptSetup<Values, Own, Piece extends Unit, Actors extends OwnActors>(
   decisions: Decisions<Values, Own, Piece>,
   actors: Actors,
@@ -279,6 +292,7 @@ function attemptSetup<Values, Own, Piece extends Unit, Actors extends OwnActors>
         begin(context, unit) {
           const number = context.begun + 1;
           const { id, title } = unit;
+          const tries = { ...context.tries, [id]: (context.tries[id] ?? 0) + 1 };
           return {
             attempt: { unit, number },
             request: {
@@ -290,8 +304,9 @@ function attemptSetup<Values, Own, Piece extends Unit, Actors extends OwnActors>
                 .slice(0, 40_000)
                 .toWellFormed(),
               title: `${id} ${number}`,
+              attempt: { number: tries[id] ?? 1 },
             },
-            change: { begun: number },
+            change: { begun: number, tries },
             facts: [
               ...(number === 1 ? progressOf(0, context.own) : []),
               { type: 'ATTEMPT_CHANGED', unit: id, title, number, status: 'started', reason: '' },
@@ -307,6 +322,7 @@ function attemptSetup<Values, Own, Piece extends Unit, Actors extends OwnActors>
           return {
             change: { own, merges },
             facts: [
+              ...(ended.kind === 'merged' ? [codeOf(ended.merged, merges)] : []),
               { type: 'ATTEMPT_CHANGED', unit: unit.id, title: unit.title, number, status: end.kind, reason },
               ...progressOf(merges, own),
             ],
@@ -391,6 +407,26 @@ const STATES: readonly string[] = [
   'last',
 ];
 
+/** @throws {InvalidRequest} for a name that there is already */
+function ownStatesOf(
+  workflow: string,
+  parts: Readonly<Record<'before' | 'after', OwnStates | undefined>>,
+): Readonly<Record<string, object>> {
+  const own: Record<string, object> = {};
+  for (const [part, { states = {} } = {}] of Object.entries(parts))
+    for (const [name, state] of Object.entries(states)) {
+      const whose = STATES.includes(name)
+        ? `which every workflow of attempts has (${STATES.join(', ')})`
+        : "which 'before' has";
+      if (STATES.includes(name) || Object.hasOwn(own, name))
+        throw new InvalidRequest(
+          `Workflow '${workflow}': '${part}' has the state '${name}', ${whose}; name it otherwise.`,
+        );
+      own[name] = state;
+    }
+  return own;
+}
+
 function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors extends OwnActors>(
   run: AttemptRun<Schema, Own, Piece, Actors>,
 ): AnyStateMachine {
@@ -398,14 +434,12 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
   type Context = AttemptRunContext<Values, Own, Piece>;
   const decisions: Decisions<Values, Own, Piece> = run;
   const base = attemptSetup<Values, Own, Piece, Actors>(decisions, run.actors ?? ({} as Actors));
-  const own = run.before?.(base);
-  for (const state of Object.keys(own?.states ?? {}))
-    if (STATES.includes(state))
-      throw new InvalidRequest(
-        `Workflow '${run.name}': 'before' has the state '${state}', which every workflow of attempts has (${STATES.join(', ')}); name it otherwise.`,
-      );
+  const before = run.before?.(base);
   // Only the workflow's own states use the additions of its setup.
-  const made = (own?.setup ?? base) as typeof base;
+  const extended = (before?.setup ?? base) as typeof base;
+  const after = run.after?.(extended);
+  const made = (after?.setup ?? extended) as typeof base;
+  const own = ownStatesOf(run.name, { before, after });
   const failuresOf = (context: Context) => run.failures?.(context.own) ?? [];
   const isDone = ({ merges }: Context) => merges > 0;
   const summary = (context: Context) => {
@@ -423,6 +457,7 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
       ...NO_ATTEMPTS,
       own: run.begin(run.input.parse(input.input ?? {}), input.request),
       begun: 0,
+      tries: {},
       merges: 0,
     }),
     on: { ...takenEverywhere('.cancelled'), ...childEnds() },
@@ -430,9 +465,9 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
       active: {
         initial: 'preparing',
         states: {
-          preparing: preparingState(own?.initial ?? 'choosing', 'preparation', attemptFailedAt),
+          preparing: preparingState(before?.initial ?? 'choosing', 'preparation', attemptFailedAt),
           // Made with a setup that extends this one.
-          ...(own?.states as Record<string, never>),
+          ...(own as Record<string, never>),
           choosing: {
             meta: IMPLEMENTATION,
             always: [
@@ -444,7 +479,7 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
                 actions: 'beginAttempt',
               },
               { guard: ({ context }) => Object.keys(context.open).length > 0, target: 'working' },
-              { guard: ({ context }) => isDone(context), target: 'validation' },
+              { guard: ({ context }) => isDone(context), target: after?.initial ?? 'validation' },
               { target: '#run.notDone' },
             ],
           },
@@ -540,7 +575,12 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
         meta: {
           status: 'completed',
           message: () => `No ${run.units} merged.`,
-          failures: failuresOf,
+          failures(context) {
+            const failures = failuresOf(context);
+            return failures.length > 0 || context.begun === 0
+              ? failures
+              : [`No attempt of ${context.begun} was merged`];
+          },
         },
       },
       cancelled: { type: 'final', meta: { status: 'cancelled' } },

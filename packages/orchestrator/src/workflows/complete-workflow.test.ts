@@ -61,3 +61,12 @@ it('names what a command says of fields and trust modes that are not there', () 
   const misspelt = { name: 'Two Words', review: {} } as never;
   expect(faultsOf({ definition: counting, activities: {}, command: misspelt }).join('\n')).toContain('command');
 });
+
+it('names details that speak against an approval and are not shown', () => {
+  const gates = {
+    end: { title: 'End', presents: 'message', details: { risks: 'Risks' }, against: ['risks', 'risk'] },
+  } as const;
+  expect(faultsOf({ definition: counting, activities: {}, gates })).toEqual([
+    "workflow 'counting': gate 'end' has 'risk' in 'against', which 'details' does not name; add it.",
+  ]);
+});

@@ -168,11 +168,16 @@ function gateFaults(
         return [`${named}: gate '${kind}' needs a title, and presents one of ${GATE_PRESENTS.join(', ')}.`];
       if (gate.presents === 'document' && gate.document === undefined)
         return [`${named}: gate '${kind}' presents a document and names none; give its type as 'document'.`];
-      return [gate.document, gate.report].flatMap((type) =>
-        type === undefined || Object.hasOwn(documents, type)
-          ? []
-          : [`${named}: gate '${kind}' presents the document '${type}', which 'documents' does not declare; add it.`],
-      );
+      return [
+        ...[gate.document, gate.report].flatMap((type) =>
+          type === undefined || Object.hasOwn(documents, type)
+            ? []
+            : [`${named}: gate '${kind}' presents the document '${type}', which 'documents' does not declare; add it.`],
+        ),
+        ...(gate.against ?? [])
+          .filter((key) => !Object.hasOwn(gate.details ?? {}, key))
+          .map((key) => `${named}: gate '${kind}' has '${key}' in 'against', which 'details' does not name; add it.`),
+      ];
     }),
   ];
 }

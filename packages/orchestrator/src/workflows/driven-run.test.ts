@@ -88,6 +88,7 @@ it('fails activities, and fires timers when they are due', () => {
 it('refuses a workflow with its faults, and an input that its schema refuses', () => {
   expect(() => driveRun({ ...pure, stages: [] })).toThrow(/stage 'writing'/);
   expect(() => driveRun(pure, { input: { nam: 'Ada' } })).toThrow(/input of workflow 'counting'.*nam/);
+  expect(() => driveRun(pure, { config: { trustMode: { wrting: 'manual' } } })).toThrow(/wrting.*writing/);
 });
 
 it('refuses what the run does not take, and names what is open', () => {

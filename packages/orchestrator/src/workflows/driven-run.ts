@@ -10,7 +10,7 @@ import type { WorkflowDefinition } from '../core/definition.ts';
 import type { RunInput, RunState, Step, StepResult } from '../core/run-state.ts';
 import { plain } from '../core/persisted-state.ts';
 import { parseRunInput, parseSignal } from '../engine/admission/signal-admission.ts';
-import { resolveRunConfig } from '../run-config/run-config.ts';
+import { checkRunConfigRequest, resolveRunConfig, type RunLimits } from '../run-config/run-config.ts';
 import { completeWorkflow, faultsOf, type WorkflowValue } from './complete-workflow.ts';
 import { settingsOf } from './workflow-settings.ts';
 import { newestOf } from './workflow.ts';
@@ -62,9 +62,14 @@ export function drivenStart(
   if (faults.length > 0) throw new InvalidRequest(faults.join('\n'));
   const complete = completeWorkflow(workflow);
   const definition = newestOf(complete);
+  const settings = settingsOf(complete, () => 'scripted:demo');
+  const limits: RunLimits = { autoStages: null, autoMerge: true, models: null };
+  const unknown = checkRunConfigRequest(config, settings, limits, (id) => ({ ok: true, id }));
+  if (unknown.length > 0)
+    throw new InvalidRequest(unknown.map(({ message }) => message).join('\n'), { faults: unknown });
   const resolved = resolveRunConfig({
-    settings: settingsOf(complete, () => 'scripted:demo'),
-    server: { defaults: {}, limits: { autoStages: null, autoMerge: true, models: null } },
+    settings,
+    server: { defaults: {}, limits },
     project: null,
     request: config,
   });

@@ -88,3 +88,33 @@ it('has an agent list the changes, and makes those that a person approves', asyn
   expect(await remote('show', 'main:notes.txt')).toBe('Ada is a name.\n');
   expect(await remote('show', `${branch}:.autonomous/runs/${id}/list.md`)).toContain('1. Describe the name');
 });
+
+it('asks a person for what is missing after the last change, and makes it', async () => {
+  const { client, command, gate, ends, launch, remote } = await aPlace({
+    workflow: 'reviewed-changes',
+    file: 'changes-in-turn/reviewed.ts',
+    script: aScript({
+      ...CHILDREN,
+      implementer: [
+        when('Note a name', writes({ 'name.txt': 'Ada\n' })),
+        when('Describe the name', writes({ 'notes.txt': 'Ada is a name.\n' })),
+      ],
+    }),
+  });
+  const { id } = await launch({
+    request: 'Greet',
+    input: { changes: ['Describe the name'] },
+    config: { git: { autoMerge: true } },
+  });
+  const atWhole = async () => (await gate(id)).gate ?? expect.fail('there is no gate');
+  const first = await atWhole();
+  expect(first).toMatchObject({ kind: 'whole', summary: 'Changes made: 1. Is something missing?' });
+  expect((await client.getDiff(id)).files.map(({ path }) => path)).toContain('notes.txt');
+  expect(await command('show', id)).toContain('input      changes: ["Describe the name"]');
+  await client.decideGate(first.id, { decision: 'reject', feedback: 'Note a name' });
+  expect(await ends(id)).toMatchObject({ progress: { done: 2, total: 2 } });
+  const second = await atWhole();
+  await client.decideGate(second.id, { decision: 'approve', ...shownAt(second) });
+  expect(await ends(id)).toMatchObject({ status: 'completed', merged: { baseBranch: 'main' } });
+  expect(await remote('show', 'main:name.txt')).toBe('Ada\n');
+});

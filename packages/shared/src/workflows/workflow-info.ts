@@ -118,7 +118,6 @@ export interface EventInfo {
   readonly tone?: EventTone;
 }
 
-/** Description of a workflow for clients. Keys of `gates` are gate kinds; keys of `documents` are artifact types. */
 /** Options that every command which starts a run may have: no field of an input is given by one of these names. */
 export const RUN_OPTIONS: readonly string[] = [
   'server',
@@ -161,6 +160,7 @@ export interface CommandInfo {
   readonly ownRepository?: boolean;
 }
 
+/** Description of a workflow for clients. Keys of `gates` are gate kinds; keys of `documents` are artifact types. */
 export interface WorkflowInfo {
   readonly name: string;
   readonly title: string;

@@ -52,7 +52,7 @@ describe('publishing', () => {
         decisions: [],
         clarifications: [],
       }),
-      events: () => Promise.resolve([]),
+      log: () => Promise.resolve([]),
       steps: () => Promise.resolve([]),
       reviewPaths: [],
       scrub: (text: string) => text,
