@@ -31,7 +31,7 @@ import { Engine } from './engine/engine.ts';
 import type { IssueWatcher } from './upkeep/issue-watcher.ts';
 import { bringBackCommits, findLostCommits } from './record/lost-commits.ts';
 import { findDivergedRuns } from './record/record-check.ts';
-import { lackedWorkflow, readImportedAgain } from './record/import-run.ts';
+import { lackedWorkflow, PAUSE_FAULT, readImportedAgain } from './record/import-run.ts';
 import { pauseOfRecord } from './record/rebuilt-pause.ts';
 import { importNewerRuns } from './record/record-import.ts';
 import type { RecordComparison } from './record/record-comparison.ts';
@@ -279,6 +279,7 @@ async function startParts(parts: Parts): Promise<RunningServer> {
     workflows: parts.workflows.registry,
     pauseOf: pauseOfRecord({ ...adapters, repository: parts.tools.repository, workflows: parts.workflows.registry }),
     isWanted: lackedWorkflow,
+    onFault: (runId, error) => log.warn({ err: error, runId }, PAUSE_FAULT),
     now: () => systemClock.now(),
   });
   // The port is taken before any work is: a second server must not begin and then fail.

@@ -422,8 +422,8 @@ function ofRecord(
   { baseline: _baseline, acceptedConcerns: _accepted, ...view }: RunView,
   { timestamp, sequence }: Pick<WorkflowEvent, 'timestamp' | 'sequence'>,
 ): RunView {
-  const evidence = view.evidence.map((each) => ({ ...each, rebuiltAt: timestamp }));
-  return { ...view, evidence, rebuiltUpTo: sequence };
+  const marked = <Each extends object>(all: readonly Each[]) => all.map((each) => ({ ...each, rebuiltAt: timestamp }));
+  return { ...view, evidence: marked(view.evidence), gates: marked(view.gates), rebuiltUpTo: sequence };
 }
 
 /** The reasons of a pause that a person ends by accepting what stands in the way. */

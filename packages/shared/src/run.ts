@@ -330,6 +330,8 @@ export interface GateOutcome {
   readonly notes?: string;
   /** For `accept`: failures that were accepted, one entry each. */
   readonly accepted?: readonly string[];
+  /** ISO 8601: the run was rebuilt then from a record that has this, and that anybody who can push could have written. Absent: it was not. */
+  readonly rebuiltAt?: string;
 }
 
 export interface StageVisit {

@@ -1,5 +1,5 @@
 /** Finds the commit that a run started from, and that of the run at the top of its family. */
-import type { RunView } from '@autonomous/shared';
+import { NotFound, type RunView } from '@autonomous/shared';
 import type { ActivityTools } from './tools.ts';
 
 /** Commit that a run started from, before it took in what others pushed; `null` for a run that has not been prepared. */
@@ -7,6 +7,11 @@ export async function startCommitOf(tools: Pick<ActivityTools, 'events'>, runId:
   const configured = (await tools.events(runId)).find(({ type }) => type === 'RUN_CONFIGURED');
   const { baseCommit } = (configured?.payload ?? {}) as { readonly baseCommit?: string };
   return baseCommit ?? null;
+}
+
+function unlessNotFound(error: unknown): null {
+  if (error instanceof NotFound) return null;
+  throw error;
 }
 
 /**
@@ -23,7 +28,10 @@ export async function guidanceCommitOf(
   let run: RunView = await tools.view(runId);
   const { projectId } = run;
   while (run.parent !== undefined) {
-    run = await tools.view(run.parent.runId);
+    const above: RunView | null = await tools.view(run.parent.runId).catch(unlessNotFound);
+    // A rebuild may have brought back a child run alone.
+    if (above === null) break;
+    run = above;
     if (run.projectId === projectId) commit = (await startCommitOf(tools, run.id)) ?? commit;
   }
   return commit;

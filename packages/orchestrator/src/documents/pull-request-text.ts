@@ -287,8 +287,8 @@ function concerns({ acceptedConcerns = [], gates }: RunView): readonly string[] 
     ({ kind, by, at, reason }) =>
       `${kind.replaceAll('_', ' ')}: accepted by ${code(by)} on ${at.slice(0, 10)}${reason === undefined ? '' : ` (${words(reason)})`}`,
   );
-  const failures = gates.flatMap(({ accepted: items = [], by }) =>
-    items.map((item) => `failure accepted by ${code(by)}: ${words(item)}`),
+  const failures = gates.flatMap(({ accepted: items = [], by, rebuiltAt }) =>
+    rebuiltAt === undefined ? items.map((item) => `failure accepted by ${code(by)}: ${words(item)}`) : [],
   );
   return [...accepted, ...failures];
 }
@@ -310,7 +310,9 @@ function decisions(view: RunView): readonly string[] {
 function reproduction({ view, commit }: PullRequestContent): string {
   const branch = view.published?.branch ?? view.branch;
   const setup = view.baseline?.command.command;
-  const commands = new Set(view.evidence.flatMap((each) => each.commands.map(({ command }) => command)));
+  // A record of others may have any command.
+  const run = view.evidence.filter(({ rebuiltAt }) => rebuiltAt === undefined);
+  const commands = new Set(run.flatMap((each) => each.commands.map(({ command }) => command)));
   if (setup !== undefined) commands.add(setup);
   const lines = [`git fetch origin ${branch}`, `git checkout ${commit}`, ...commands].map((line) =>
     line.replace(/\s+/g, ' '),

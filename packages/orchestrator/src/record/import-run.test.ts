@@ -36,6 +36,8 @@ async function recorded(runId: string): Promise<RecordedRun> {
   return read.run;
 }
 
+const faults: unknown[] = [];
+const onFault = (runId: string, error: unknown): void => void faults.push([runId, error]);
 const imported = (run: RecordedRun) =>
   importRun({ store, workflows: createRegistry([small]), now: () => test.clock.now() }, run);
 
@@ -130,7 +132,7 @@ it('a run whose workflow the server lacked has its open work once the workflow i
   expect(await store.openKeys('r')).toEqual({ activities: [], timers: [] });
 
   const pauseOf = async () => foreign;
-  await readImportedAgain({ store, workflows, pauseOf, isWanted: lackedWorkflow, now });
+  await readImportedAgain({ store, workflows, pauseOf, isWanted: lackedWorkflow, onFault, now });
   const before = await store.loadView('r');
   expect(before).toMatchObject({ gate: { reason: 'poisoned' } });
   /** As a retry pauses it that is refused for want of the workflow, or a start without it. */
@@ -143,7 +145,11 @@ it('a run whose workflow the server lacked has its open work once the workflow i
     await store.append({ runId: 'r', expectedSequence, events, ...NO_WORK, view: paused, clarifications: [] });
   };
   await pauseWithout();
-  const there = { store, workflows: createRegistry([small]), pauseOf, isWanted: lackedWorkflow, now };
+  const there = { store, workflows: createRegistry([small]), pauseOf, isWanted: lackedWorkflow, onFault, now };
+  // One that cannot be read anew keeps its pause, and the others have theirs.
+  const failing = new Error('It cannot be read.');
+  await readImportedAgain({ ...there, pauseOf: () => Promise.reject(failing) });
+  expect(faults.splice(0)).toEqual([['r', failing]]);
   await readImportedAgain(there);
   const view = await store.loadView('r');
   expect(view).toMatchObject({ gate: { reason: 'rebuilt' }, rebuiltUpTo: view?.lastSequence });

@@ -60,6 +60,9 @@ export async function importRun(options: ImportOptions, run: RecordedRun): Promi
   return { ...imported, view: marks[0]?.view ?? view };
 }
 
+/** Log line for the pause of a rebuilt run that could not be made anew. */
+export const PAUSE_FAULT = 'what applies to a rebuilt run could not be read anew';
+
 /** Whether the server lacked the workflow of a run at its import or at a start after it. */
 export const lackedWorkflow = ({ gate }: RunView): boolean =>
   gate?.reason === 'poisoned' || gate?.reason === 'definition_missing';
@@ -74,12 +77,15 @@ export async function readImportedAgain({
   workflows,
   pauseOf,
   isWanted,
+  onFault,
   now,
 }: {
   readonly store: Pick<EventStore, 'appendAll' | 'openKeys' | 'listOpenRuns' | 'loadView' | 'readRun'>;
   readonly workflows: Pick<WorkflowRegistry, 'find'>;
   readonly pauseOf: PauseOf;
   readonly isWanted: (view: RunView) => boolean;
+  /** A pause could not be made: the one before it stays, and no run goes on before it is made. */
+  readonly onFault: (runId: string, error: unknown) => void;
   readonly now: () => Date;
 }): Promise<void> {
   for (const { id } of await store.listOpenRuns('paused')) {
@@ -92,8 +98,8 @@ export async function readImportedAgain({
     const events = await store.readRun(id, 0);
     const replayed = replayUnder(workflows, view, events);
     if (!replayed.ok) continue;
-    const pause = await pauseOf(view, stateOf(replayed, events));
-    if (showsPause(view.gate, pause)) continue;
+    const pause = await pauseOf(view, stateOf(replayed, events)).catch((error: unknown) => onFault(id, error));
+    if (pause === undefined || showsPause(view.gate, pause)) continue;
     const { snapshot: _beforeThePause, ...work } = openWork(id, replayed, view, stored);
     await store.appendAll([{ ...markCommit(view, pause, now()), ...work }]);
   }

@@ -28,15 +28,17 @@ async function rowsOf(
     getProject: async () => null,
     listChildren: async () => [],
     loadView: async (id: string) => (others[id] === undefined ? null : { ...aView(id), ...others[id] }),
-    readRun: async (id: string) => (others[id]?.log ?? []) as readonly WorkflowEvent[],
+    readRun: async (id: string, after: number, limit = Infinity) =>
+      (others[id]?.log ?? []).slice(after, after + limit) as readonly WorkflowEvent[],
   };
   const workflows = {
     find: () => undefined,
     isRead: (type: string) => type !== 'UNREAD',
   };
   const pauseOf = pauseOfRecord({ store, repository: {} as never, workflows, uploads });
-  const { details } = await pauseOf(aView('r-1'), { ...STATE, ...state });
-  const rows = details['applies'] as readonly { readonly what: string; readonly value: string }[];
+  const pause = await pauseOf(aView('r-1'), { ...STATE, ...state });
+  if (pause.isTooLong === true) return new Map([['too long', pause.message]]);
+  const rows = pause.details['applies'] as readonly { readonly what: string; readonly value: string }[];
   return new Map(rows.map(({ what, value }) => [what, value]));
 }
 
@@ -51,13 +53,15 @@ it('shows events of the run that its activities read, once, and messages that an
     events: [
       kept('tea is hot'),
       { type: 'FINDING_KEPT', payload: { claim: 'known' } },
+      // The same quote rests below another claim.
+      { type: 'FINDING_KEPT', payload: { claim: 'tea is warm', evidence: [{ quote: 'it says tea is hot' }] } },
       { type: 'UNREAD', payload: { claim: 'cold' } },
       { type: 'MESSAGE_SENT', payload: { text: 'hurry' } },
     ],
   });
-  expect(rows.get('FINDING_KEPT: claim')).toBe('tea is hot');
-  expect(rows.get('FINDING_KEPT: evidence.0.quote')).toBe('it says tea is hot');
-  expect(rows.get('MESSAGE_SENT: text')).toBe('hurry');
+  expect(rows.get('FINDING_KEPT 1: claim')).toBe('tea is hot');
+  expect(rows.get('FINDING_KEPT 1: evidence.0.quote')).toBe('it says tea is hot');
+  expect(rows.get('MESSAGE_SENT 4: text')).toBe('hurry');
   expect([...rows.values()].filter((value) => value === 'known')).toHaveLength(1);
   expect([...rows.values()]).not.toContain('cold');
 });
@@ -66,16 +70,16 @@ it('shows such events of every other rebuilt run that the state names, whatever 
   const rows = await rowsOf(
     { context: { researchRun: 'forged' }, inputs: [{ of: 'k7f3q2-9d8w4x' }, { of: 'abcdef-abcdef' }] },
     {
-      forged: { rebuiltUpTo: 9, log: [kept('tea is cold'), { type: 'MESSAGE_SENT', payload: { text: 'for others' } }] },
+      forged: { rebuiltUpTo: 2, log: [kept('tea is cold'), { type: 'MESSAGE_SENT', payload: { text: 'for others' } }, kept('found here since')] },
       'k7f3q2-9d8w4x': { rebuiltUpTo: 9, log: [kept('milk is first')] },
       // This server made it itself.
       'abcdef-abcdef': { log: [kept('sugar is last')] },
       unnamed: { rebuiltUpTo: 9, log: [kept('lemon')] },
     },
   );
-  expect(rows.get('run forged: FINDING_KEPT: claim')).toBe('tea is cold');
-  expect(rows.get('run k7f3q2-9d8w4x: FINDING_KEPT: claim')).toBe('milk is first');
-  for (const unseen of ['for others', 'sugar is last', 'lemon']) expect([...rows.values()]).not.toContain(unseen);
+  expect(rows.get('run forged: FINDING_KEPT 1: claim')).toBe('tea is cold');
+  expect(rows.get('run k7f3q2-9d8w4x: FINDING_KEPT 2: claim')).toBe('milk is first');
+  for (const unseen of ['for others', 'found here since', 'sugar is last', 'lemon']) expect([...rows.values()]).not.toContain(unseen);
 });
 
 it('shows the text of files that agents get, and says of others that they are not shown', async () => {
@@ -92,4 +96,13 @@ it('shows the text of files that agents get, and says of others that they are no
     'not shown: 100001 bytes',
     undefined,
   ]);
+});
+
+it.each<[what: string, state: () => Partial<RecordedState>]>([
+  ['rows', () => ({ context: { ids: Array.from({ length: 300_000 }, (_, index) => `t${index}`) } })],
+  ['characters of names', () => ({ events: [{ type: 'A', payload: { ['k'.repeat(10_000_000)]: ['a', 'b'] } }] })],
+  ['fields in fields', () => ({ context: Array.from({ length: 2_000 }).reduce<JsonObject>((in_) => ({ a: in_ }), { b: 'c' }) })],
+  ['events', () => ({ events: Array.from({ length: 500_000 }, () => ({ type: 'A', payload: { at: 10_000_000 } })) })],
+])('of more %s than a person can be shown, the run cannot go on', async (_, state) => {
+  expect((await rowsOf(state())).get('too long')).toContain('More applies than the 1500000 characters');
 });

@@ -19,7 +19,7 @@ import type { WorkflowRegistry } from '../core/registry.ts';
 import { isOwnEvent } from '../core/vocabulary.ts';
 import { runIdOf } from '../core/run-id.ts';
 import { outcomeOfChild } from '../engine/families/child-outcome.ts';
-import type { PauseOf, PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
+import type { LoggedEvent, PauseOf, PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { TreeChange } from '../repository/repository.ts';
 import { recordedOutput } from './import-run.ts';
@@ -28,9 +28,14 @@ import { type RecordedChanges, recordedChanges, textsIn } from './recorded-chang
 /** Most characters that are shown of a name, a decision or another value that does not act. */
 const MOST_SHOWN = 300;
 /** Most characters of all that applies, each value of which is shown whole. */
-const MOST_APPLYING = 500_000;
+const MOST_APPLYING = 1_500_000;
 /** Most bytes of a file that is shown. Of a longer one, its length is. */
 const MOST_OF_FILE = 100_000;
+/** Characters of events that are read for it. They have numbers, digests and times beside what is shown. */
+const MOST_READ = 4 * MOST_APPLYING;
+const EVENTS_AT_ONCE = 200;
+/** Fields within fields that are shown. */
+const MOST_DEPTH = 100;
 /** Decisions that are shown, the newest. */
 const DECISIONS_SHOWN = 20;
 
@@ -41,8 +46,8 @@ export interface Rebuilt {
   readonly state: RecordedState;
   /** `null`: the run has no project. */
   readonly changes: RecordedChanges | null;
-  /** Events that activities read, of the run and of others that its state names, by what they are. Default: none. */
-  readonly read?: readonly ReadEvent[];
+  /** Events that activities read, of the run and of others that its state names. `null`: more than can be shown. Default: none. */
+  readonly read?: readonly ReadEvent[] | null;
   /** Files that agents get, by their ids. Default: none are there. */
   readonly files?: ReadonlyMap<string, string>;
 }
@@ -134,17 +139,25 @@ async function eventsRead(
   view: RunView,
   children: readonly RunView[],
   { context, inputs, events }: RecordedState,
-): Promise<readonly ReadEvent[]> {
+): Promise<readonly ReadEvent[] | null> {
   const ids = new Set([...children.map(({ id }) => id), ...[...textsIn([context, ...inputs])].filter(isShort)]);
   ids.delete(view.id);
-  const read = events.map(({ type, payload }) => ({ type, what: type, payload }));
+  const read: ReadEvent[] = [];
+  let length = 0;
+  const take = (what: string, { type, payload }: LoggedEvent): void => {
+    if (!workflows.isRead(type)) return;
+    read.push({ what, payload });
+    length += JSON.stringify(payload).length;
+  };
+  for (const event of events) take(event.type, event);
   for (const id of ids) {
-    const of = await store.loadView(id);
-    if (of?.rebuiltUpTo === undefined) continue;
-    for (const { type, payload } of await store.readRun(id, 0))
-      if (isOwnEvent(type)) read.push({ type, what: `run ${id}: ${type}`, payload });
+    const { rebuiltUpTo = 0 } = (await store.loadView(id)) ?? {};
+    // More than is read here is more than can be shown.
+    for (let after = 0; after < rebuiltUpTo && length <= MOST_READ; after += EVENTS_AT_ONCE)
+      for (const event of await store.readRun(id, after, Math.min(EVENTS_AT_ONCE, rebuiltUpTo - after)))
+        if (isOwnEvent(event.type)) take(`run ${id}: ${event.type}`, event);
   }
-  return read.filter(({ type }) => workflows.isRead(type));
+  return length > MOST_READ ? null : read;
 }
 
 /** Texts of the files that people gave with their answers, or a word why one cannot be shown, by id. */
@@ -176,15 +189,13 @@ export function rebuiltPause({ view, project, state, changes, read = [], files =
     : ' Look at what applies and was decided, then retry to go on from there, or cancel the run.';
   const source = forkedFrom === undefined ? 'The run' : `The run goes on from run ${forkedFrom.runId}, which`;
   const rebuilt = `${source} was rebuilt from its record in git at event ${forkedFrom?.at ?? lastSequence}${stage}${open}, and anybody who can push there could have written it.`;
-  const rows = [
-    ...applying(view, project, state.context ?? {}),
-    ...changedFiles(view, changes),
-    ...otherData(view, state, read, files),
-    ...state.told.map((line): Row => ['told to agents', line]),
-  ].map(([what, value]) => ({ what: whole(what), value: whole(value) }));
-  const length = rows.reduce((sum, { what, value }) => sum + what.length + value.length, 0);
+  const rows = new Rows();
+  for (const row of applying(view, project, state.context ?? {})) rows.add(row);
+  for (const row of changedFiles(view, changes)) rows.add(row);
+  addOtherData(rows, view, state, read ?? [], files);
+  for (const line of state.told) rows.add(['told to agents', line]);
   const decided = decidedIn(view);
-  if (length > MOST_APPLYING || changes?.isTooMuch === true)
+  if (rows.isTooMuch || read === null || changes?.isTooMuch === true)
     return {
       reason: 'rebuilt',
       message: `${rebuilt} More applies than the ${MOST_APPLYING} characters that a person can be shown: it cannot go on. Cancel it and start another run.`,
@@ -194,12 +205,31 @@ export function rebuiltPause({ view, project, state, changes, read = [], files =
   return {
     reason: 'rebuilt',
     message: `${rebuilt}${wayOn}`,
-    details: { applies: rows, decided },
+    details: { applies: [...rows.shown], decided },
     ...(changes === null || changes.missing.length === 0 ? {} : { missing: changes.missing }),
   };
 }
 
 type Row = readonly [what: string, value: string];
+
+/** All that applies, up to what a person can be shown. */
+class Rows {
+  readonly shown: { readonly what: string; readonly value: string }[] = [];
+  readonly values = new Set<string>();
+  isTooMuch = false;
+  #length = 0;
+
+  add([what, value]: Row): void {
+    this.isTooMuch ||= this.#length + what.length + value.length > MOST_APPLYING;
+    if (this.isTooMuch) return;
+    const row = { what: whole(what), value: whole(value) };
+    // What is hidden in a text makes it longer.
+    this.#length += row.what.length + row.value.length;
+    this.isTooMuch = this.#length > MOST_APPLYING;
+    this.shown.push(row);
+    this.values.add(value);
+  }
+}
 
 function changedFiles({ baseCommit, headCommit }: RunView, changes: Rebuilt['changes']): readonly Row[] {
   if (changes === null) return [];
@@ -231,13 +261,13 @@ const kindOf = (side: TreeChange['before']): string => KINDS[side?.mode ?? ''] ?
  * addresses, remarks, whatever a field calls them. Of the state, numbers, digests and times are left out, but for digests of files that
  * agents get.
  */
-function otherData(
+function addOtherData(
+  rows: Rows,
   view: RunView,
   { start, context, inputs }: RecordedState,
   read: readonly ReadEvent[],
   files: ReadonlyMap<string, string>,
-): readonly Row[] {
-  const rows: Row[] = [];
+): void {
   // A place that has the same twice, as the start and the state have, is shown once.
   const shownAt = new Map<string, string>(
     Object.entries({
@@ -249,19 +279,13 @@ function otherData(
     }),
   );
   const add = (what: string, place: string, value: JsonValue, isSetting: boolean): void => {
-    if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
-      for (const [name, each] of Object.entries(value))
-        if (each !== undefined) add(what, place === '' ? name : `${place}.${name}`, each, isSetting);
-      return;
+    for (const [at, text, acts] of leavesOf(rows, place, value, 0)) {
+      if (!(isSetting || acts) || shownAt.get(at) === text) continue;
+      shownAt.set(at, text);
+      rows.add([`${what}${at}`, text]);
+      const content = isFileAt(at) ? files.get(text) : undefined;
+      if (content !== undefined) rows.add([`${what}${at.replace(/id$/, 'content')}`, content]);
     }
-    const text = typeof value === 'object' && value !== null ? 'none' : String(value);
-    const isFile = /(?:^|\.)uploads\.\d{1,9}\.id$/.test(place);
-    const acts = value === true || (typeof value === 'string' && value !== '' && (isFile || !isMark(text)));
-    if (!(isSetting || acts) || shownAt.get(place) === text) return;
-    shownAt.set(place, text);
-    rows.push([`${what}${place}`, text]);
-    const content = isFile ? files.get(text) : undefined;
-    if (content !== undefined) rows.push([`${what}${place.replace(/id$/, 'content')}`, content]);
   };
   const { config: machines = {}, requestedConfig: asked = {}, input: taken = {}, ...data } = { ...context };
   const { config: first = {}, requestedConfig = {}, input: given = {}, ...begun } = start;
@@ -273,15 +297,32 @@ function otherData(
   add('', '', data, false);
   for (const input of inputs) add('next: ', '', input, false);
   add('start: ', '', begun, false);
-  const texts = new Set(rows.map(([, text]) => text));
-  for (const { what, payload } of read) {
-    const before = rows.length;
-    add(`${what}: `, '', payload, false);
-    // The state has most of what its events say.
-    rows.push(...rows.splice(before).filter(([, text]) => !texts.has(text)));
-  }
-  return rows;
+  // The state has most of what its events say.
+  const known = new Set(rows.values);
+  for (const [index, { what, payload }] of read.entries())
+    for (const [at, text, acts] of leavesOf(rows, '', payload, 0))
+      if (acts && !known.has(text)) rows.add([`${what} ${index + 1}: ${at}`, text]);
 }
+
+/** Values within a value, each with its place, and whether it is a text or a switch that is on. None once there are too many to be shown. */
+function* leavesOf(
+  rows: Rows,
+  place: string,
+  value: JsonValue,
+  depth: number,
+): Generator<readonly [place: string, text: string, acts: boolean]> {
+  rows.isTooMuch ||= depth > MOST_DEPTH;
+  if (rows.isTooMuch) return;
+  if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
+    for (const [name, each] of Object.entries(value))
+      if (each !== undefined) yield* leavesOf(rows, place === '' ? name : `${place}.${name}`, each, depth + 1);
+    return;
+  }
+  const text = typeof value === 'object' && value !== null ? 'none' : String(value);
+  yield [place, text, value === true || (typeof value === 'string' && value !== '' && (isFileAt(place) || !isMark(text)))];
+}
+
+const isFileAt = (place: string): boolean => /(?:^|\.)uploads\.\d{1,9}\.id$/.test(place);
 
 /** A digest, an id of git, or a time. */
 const isMark = (text: string): boolean =>
@@ -314,6 +355,7 @@ function applying(view: RunView, project: Project | null, context: JsonObject): 
       ? [['network', 'all hosts that the server allows'] as const]
       : each('network', config.egress)),
     ['budgets', budgetsOf(config)],
+    ['spent, as the record says', spentIn(view)],
     ...each('model', config.modelRouting),
   ].map(([what = '', value]) => [what, value ?? 'not said']);
 }
@@ -374,6 +416,10 @@ function budgetsOf(config: Partial<RunConfig>): string {
   const budgets = { maxCostUsd, maxTokens, maxToolCalls, maxTreeCostUsd, maxTreeTokens, maxTreeToolCalls };
   const set = Object.fromEntries(Object.entries(budgets).filter(([, budget]) => budget !== undefined));
   return Object.keys(set).length === 0 ? 'no limit' : pairs(set);
+}
+
+function spentIn({ cost: { inputTokens, outputTokens, calls, toolCalls = 0, costUsd = 0 } }: RunView): string {
+  return pairs({ tokens: inputTokens + outputTokens, calls, toolCalls, costUsd });
 }
 
 function pairs(values: Readonly<Record<string, unknown>>): string {

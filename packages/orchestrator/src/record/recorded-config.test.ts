@@ -5,7 +5,7 @@ import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { pausePayload, type RecordedState, startOf } from '../engine/rebuilt/rebuilt-pause.ts';
 import { rebuiltPause } from './rebuilt-pause.ts';
 import type { RecordedChanges } from './recorded-changes.ts';
-import { faultOfBranch, faultOfConfigs } from './recorded-config.ts';
+import { faultOfBeginning, faultOfBranch, faultOfConfigs, faultOfSpending } from './recorded-config.ts';
 
 const event = (type: string, payload: object): WorkflowEvent =>
   ({ type, sequence: 3, payload: payload as JsonObject }) as WorkflowEvent;
@@ -47,6 +47,7 @@ describe('the configuration of a recorded run', () => {
       { git: { ...CONFIG.git, autoMerge: true, baseBranch: 'autonomous/abcdef-123456-other' } },
     ],
     ['config.git.baseBranch', { git: { ...CONFIG.git, baseBranch: '--force' } }],
+    ['config.modelRouting.planner', { modelRouting: { planner: 'approved by the security team' } }],
     ['config.surprise', { surprise: true }],
   ])('is refused by its field %s', (field, change) => {
     const config = { ...CONFIG, ...change };
@@ -55,6 +56,40 @@ describe('the configuration of a recorded run', () => {
     expect(faultOfConfigs([event('RUN_QUEUED', { start: { config } })])).toBe(said);
     expect(faultOfConfigs([event('RUN_CONFIGURED', { config })])).toBe(said);
   });
+});
+
+it('a run begins once, and one that was queued as it was queued', () => {
+  const start = { projectId: 'p-1', branch: 'autonomous/r-1-x', request: 'Do it' };
+  const queued = event('RUN_QUEUED', { position: 1, start });
+  const again = event('RUN_QUEUED', { position: 2 });
+  for (const honest of [
+    [event('RUN_STARTED', start), again],
+    [queued, again, event('RUN_STARTED', { ...start })],
+    [queued],
+    [queued, event('RUN_STARTED', start), again, event('RUN_FORKED', { branch: 'autonomous/r-2-x' })],
+  ])
+    expect(faultOfBeginning(honest)).toBeNull();
+  for (const other of [{ projectId: 'p-2' }, { branch: 'autonomous/r-9-x' }, { config: { git: { autoMerge: true } } }])
+    expect(faultOfBeginning([queued, event('RUN_STARTED', { ...start, ...other })])).toBe(
+      'line 3 of its events.jsonl begins another run than line 1',
+    );
+  for (const twice of [
+    [event('RUN_STARTED', start), event('RUN_STARTED', start)],
+    [queued, event('RUN_STARTED', start), event('RUN_STARTED', start)],
+    [queued, queued],
+  ])
+    expect(faultOfBeginning(twice)).toBe('line 3 of its events.jsonl begins the run a second time');
+});
+
+it('spending only grows', () => {
+  const booked = { inputTokens: 5, outputTokens: 0, costUsd: null, booked: { inputTokens: 9 } };
+  expect(faultOfSpending([event('CALL_BOOKED', booked), event('NOTICE', { inputTokens: -1 })])).toBeNull();
+  for (const [type, amount] of [
+    ['CALL_BOOKED', { inputTokens: -1 }],
+    ['CALL_SETTLED', { booked: { costUsd: -1 } }],
+    ['COST_RECORDED', { calls: -1 }],
+  ] as const)
+    expect(faultOfSpending([event(type, { ...booked, ...amount })])).toBe('line 3 of its events.jsonl has spending below zero');
 });
 
 it.each<[branch: unknown, isOwn: boolean]>([
@@ -137,7 +172,7 @@ it('the pause of a rebuilt run shows the whole of a command, and is the end of a
     what: 'check command',
     value: `npm test⟨320 spaces⟩--help; node${'x'.repeat(5_000)}`,
   });
-  const endless = toldOf('x'.repeat(500_000));
+  const endless = toldOf('x'.repeat(1_500_000));
   expect(endless).toMatchObject({ isTooLong: true, message: expect.stringMatching(/it cannot go on/) });
   expect(pausePayload(aView('r-1'), endless)).toMatchObject({ decisions: [] });
 });

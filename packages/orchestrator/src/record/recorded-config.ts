@@ -2,7 +2,8 @@
  * Checks the configurations and the branch that a recorded run names. Whoever can push could have written them, so each value must be of the
  * type that a server writes: what a person is shown of it is what acts.
  */
-import { runConfigSchema, SETTING_NAME, type WorkflowEvent } from '@autonomous/shared';
+import { isDeepStrictEqual } from 'node:util';
+import { type JsonObject, runConfigSchema, SETTING_NAME, type WorkflowEvent } from '@autonomous/shared';
 import { z } from 'zod';
 import { isBranchOfRun } from '../documents/run-branch.ts';
 import { isRecordBranch } from '../repository/repository.ts';
@@ -15,6 +16,8 @@ const SECRET_MARK = /\[secret(?:: [a-z -]{1,60})?\]/g;
 const recordedConfigSchema = runConfigSchema.extend({
   // A person may have extended them beyond what a request may ask for.
   timeoutMinutes: z.record(z.string().regex(SETTING_NAME), z.number().positive()),
+  // A pull request names them as they are.
+  modelRouting: z.record(z.string().regex(SETTING_NAME), z.string().regex(/^\S{1,200}$/)),
   git: git
     // Without a project the base branch is empty.
     .extend({ baseBranch: z.string().refine((name) => name === '' || (isBranchName(name) && !isRecordBranch(name))) })
@@ -37,6 +40,42 @@ export function faultOfConfigs(events: readonly WorkflowEvent[]): string | null 
       return `line ${sequence} of its events.jsonl has a configuration that no server writes: ${field} is not valid`;
   }
   return null;
+}
+
+/**
+ * Why a history begins twice, to be read after the run's name; `null` when it begins once. People are shown what its first event says, and
+ * a run that was queued acts on what the later one says: a server writes the same there.
+ */
+export function faultOfBeginning(events: readonly WorkflowEvent[]): string | null {
+  const [first, ...later] = events;
+  let start = first?.type === 'RUN_QUEUED' ? first.payload['start'] : undefined;
+  for (const { type, sequence, payload } of later) {
+    if (type === 'RUN_QUEUED' && payload['start'] !== undefined)
+      return `line ${sequence} of its events.jsonl begins the run a second time`;
+    if (type !== 'RUN_STARTED') continue;
+    if (start === undefined) return `line ${sequence} of its events.jsonl begins the run a second time`;
+    if (!isDeepStrictEqual(payload, start))
+      return `line ${sequence} of its events.jsonl begins another run than line 1`;
+    start = undefined;
+  }
+  return null;
+}
+
+/** Events with spending. */
+const SPENDING = new Set(['CALL_BOOKED', 'CALL_SETTLED', 'COST_RECORDED']);
+
+/** Names an event with an amount that makes spending less, to be read after the run's name; `null` when there is none. */
+export function faultOfSpending(events: readonly WorkflowEvent[]): string | null {
+  const wrong = events.find(({ type, payload }) => SPENDING.has(type) && hasNegative(payload));
+  return wrong === undefined ? null : `line ${wrong.sequence} of its events.jsonl has spending below zero`;
+}
+
+function hasNegative(fields: JsonObject): boolean {
+  return Object.values(fields).some((value) => {
+    if (typeof value === 'number') return value < 0;
+    // Reservations are one level down.
+    return typeof value === 'object' && value !== null && Object.values(value).some((each) => Number(each) < 0);
+  });
 }
 
 /** Why the branch of a run is not its own, to be read after the run's name; `null` when it is, or there is none. */

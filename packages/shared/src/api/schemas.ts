@@ -751,6 +751,7 @@ const runShape = {
       at: time,
       notes: z.string().optional(),
       accepted: strings.optional(),
+      rebuiltAt: z.string().optional(),
     }),
   ),
   clarifications: z.array(clarification),

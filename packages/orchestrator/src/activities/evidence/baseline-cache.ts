@@ -33,8 +33,11 @@ export class BaselineCache {
     const found = await this.#entries.read(key);
     if (found !== null) return found;
     const other = this.#making.get(key);
-    // The run that makes it may be cancelled: then this one makes its own.
-    if (other !== undefined) return other.catch(() => this.use(key, make));
+    // The run that makes it may be cancelled, or out of time: then this one makes its own.
+    if (other !== undefined) {
+      const known = await other.catch(() => null);
+      return known !== null && isOfTheCode(known) ? known : this.use(key, make);
+    }
     const making = this.#make(key, make);
     this.#making.set(key, making);
     return making.finally(() => this.#making.delete(key));

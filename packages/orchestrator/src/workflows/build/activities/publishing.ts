@@ -128,9 +128,11 @@ function keptMemory(input: BuildActivities['copyRecord']['input'], view: RunView
   return { memory: { ...memory, decisions: [...decisions, ...answers] }, notices: left === 0 ? [] : [message] };
 }
 
-/** Latest acceptance of a failed result. The machine has asserted that it is for the present result. */
+/** Latest acceptance of a failed result that this server was told. The machine has asserted that it is for the present result. */
 function overrideOf(view: RunView): ValidationReport['override'] {
-  const outcome = view.gates.findLast(({ kind, decision }) => kind === 'fix' && decision === 'accept');
+  const outcome = view.gates.findLast(
+    ({ kind, decision, rebuiltAt }) => kind === 'fix' && decision === 'accept' && rebuiltAt === undefined,
+  );
   return outcome && { by: outcome.by, at: outcome.at, reason: outcome.notes ?? '', accepted: outcome.accepted ?? [] };
 }
 

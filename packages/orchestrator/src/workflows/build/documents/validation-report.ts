@@ -1,6 +1,6 @@
 /** The validation report of a run, `.autonomous/runs/<id>/validation-report.md`. Pure; texts given here must be free of secrets already. */
 import type { Baseline, Concern, ConstraintFinding, Evidence } from '@autonomous/shared';
-import { testCountText } from '@autonomous/shared/presentation';
+import { outcomeText, testCountText } from '@autonomous/shared/presentation';
 import { code, fenced, inline, table } from '../../../documents/quoted-markdown.ts';
 
 export interface ValidationReport {
@@ -83,7 +83,7 @@ function overrideSection(override: NonNullable<ValidationReport['override']>): s
 function evidenceSection(evidence: Evidence, codeTree: string): string {
   const sandbox = evidence.sandbox === 'none' ? '**none: the commands ran without a sandbox**' : code(evidence.sandbox);
   const parts = [
-    `### ${MODES[evidence.mode]}: ${evidence.passed ? 'passed' : 'failed'}`,
+    `### ${MODES[evidence.mode]}: ${outcomeText(evidence, evidence.passed ? 'passed' : 'failed')}`,
     `Sandbox: ${sandbox}. Commit ${code(evidence.commit)}, code tree ${code(evidence.codeTree)}, recorded ${evidence.recordedAt}.`,
   ];
   if (evidence.mode === 'as_is' && evidence.codeTree !== codeTree)
