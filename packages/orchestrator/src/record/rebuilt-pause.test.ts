@@ -70,7 +70,10 @@ it('shows such events of every other rebuilt run that the state names, whatever 
   const rows = await rowsOf(
     { context: { researchRun: 'forged' }, inputs: [{ of: 'k7f3q2-9d8w4x' }, { of: 'abcdef-abcdef' }] },
     {
-      forged: { rebuiltUpTo: 2, log: [kept('tea is cold'), { type: 'MESSAGE_SENT', payload: { text: 'for others' } }, kept('found here since')] },
+      forged: {
+        rebuiltUpTo: 2,
+        log: [kept('tea is cold'), { type: 'MESSAGE_SENT', payload: { text: 'for others' } }, kept('found here since')],
+      },
       'k7f3q2-9d8w4x': { rebuiltUpTo: 9, log: [kept('milk is first')] },
       // This server made it itself.
       'abcdef-abcdef': { log: [kept('sugar is last')] },
@@ -79,7 +82,8 @@ it('shows such events of every other rebuilt run that the state names, whatever 
   );
   expect(rows.get('run forged: FINDING_KEPT 1: claim')).toBe('tea is cold');
   expect(rows.get('run k7f3q2-9d8w4x: FINDING_KEPT 2: claim')).toBe('milk is first');
-  for (const unseen of ['for others', 'found here since', 'sugar is last', 'lemon']) expect([...rows.values()]).not.toContain(unseen);
+  for (const unseen of ['for others', 'found here since', 'sugar is last', 'lemon'])
+    expect([...rows.values()]).not.toContain(unseen);
 });
 
 it('shows the text of files that agents get, and says of others that they are not shown', async () => {
@@ -101,7 +105,10 @@ it('shows the text of files that agents get, and says of others that they are no
 it.each<[what: string, state: () => Partial<RecordedState>]>([
   ['rows', () => ({ context: { ids: Array.from({ length: 300_000 }, (_, index) => `t${index}`) } })],
   ['characters of names', () => ({ events: [{ type: 'A', payload: { ['k'.repeat(10_000_000)]: ['a', 'b'] } }] })],
-  ['fields in fields', () => ({ context: Array.from({ length: 2_000 }).reduce<JsonObject>((in_) => ({ a: in_ }), { b: 'c' }) })],
+  [
+    'fields in fields',
+    () => ({ context: Array.from({ length: 2_000 }).reduce<JsonObject>((in_) => ({ a: in_ }), { b: 'c' }) }),
+  ],
   ['events', () => ({ events: Array.from({ length: 500_000 }, () => ({ type: 'A', payload: { at: 10_000_000 } })) })],
 ])('of more %s than a person can be shown, the run cannot go on', async (_, state) => {
   expect((await rowsOf(state())).get('too long')).toContain('More applies than the 1500000 characters');

@@ -152,10 +152,11 @@ async function eventsRead(
   for (const event of events) take(event.type, event);
   for (const id of ids) {
     const { rebuiltUpTo = 0 } = (await store.loadView(id)) ?? {};
-    // More than is read here is more than can be shown.
-    for (let after = 0; after < rebuiltUpTo && length <= MOST_READ; after += EVENTS_AT_ONCE)
+    for (let after = 0; after < rebuiltUpTo; after += EVENTS_AT_ONCE) {
       for (const event of await store.readRun(id, after, Math.min(EVENTS_AT_ONCE, rebuiltUpTo - after)))
         if (isOwnEvent(event.type)) take(`run ${id}: ${event.type}`, event);
+      if (length > MOST_READ) return null;
+    }
   }
   return length > MOST_READ ? null : read;
 }
@@ -319,7 +320,11 @@ function* leavesOf(
     return;
   }
   const text = typeof value === 'object' && value !== null ? 'none' : String(value);
-  yield [place, text, value === true || (typeof value === 'string' && value !== '' && (isFileAt(place) || !isMark(text)))];
+  yield [
+    place,
+    text,
+    value === true || (typeof value === 'string' && value !== '' && (isFileAt(place) || !isMark(text))),
+  ];
 }
 
 const isFileAt = (place: string): boolean => /(?:^|\.)uploads\.\d{1,9}\.id$/.test(place);

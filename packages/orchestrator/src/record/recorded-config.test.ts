@@ -89,7 +89,9 @@ it('spending only grows', () => {
     ['CALL_SETTLED', { booked: { costUsd: -1 } }],
     ['COST_RECORDED', { calls: -1 }],
   ] as const)
-    expect(faultOfSpending([event(type, { ...booked, ...amount })])).toBe('line 3 of its events.jsonl has spending below zero');
+    expect(faultOfSpending([event(type, { ...booked, ...amount })])).toBe(
+      'line 3 of its events.jsonl has spending below zero',
+    );
 });
 
 it.each<[branch: unknown, isOwn: boolean]>([

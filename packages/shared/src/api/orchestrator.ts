@@ -13,7 +13,6 @@ import type { ResolvedThread, RunPullRequest, ThreadReply } from './pull-request
 import type { ProjectRoadmap } from './roadmap.ts';
 import type { AgentSetup, NewKey, ProviderSetup, Setup } from './setup.ts';
 
-/** The user who makes a request. The owner of the local token is `local`. */
 /** A run below another that a message did not reach. */
 export interface UnreachedRun {
   readonly runId: string;
@@ -27,6 +26,7 @@ export type ToldRun = RunView & {
   readonly unreached?: readonly UnreachedRun[];
 };
 
+/** The user who makes a request. The owner of the local token is `local`. */
 export interface Caller {
   readonly userId: string;
   /** The request as one that is done once: see {@link RequestKey}. Absent: it has no idempotency key. */

@@ -63,7 +63,9 @@ describe('the validation report', () => {
     );
     expect(renderValidationReport({ ...report, evidence: [] })).toContain('there is no evidence');
     const ofRecord = { ...evidence, rebuiltAt: '2030-01-01T00:00:00.000Z' };
-    expect(renderValidationReport({ ...report, evidence: [ofRecord] })).toContain('not run by this server (passed by the record)');
+    expect(renderValidationReport({ ...report, evidence: [ofRecord] })).toContain(
+      'not run by this server (passed by the record)',
+    );
     expect(renderValidationReport({ ...report, evidence: [{ ...evidence, codeTree: 'other' }] })).toContain(
       'another code tree',
     );
