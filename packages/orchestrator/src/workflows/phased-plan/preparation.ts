@@ -1,7 +1,7 @@
 /** Reads the plan and finds out how the project is verified. */
 import { assign, enqueueActions } from 'xstate';
 import { headerOf } from '../parts/run-context.ts';
-import { COMMANDS_QUESTION, commandsIn } from './commands-question.ts';
+import { asksForCommands, commandsIn } from './commands-question.ts';
 import { failedAt, planSetup, withStrategy } from './setup.ts';
 
 /** Reads the plan and finds out how the project is verified. */
@@ -90,20 +90,7 @@ export const preparation = planSetup.createStateConfig({
       ],
     },
     awaitingCommands: {
-      meta: {
-        status: 'awaiting_clarification',
-        stage: 'preparation',
-        gate: {
-          kind: 'clarification',
-          decisions: ['answer'],
-          summary: () => COMMANDS_QUESTION.question,
-          facts: (context) => ({
-            question: { ...COMMANDS_QUESTION },
-            attemptNumber: context.clarificationCount + 1,
-            details: {},
-          }),
-        },
-      },
+      meta: asksForCommands,
       on: {
         CLARIFICATION_ANSWERED: {
           target: '#phased-plan.active.phases',

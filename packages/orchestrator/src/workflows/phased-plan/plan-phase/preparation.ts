@@ -1,7 +1,7 @@
 /** Prepares the branch and its folder, and asks for the commands that verify a phase where the project does not name them. */
 import { assign, emit, enqueueActions } from 'xstate';
 import { headerOf } from '../../parts/run-context.ts';
-import { COMMANDS_QUESTION, commandsIn } from '../commands-question.ts';
+import { asksForCommands, commandsIn } from '../commands-question.ts';
 import { paused, phaseSetup } from './setup.ts';
 
 export const preparationStates = {
@@ -72,20 +72,7 @@ export const preparationStates = {
     },
   }),
   awaitingCommands: phaseSetup.createStateConfig({
-    meta: {
-      status: 'awaiting_clarification',
-      stage: 'preparation',
-      gate: {
-        kind: 'clarification',
-        decisions: ['answer'],
-        summary: () => COMMANDS_QUESTION.question,
-        facts: (context) => ({
-          question: { ...COMMANDS_QUESTION },
-          attemptNumber: context.clarificationCount + 1,
-          details: {},
-        }),
-      },
-    },
+    meta: asksForCommands,
     on: {
       CLARIFICATION_ANSWERED: {
         target: 'settingUp',
