@@ -370,3 +370,10 @@ export function isEvent<Type extends WorkflowEventType>(
 ): event is WorkflowEvent<Type> {
   return event.type === type;
 }
+
+/** Input of a run's workflow, from the run's first event; `undefined` where it has none. */
+export function inputOfRun(first: WorkflowEvent | undefined): JsonObject | undefined {
+  if (first === undefined) return undefined;
+  if (isEvent(first, 'RUN_STARTED')) return first.payload.input;
+  return isEvent(first, 'RUN_QUEUED') ? first.payload.start?.input : undefined;
+}

@@ -1,14 +1,12 @@
 /** Roadmaps of projects as their base branches have them, with the live runs that work on their items. */
 import {
-  isEvent,
-  type JsonObject,
+  inputOfRun,
   type Project,
   type ProjectRoadmap,
   type RoadmapContent,
   type RoadmapRun,
   type RunView,
   Unprocessable,
-  type WorkflowEvent,
 } from '@autonomous/shared';
 import type { EventStore } from '../event-store/event-store.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -126,13 +124,7 @@ export class RoadmapBoards {
   async #itemOf(runId: string): Promise<string | null> {
     const { store, reader } = this.#options;
     const [first] = await store.readHistory(runId, 0, 1);
-    const input = first === undefined ? undefined : inputOf(first);
-    const { item, roadmap = reader.path } = input ?? {};
+    const { item, roadmap = reader.path } = inputOfRun(first) ?? {};
     return typeof item === 'string' && roadmap === reader.path ? item : null;
   }
-}
-
-function inputOf(first: WorkflowEvent): JsonObject | undefined {
-  if (isEvent(first, 'RUN_STARTED')) return first.payload.input;
-  return isEvent(first, 'RUN_QUEUED') ? first.payload.start?.input : undefined;
 }

@@ -1,5 +1,5 @@
 /** The command `show`: shows a run, as it is or as it was. */
-import type { JsonObject, RunView } from '@autonomous/shared';
+import { inputOfRun, type RunView } from '@autonomous/shared';
 import { foreseenConflictText, sanitizeText } from '@autonomous/shared/presentation';
 import { ApiError, type Client, workflowOf } from '@autonomous/shared/client';
 import { collect, type CommandLine, type JsonOptions, numberFrom } from '../command-line.ts';
@@ -61,7 +61,8 @@ async function show(
     const lineOf = (run: RunView, depth: number): string =>
       runLine(run, depth, workflowOf({ workflows }, run.workflow.name), found);
     const workflow = workflowOf({ workflows }, found.workflow.name);
-    say(io, runPage(found, workflow, await inputOf(client, runId)));
+    const [first] = await client.listEvents(runId, 0, 1);
+    say(io, runPage(found, workflow, inputOfRun(first)));
     // A run as it was cannot be decided.
     if (found.gate !== null && at === undefined)
       for (const each of waysOn(io, found.gate, { run: found, workflow })) say(io, `${' '.repeat(9)}${each}`);
@@ -75,13 +76,6 @@ async function show(
     }
   }
   return EXIT.done;
-}
-
-/** The input of a run's workflow, which its first event has. */
-async function inputOf(client: Client, runId: string): Promise<JsonObject> {
-  const [first] = await client.listEvents(runId, 0, 1);
-  const { start = first?.payload } = { ...first?.payload } as { readonly start?: JsonObject };
-  return (start?.['input'] ?? {}) as JsonObject; // As the server parsed it.
 }
 
 /** Lines about conflicts that merging the run would have now; the first ones. Empty for a server that foresees none. */

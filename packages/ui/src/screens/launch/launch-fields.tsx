@@ -97,13 +97,13 @@ export interface RequestFieldsProps {
   /** One for each approach. */
   readonly requests: readonly string[];
   readonly isOptional: boolean;
-  /** Taken where the field stays empty. Absent: nothing is. */
-  readonly fallback?: string;
+  /** The request that is taken where the field stays empty, or what is to be said in it. */
+  readonly placeholder?: string | undefined;
   readonly faults: readonly Fault[];
   readonly onRequests: (requests: readonly string[]) => void;
 }
 
-export function RequestFields({ requests, isOptional, fallback, faults, onRequests }: RequestFieldsProps) {
+export function RequestFields({ requests, isOptional, placeholder, faults, onRequests }: RequestFieldsProps) {
   return requests.map((request, index) => {
     const label = requests.length === 1 ? 'What is to be done?' : `Approach ${index + 1}`;
     const fault = index === 0 ? faultAt(faults, 'request') : null;
@@ -115,7 +115,7 @@ export function RequestFields({ requests, isOptional, fallback, faults, onReques
             label={label}
             rows={isOptional ? 2 : 5}
             resize="vertical"
-            {...(fallback === undefined ? {} : { placeholder: fallback })}
+            {...(placeholder === undefined ? {} : { placeholder })}
             value={request}
             oninput={(event) => onRequests(requests.with(index, valueOf(event)))}
           />

@@ -180,9 +180,11 @@ function Form({ workflows, projects, draft, onProject }: FormProps) {
       <RequestFields
         requests={shown}
         isOptional={isOptional}
-        {...(workflow.defaultRequest === undefined
-          ? {}
-          : { fallback: filledText(workflow.defaultRequest, filledInput(fields, choice.input)) })}
+        placeholder={
+          workflow.defaultRequest === undefined
+            ? workflow.command?.asks?.text
+            : filledText(workflow.defaultRequest, filledInput(fields, choice.input))
+        }
         faults={faults}
         onRequests={(changed) => setRequests([...changed, ...requests.slice(shown.length)])}
       />

@@ -1,5 +1,5 @@
 /** One run: what it waits for, and everything known of it, a tab each. */
-import { documentInfoOf, FINAL_STATUSES, presentedAt, type RunView } from '@autonomous/shared';
+import { documentInfoOf, FINAL_STATUSES, inputOfRun, presentedAt, type RunView } from '@autonomous/shared';
 import { durationText, pulseText, sanitizeText, withoutTerminal } from '@autonomous/shared/presentation';
 import { ApiError } from '@autonomous/shared/client';
 import { useSelector } from '@xstate/store-react';
@@ -68,6 +68,27 @@ export function RunPage({ screen }: { readonly screen: RunScreen }) {
   return <KnownRun key={runId} run={known} screen={screen} />;
 }
 
+/** The input of the run's workflow, which is fetched once it is opened. */
+function RunInput({ run }: { readonly run: RunView }) {
+  const { client } = useHost();
+  const [isOpen, setOpen] = useState(false);
+  const loaded = useLoaded(isOpen ? run.id : null, async () => inputOfRun((await client.listEvents(run.id, 0, 1))[0]));
+  return (
+    <details className="more-of-request" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Input</summary>
+      <Loading of={loaded} what="The input">
+        {(input) =>
+          Object.entries(input ?? {}).map(([name, value]) => (
+            <p key={name} dir="auto">
+              <b>{name}</b>: {sanitizeText(typeof value === 'string' ? value : JSON.stringify(value))}
+            </p>
+          ))
+        }
+      </Loading>
+    </details>
+  );
+}
+
 function UnknownRun({ runId }: { readonly runId: string }) {
   return (
     <div className="empty" role="status">
@@ -108,6 +129,7 @@ function KnownRun({ run, screen }: { readonly run: RunView; readonly screen: Run
             <p>{moreOfRequest}</p>
           </details>
         )}
+        {workflow !== undefined && workflow.input !== null && <RunInput run={run} />}
         <p className="facts">
           <StatusLine run={run} />
           {run.branch !== '' && <code>{run.branch}</code>}
