@@ -417,9 +417,12 @@ function isOfRecord({ rebuilt, reason }: EventPayloads['RUN_PAUSED']): boolean {
   return rebuilt === true || reason === 'rebuilt';
 }
 
-/** The run as its record tells it, which proves no check of a result, none of the base commit, and no person's acceptance. */
+/**
+ * The run as its record tells it, which proves no check of a result, none of the base commit, no person's acceptance, and no change of
+ * the budgets that runs of this server share with it.
+ */
 function ofRecord(
-  { baseline: _baseline, acceptedConcerns: _accepted, ...view }: RunView,
+  { baseline: _baseline, acceptedConcerns: _accepted, treeBudgetsAt: _changed, ...view }: RunView,
   { timestamp, sequence }: Pick<WorkflowEvent, 'timestamp' | 'sequence'>,
 ): RunView {
   const marked = <Each extends object>(all: readonly Each[]) => all.map((each) => ({ ...each, rebuiltAt: timestamp }));

@@ -23,6 +23,7 @@ const STATE: RecordedState = { start: {}, context: {}, inputs: [], told: [], eve
 async function rowsOf(
   state: Partial<RecordedState>,
   others: Readonly<Record<string, Partial<RunView> & { readonly log: readonly object[] }>> = {},
+  own: Partial<RunView> = {},
 ): Promise<ReadonlyMap<string, string>> {
   const store = {
     getProject: async () => null,
@@ -36,7 +37,7 @@ async function rowsOf(
     isRead: (type: string) => type !== 'UNREAD',
   };
   const pauseOf = pauseOfRecord({ store, repository: {} as never, workflows, uploads });
-  const pause = await pauseOf(aView('r-1'), { ...STATE, ...state });
+  const pause = await pauseOf({ ...aView('r-1'), ...own }, { ...STATE, ...state });
   if (pause.isTooLong === true) return new Map([['too long', pause.message]]);
   const rows = pause.details['applies'] as readonly { readonly what: string; readonly value: string }[];
   return new Map(rows.map(({ what, value }) => [what, value]));
@@ -113,3 +114,26 @@ it.each<[what: string, state: () => Partial<RecordedState>]>([
 ])('of more %s than a person can be shown, the run cannot go on', async (_, state) => {
   expect((await rowsOf(state())).get('too long')).toContain('More applies than the 1500000 characters');
 });
+
+it('shows the configuration of a run that is not prepared with what was asked for', async () => {
+  const requestedConfig = { git: { baseBranch: 'elsewhere', autoMerge: true }, commands: { test: 'sh evil.sh' } };
+  const { baseCommit: _prepared, ...unprepared } = aView('r-1');
+  const shown = ['base branch', 'autoMerge', 'check command'];
+  for (const state of [{ context: { requestedConfig } }, { context: null, start: { requestedConfig } }]) {
+    const rows = await rowsOf(state, {}, unprepared);
+    expect(shown.map((what) => rows.get(what))).toEqual(['elsewhere', 'on', 'sh evil.sh']);
+  }
+  // A child run begins at the branch of its parent.
+  const parent = { runId: 'r-0', key: 'k', depth: 1 };
+  expect((await rowsOf({ context: { requestedConfig } }, {}, { parent })).get('base branch')).not.toBe('elsewhere');
+  expect((await rowsOf({ context: { requestedConfig } }, {}, { baseCommit: 'b' })).get('autoMerge')).toBe('off');
+});
+
+it.each(['parent', 'forkedFrom'])(
+  'of a run with more above it by %s than are looked at, too much applies',
+  async (link) => {
+    const linked = (number: number) => ({ [link]: { runId: `r-${number}`, key: 'k', depth: 1, at: 1 }, log: [] });
+    const others = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`r-${index + 2}`, linked(index + 3)]));
+    expect((await rowsOf({}, others, linked(2) as Partial<RunView>)).get('too long')).toContain('it cannot go on');
+  },
+);

@@ -21,7 +21,7 @@ import { runIdOf } from '../core/run-id.ts';
 import { outcomeOfChild } from '../engine/families/child-outcome.ts';
 import type { LoggedEvent, PauseOf, PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
-import type { TreeChange } from '../repository/repository.ts';
+import type { Repository, TreeChange } from '../repository/repository.ts';
 import { recordedOutput } from './import-run.ts';
 import { type RecordedChanges, recordedChanges, textsIn } from './recorded-changes.ts';
 
@@ -60,7 +60,7 @@ interface ReadEvent {
 
 export interface RecordReads {
   readonly store: Pick<EventStore, 'getProject' | 'listChildren' | 'loadView' | 'readRun'>;
-  readonly repository: Parameters<typeof recordedChanges>[0];
+  readonly repository: Parameters<typeof recordedChanges>[0] & Pick<Repository, 'branchHead'>;
   readonly workflows: Pick<WorkflowRegistry, 'find' | 'isRead'>;
   readonly uploads: { get(id: string): Promise<{ readonly path: string; readonly bytes: number } | null> };
 }
@@ -68,15 +68,16 @@ export interface RecordReads {
 /** The pause of a run of the store that comes from a record. */
 export function pauseOfRecord(reads: RecordReads): PauseOf {
   const { store, repository } = reads;
-  return async (view, recorded) => {
+  return async (recordedView, recorded) => {
+    const view = { ...recordedView, config: actingConfig(recordedView, recorded) };
     const project = await store.getProject(view.projectId);
-    const children = await childrenOf(store, view, recorded);
+    const [children, starts] = [await childrenOf(store, view, recorded), await startCommits(reads, project, view)];
+    if (children === null || starts === null) return tooMuch(view, decidedIn(view));
     const ended = children.filter(({ status }) => FINAL_STATUSES.has(status));
     const outcomes = await Promise.all(
       ended.map(async (child) => ({ [`child run ${child.id}`]: await outcomeOf(reads, child) })),
     );
     const state = { ...recorded, inputs: [...recorded.inputs, ...outcomes] };
-    const starts = await startCommits(store, view);
     const changes =
       project === null ? null : await recordedChanges(repository, project, { view, children, state, starts });
     const [read, files] = await Promise.all([eventsRead(reads, view, children, state), filesIn(reads, state)]);
@@ -87,11 +88,55 @@ export function pauseOfRecord(reads: RecordReads): PauseOf {
 /** Runs above a run, or before a fork, that are looked at. */
 const MOST_RUNS = 50;
 
-/** Commits at which the run and those above it say that they started: agents get the guidance in them. */
-async function startCommits(store: RecordReads['store'], view: RunView): Promise<readonly string[]> {
+/**
+ * The configuration as it acts: of a run that is not prepared, with all that was asked for. Its preparation takes what the project and the
+ * server say besides.
+ */
+function actingConfig({ config, baseCommit, parent }: RunView, { start, context }: RecordedState): RunConfig {
+  const asked = context?.['requestedConfig'] ?? start['requestedConfig'];
+  if (baseCommit !== undefined || !isFields(asked)) return config;
+  const acting = overlaid(config, asked);
+  const git =
+    parent === undefined ? acting['git'] : { ...(acting['git'] as JsonObject), baseBranch: config.git.baseBranch };
+  return { ...acting, git } as unknown as RunConfig; // What was asked for has the form of a configuration, in parts.
+}
+
+/** @param over `null` takes a field away */
+function overlaid(under: JsonObject, over: JsonObject): JsonObject {
+  const fields = { ...under };
+  for (const [name, value] of Object.entries(over)) {
+    const before = fields[name];
+    if (value === null && name.startsWith('max')) delete fields[name];
+    else if (isFields(value) && isFields(before)) fields[name] = overlaid(before, value);
+    else fields[name] = value;
+  }
+  return fields;
+}
+
+const isFields = (value: JsonValue | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/**
+ * Commits at which the run begins, and at which those above it say that they started: agents get the guidance in them. `null`: there are
+ * too many runs above it.
+ */
+async function startCommits(
+  { store, repository }: RecordReads,
+  project: Project | null,
+  view: RunView,
+): Promise<readonly string[] | null> {
   const commits: string[] = [];
+  const parent = view.parent === undefined ? null : await store.loadView(view.parent.runId);
+  // A child run that is not prepared begins where its parent is.
+  if (parent !== null && view.baseCommit === undefined) {
+    const inMirror =
+      project === null || parent.branch === '' ? null : await repository.branchHead(project, parent.branch);
+    for (const each of [inMirror, parent.headCommit, parent.baseCommit])
+      if (typeof each === 'string') commits.push(each);
+  }
   const seen = new Set<string>();
-  for (let at: RunView | null = view; at !== null && !seen.has(at.id) && seen.size < MOST_RUNS;) {
+  for (let at: RunView | null = view; at !== null && !seen.has(at.id);) {
+    if (seen.size === MOST_RUNS) return null;
     seen.add(at.id);
     for (const { type, payload } of await store.readRun(at.id, 0))
       if (type === 'RUN_CONFIGURED') commits.push(String(payload['baseCommit']));
@@ -102,16 +147,17 @@ async function startCommits(store: RecordReads['store'], view: RunView): Promise
 
 /**
  * Child runs whose results the run can take: runs with it, or with a source of its fork, as parent, and runs under the keys of its open
- * activities, whatever their parent. Results that were delivered before are included.
+ * activities, whatever their parent. Results that were delivered before are included. `null`: it was forked too often.
  */
 async function childrenOf(
   store: RecordReads['store'],
   view: RunView,
   { open }: RecordedState,
-): Promise<readonly RunView[]> {
+): Promise<readonly RunView[] | null> {
   const ids = new Set(open.map(runIdOf));
   const seen = new Set<string>();
-  for (let at: RunView | null = view; at !== null && !seen.has(at.id) && seen.size < MOST_RUNS;) {
+  for (let at: RunView | null = view; at !== null && !seen.has(at.id);) {
+    if (seen.size === MOST_RUNS) return null;
     seen.add(at.id);
     for (const { id } of await store.listChildren(at.id)) ids.add(id);
     at = at.forkedFrom === undefined ? null : await store.loadView(at.forkedFrom.runId);
@@ -182,33 +228,38 @@ async function shownFile({ path, bytes }: { readonly path: string; readonly byte
 }
 
 export function rebuiltPause({ view, project, state, changes, read = [], files = new Map() }: Rebuilt): PauseText {
-  const { lastSequence, currentStage, gate, forkedFrom } = view;
-  const stage = currentStage === null ? '' : `, in stage ${shown(currentStage)}`;
-  const open = gate === null ? '' : `, at its gate '${shown(gate.kind)}'`;
-  const wayOn = FINAL_STATUSES.has(view.status)
-    ? ''
-    : ' Look at what applies and was decided, then retry to go on from there, or cancel the run.';
-  const source = forkedFrom === undefined ? 'The run' : `The run goes on from run ${forkedFrom.runId}, which`;
-  const rebuilt = `${source} was rebuilt from its record in git at event ${forkedFrom?.at ?? lastSequence}${stage}${open}, and anybody who can push there could have written it.`;
   const rows = new Rows();
   for (const row of applying(view, project, state.context ?? {})) rows.add(row);
   for (const row of changedFiles(view, changes)) rows.add(row);
   addOtherData(rows, view, state, read ?? [], files);
   for (const line of state.told) rows.add(['told to agents', line]);
   const decided = decidedIn(view);
-  if (rows.isTooMuch || read === null || changes?.isTooMuch === true)
-    return {
-      reason: 'rebuilt',
-      message: `${rebuilt} More applies than the ${MOST_APPLYING} characters that a person can be shown: it cannot go on. Cancel it and start another run.`,
-      details: { decided },
-      isTooLong: true,
-    };
+  if (rows.isTooMuch || read === null || changes?.isTooMuch === true) return tooMuch(view, decided);
+  const wayOn = FINAL_STATUSES.has(view.status)
+    ? ''
+    : ' Look at what applies and was decided, then retry to go on from there, or cancel the run.';
   return {
     reason: 'rebuilt',
-    message: `${rebuilt}${wayOn}`,
+    message: `${originOf(view)}${wayOn}`,
     details: { applies: [...rows.shown], decided },
     ...(changes === null || changes.missing.length === 0 ? {} : { missing: changes.missing }),
   };
+}
+
+function tooMuch(view: RunView, decided: JsonObject[]): PauseText {
+  return {
+    reason: 'rebuilt',
+    message: `${originOf(view)} More applies than the ${MOST_APPLYING} characters that a person can be shown: it cannot go on. Cancel it and start another run.`,
+    details: { decided },
+    isTooLong: true,
+  };
+}
+
+function originOf({ lastSequence, currentStage, gate, forkedFrom }: RunView): string {
+  const stage = currentStage === null ? '' : `, in stage ${shown(currentStage)}`;
+  const open = gate === null ? '' : `, at its gate '${shown(gate.kind)}'`;
+  const source = forkedFrom === undefined ? 'The run' : `The run goes on from run ${shown(forkedFrom.runId)}, which`;
+  return `${source} was rebuilt from its record in git at event ${forkedFrom?.at ?? lastSequence}${stage}${open}, and anybody who can push there could have written it.`;
 }
 
 type Row = readonly [what: string, value: string];

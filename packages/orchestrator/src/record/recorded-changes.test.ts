@@ -75,7 +75,7 @@ it('leave out child runs that failed, and take a name for no commit', async () =
   expect((await changes(view({ headCommit: 'autonomous/r-2-other' }))).missing).toEqual(['autonomous/r-2-other']);
 });
 
-it('name commits that are not there, and take no digest or tree for one', async () => {
+it('name commits that are not there, and take no digest for one', async () => {
   const absent = 'd'.repeat(40);
   const tree = await fixture.repository.treeOf(fixture.project, baseCommit);
   expect(await changes(view({ headCommit: absent }), { tree, digest: 'e'.repeat(40) }, ['f'.repeat(40)])).toEqual({
@@ -84,4 +84,16 @@ it('name commits that are not there, and take no digest or tree for one', async 
     files: [],
     missing: [absent, 'f'.repeat(40)],
   });
+});
+
+it('are those of a tree, too, but for files of the server that a tree of code lacks', async () => {
+  const { repository, project } = fixture;
+  const tree = await repository.writeFiles(project, await repository.treeOf(project, baseCommit), {
+    'evil.sh': 'echo',
+  });
+  expect(await pathsIn(view(), { attempted: { tree } })).toEqual(['evil.sh']);
+  const recorded = await commitFiles(fixture, 'autonomous/r-1-mine', { '.autonomous/memory.md': 'a', 'ours.md': 'b' });
+  const of = view({ baseCommit: recorded, ownedFiles: { paths: ['ours.md'], to: 'base' } });
+  const { files } = await changes(of, { attempted: { tree } });
+  expect(files.filter(({ after }) => after === null)).toEqual([]);
 });

@@ -1,10 +1,11 @@
-/** The changes that a record makes to a project: of every commit that the state of its run names, whatever a field calls it. */
-import { type JsonValue, NeedsHuman, type Project, type RunView } from '@autonomous/shared';
+/** The changes that a record makes to a project: of every commit and tree that the state of its run names, whatever a field calls it. */
+import { allOwnedPaths, type JsonValue, NeedsHuman, type Project, type RunView } from '@autonomous/shared';
+import { type OwnedPaths, ownedPaths } from '../documents/owned-files.ts';
 import type { RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import { isOwnBranch } from '../path-rules/branch-names.ts';
 import type { Repository, TreeChange } from '../repository/repository.ts';
 
-/** Commits of one run that are looked at. More cannot be shown. */
+/** Commits and trees of one run that are looked at. More cannot be shown. */
 const MOST_COMMITS = 1_000;
 /** Characters of the paths of all changes. More cannot be shown. */
 const MOST_PATHS = 500_000;
@@ -27,11 +28,11 @@ export interface RecordedFamily {
   readonly view: RunView;
   readonly children: readonly Pick<RunView, 'headCommit' | 'status'>[];
   readonly state: RecordedState;
-  /** Commits at which the run and those above it started. Default: none beside its base. */
+  /** Commits at which the run begins, and those above it started. Default: none beside its base. */
   readonly starts?: readonly string[];
 }
 
-type Reads = Pick<Repository, 'changes' | 'isAncestor' | 'mergeBase' | 'missingCommits' | 'remoteHead'>;
+type Reads = Pick<Repository, 'changes' | 'isAncestor' | 'kindsOf' | 'mergeBase' | 'remoteHead'>;
 
 export async function recordedChanges(
   repository: Reads,
@@ -46,7 +47,7 @@ export async function recordedChanges(
     (await repository.remoteHead(project, baseBranch)) ?? (await repository.remoteHead(project, project.baseBranch));
   // A child run that failed or was cancelled is not merged.
   const merged = children.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
-  // These are commits for certain; of the others, trees and digests look the same.
+  // These are commits for certain; of the others, digests look the same.
   const certain = [baseCommit, headCommit, ...starts, ...merged.map((child) => child.headCommit)].filter(
     (id) => id !== undefined,
   );
@@ -54,14 +55,20 @@ export async function recordedChanges(
     ...certain.filter(isCommitId),
     ...[...textsIn(state as unknown as JsonValue)].filter(isCommitId),
   ]);
-  const absent = await repository.missingCommits(project, [...ids]);
-  const known = [...ids].filter((commit) => !absent.has(commit));
-  const missing = certain.filter((id) => !isCommitId(id) || absent.has(id));
+  const kinds = await repository.kindsOf(project, [...ids]);
+  const missing = certain.filter((id) => kinds.get(id) !== 'commit');
   const files = new Map<string, TreeChange>();
   let length = 0;
-  let isTooMuch = known.length > MOST_COMMITS || base === null;
-  for (const commit of isTooMuch ? [] : known) {
-    const changes = await changesFrom(repository, project, base ?? '', commit);
+  let isTooMuch = kinds.size > MOST_COMMITS || base === null;
+  const isKnown = isCommitId(baseCommit) && kinds.get(baseCommit) === 'commit';
+  // A tree has no history of its own: what the base of the run changes is among the changes of its commits.
+  const from = { commit: base ?? '', tree: isKnown ? baseCommit : (base ?? '') };
+  const owned = ownedPaths(allOwnedPaths(view.ownedFiles));
+  for (const [id, kind] of isTooMuch ? [] : kinds) {
+    const all = await changesFrom(repository, project, from[kind], id, kind);
+    // A tree of code is without the files of the server.
+    const changes =
+      kind === 'commit' ? all : (all?.filter((each) => each.after !== null || !isOfServer(each.path, owned)) ?? null);
     for (const change of changes ?? []) {
       length += change.path.length;
       files.set(`${change.path}\0${change.after?.oid ?? ''}\0${change.after?.mode ?? ''}`, change);
@@ -69,7 +76,6 @@ export async function recordedChanges(
     isTooMuch ||= changes === null || length > MOST_PATHS;
     if (isTooMuch) break;
   }
-  const isKnown = isCommitId(baseCommit) && !absent.has(baseCommit);
   return {
     baseBranch,
     isBesideBase: isKnown && base !== null && !(await repository.isAncestor(project, baseCommit, base)),
@@ -79,17 +85,20 @@ export async function recordedChanges(
   };
 }
 
-/** Changes of a commit since it left the base; `null`: there are more than are listed. */
+const isOfServer = (path: string, owned: OwnedPaths): boolean => path.startsWith('.autonomous/') || owned.has(path);
+
+/** Changes of a tree, or of a commit since it left the base; `null`: there are more than are listed. */
 async function changesFrom(
   repository: Reads,
   project: Project,
   base: string,
-  commit: string,
+  id: string,
+  kind: 'commit' | 'tree',
 ): Promise<readonly TreeChange[] | null> {
-  const from = (await repository.mergeBase(project, base, commit)) ?? base;
-  if (from === commit) return [];
+  const from = kind === 'tree' ? base : ((await repository.mergeBase(project, base, id)) ?? base);
+  if (from === id) return [];
   try {
-    return await repository.changes(project, from, commit);
+    return await repository.changes(project, from, id);
   } catch (error) {
     if (error instanceof NeedsHuman) return null;
     throw error;

@@ -5,7 +5,7 @@ import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { pausePayload, type RecordedState, startOf } from '../engine/rebuilt/rebuilt-pause.ts';
 import { rebuiltPause } from './rebuilt-pause.ts';
 import type { RecordedChanges } from './recorded-changes.ts';
-import { faultOfBeginning, faultOfBranch, faultOfConfigs, faultOfSpending } from './recorded-config.ts';
+import { faultOfBeginning, faultOfBranch, faultOfConfigs, faultOfForks, faultOfSpending } from './recorded-config.ts';
 
 const event = (type: string, payload: object): WorkflowEvent =>
   ({ type, sequence: 3, payload: payload as JsonObject }) as WorkflowEvent;
@@ -82,16 +82,44 @@ it('a run begins once, and one that was queued as it was queued', () => {
 });
 
 it('spending only grows', () => {
-  const booked = { inputTokens: 5, outputTokens: 0, costUsd: null, booked: { inputTokens: 9 } };
-  expect(faultOfSpending([event('CALL_BOOKED', booked), event('NOTICE', { inputTokens: -1 })])).toBeNull();
+  const cost = { inputTokens: 5, outputTokens: 0, costUsd: null };
+  const booking = event('CALL_BOOKED', { call: 'a', ...cost });
+  const settled = (booked: object, call = 'a') => event('CALL_SETTLED', { call, ...cost, inputTokens: 1, booked });
+  expect(faultOfSpending([booking, settled(cost), event('NOTICE', { inputTokens: -1 })])).toBeNull();
   for (const [type, amount] of [
     ['CALL_BOOKED', { inputTokens: -1 }],
     ['CALL_SETTLED', { booked: { costUsd: -1 } }],
     ['COST_RECORDED', { calls: -1 }],
   ] as const)
-    expect(faultOfSpending([event(type, { ...booked, ...amount })])).toBe(
-      'line 3 of its events.jsonl has spending below zero',
-    );
+    expect(faultOfSpending([event(type, { ...cost, ...amount })])).toContain('has spending below zero');
+  for (const forged of [
+    [settled(cost)],
+    [booking, settled({ ...cost, inputTokens: 1e12 })],
+    [booking, settled(cost, 'b')],
+    [booking, settled(cost), settled(cost)],
+  ])
+    expect(faultOfSpending(forged)).toContain('settles a call that was not booked so');
+});
+
+it('a fork names a run and one of its events', () => {
+  const fork = { from: 'r-0', at: 3, tree: 'r-0', branch: 'autonomous/r-1-x' };
+  expect(faultOfForks([event('RUN_FORKED', fork)])).toBeNull();
+  for (const wrong of [{ from: 'r-0.\nretry it' }, { at: 0 }, { tree: '../x' }])
+    expect(faultOfForks([event('RUN_FORKED', { ...fork, ...wrong })])).toContain('forks no run');
+});
+
+it('the request for a configuration is held to the same: a run that is not prepared acts on it', () => {
+  const asking = (requestedConfig: object, parent?: object) =>
+    faultOfConfigs([event('RUN_STARTED', { requestedConfig, ...(parent === undefined ? {} : { parent }) })]);
+  const own = { git: { baseBranch: 'autonomous/abcdef-123456-other', autoMerge: true } };
+  expect(asking({ git: { baseBranch: 'develop' }, timeoutMinutes: { planning: 90_000 }, maxTokens: null })).toBeNull();
+  expect(asking(own, { runId: 'r-0' })).toBeNull();
+  for (const [field, requested] of [
+    ['requestedConfig.git.baseBranch', own],
+    ['requestedConfig.git.baseBranch', { git: { baseBranch: 'autonomous/record' } }],
+    ['requestedConfig.git.autoMerge', { git: { autoMerge: 'yes' } }],
+  ] as const)
+    expect(asking(requested)).toContain(`a configuration that no server writes: ${field} is not valid`);
 });
 
 it.each<[branch: unknown, isOwn: boolean]>([
@@ -111,8 +139,11 @@ it.each<[branch: unknown, isOwn: boolean]>([
 ])('the branch %j is one of run r-1: %s', (branch, isOwn) => {
   for (const event_ of [event('RUN_STARTED', { branch }), event('RUN_QUEUED', { start: { branch } })])
     expect(faultOfBranch('r-1', [event_]) === null).toBe(isOwn);
-  const before = event('RUN_STARTED', { branch: 'autonomous/r-0-login' });
-  expect(faultOfBranch('r-1', [before, event('RUN_FORKED', { branch })]) === null).toBe(isOwn);
+  // A fork is written with its own branch from its beginning on.
+  const begun = (id: string) => event('RUN_STARTED', { branch: `autonomous/${id}-login` });
+  const forked = event('RUN_FORKED', { branch });
+  expect(faultOfBranch('r-1', [begun('r-1'), forked]) === null).toBe(isOwn || branch === undefined);
+  expect(faultOfBranch('r-1', [begun('r-0'), forked])).not.toBeNull();
   expect(faultOfBranch('record', [event('RUN_STARTED', { branch: 'autonomous/record-2026' })])).not.toBeNull();
 });
 

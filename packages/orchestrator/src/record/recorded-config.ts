@@ -3,7 +3,13 @@
  * type that a server writes: what a person is shown of it is what acts.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type JsonObject, runConfigSchema, SETTING_NAME, type WorkflowEvent } from '@autonomous/shared';
+import {
+  type JsonObject,
+  runConfigRequestSchema,
+  runConfigSchema,
+  SETTING_NAME,
+  type WorkflowEvent,
+} from '@autonomous/shared';
 import { z } from 'zod';
 import { isBranchOfRun } from '../documents/run-branch.ts';
 import { isRecordBranch } from '../repository/repository.ts';
@@ -34,8 +40,10 @@ const CONFIGURING = new Set(['RUN_QUEUED', 'RUN_STARTED', 'RUN_CONFIGURED', 'RUN
 export function faultOfConfigs(events: readonly WorkflowEvent[]): string | null {
   for (const { type, sequence, payload } of events) {
     if (!CONFIGURING.has(type)) continue;
-    const config = (type === 'RUN_QUEUED' ? fieldsOf(payload['start']) : payload)['config'];
-    const field = config === undefined ? null : faultIn(config);
+    const { config, requestedConfig, parent } = type === 'RUN_QUEUED' ? fieldsOf(payload['start']) : payload;
+    const field =
+      (config === undefined ? null : faultIn(config)) ??
+      (requestedConfig === undefined ? null : faultOfRequest(requestedConfig, parent !== undefined));
     if (field !== null)
       return `line ${sequence} of its events.jsonl has a configuration that no server writes: ${field} is not valid`;
   }
@@ -64,10 +72,38 @@ export function faultOfBeginning(events: readonly WorkflowEvent[]): string | nul
 /** Events with spending. */
 const SPENDING = new Set(['CALL_BOOKED', 'CALL_SETTLED', 'COST_RECORDED']);
 
-/** Names an event with an amount that makes spending less, to be read after the run's name; `null` when there is none. */
+/**
+ * Names an event that makes spending less than it was, to be read after the run's name; `null` when there is none. A settlement takes back
+ * what was booked for its call, once.
+ */
 export function faultOfSpending(events: readonly WorkflowEvent[]): string | null {
-  const wrong = events.find(({ type, payload }) => SPENDING.has(type) && hasNegative(payload));
-  return wrong === undefined ? null : `line ${wrong.sequence} of its events.jsonl has spending below zero`;
+  const booked = new Map<unknown, unknown>();
+  for (const { type, sequence, payload } of events) {
+    if (!SPENDING.has(type)) continue;
+    if (hasNegative(payload)) return `line ${sequence} of its events.jsonl has spending below zero`;
+    const { call } = payload;
+    if (type === 'CALL_BOOKED') booked.set(call, amountsOf(payload));
+    if (type !== 'CALL_SETTLED') continue;
+    if (!isDeepStrictEqual(booked.get(call), amountsOf(fieldsOf(payload['booked']))))
+      return `line ${sequence} of its events.jsonl settles a call that was not booked so`;
+    booked.delete(call);
+  }
+  return null;
+}
+
+const amountsOf = ({ inputTokens, outputTokens, costUsd }: Readonly<Record<string, unknown>>) => [
+  inputTokens,
+  outputTokens,
+  costUsd,
+];
+
+const id = z.string().regex(/^[\w-]{1,100}$/);
+const forkSchema = z.looseObject({ from: id, at: z.int().positive(), tree: id.optional() });
+
+/** Names a fork that points at no run, to be read after the run's name; `null` when there is none. */
+export function faultOfForks(events: readonly WorkflowEvent[]): string | null {
+  const wrong = events.find(({ type, payload }) => type === 'RUN_FORKED' && !forkSchema.safeParse(payload).success);
+  return wrong === undefined ? null : `line ${wrong.sequence} of its events.jsonl forks no run`;
 }
 
 function hasNegative(fields: JsonObject): boolean {
@@ -84,12 +120,14 @@ export function faultOfBranch(runId: string, events: readonly WorkflowEvent[]): 
     if (type === 'RUN_QUEUED') return [fieldsOf(payload['start'])['branch']];
     return type === 'RUN_STARTED' || type === 'RUN_FORKED' ? [payload['branch']] : [];
   });
-  // A fork has the beginning of another run, whose branch it does not use.
-  const recorded = named.findLast((each) => each !== undefined);
-  // A secret of the request that was taken out of its record is a part of no branch: git has none of this name.
-  const branch = typeof recorded === 'string' ? recorded.replaceAll(SECRET_MARK, 'x') : recorded;
-  if (branch === '' || (typeof branch === 'string' && isBranchOfRun(branch, runId) && !isRecordBranch(branch)))
-    return null;
+  // The beginning that a fork has of another run is written with its own branch.
+  const isOwn = (recorded: unknown): boolean => {
+    // A secret of the request that was taken out of its record is a part of no branch: git has none of this name.
+    const branch = typeof recorded === 'string' ? recorded.replaceAll(SECRET_MARK, 'x') : null;
+    return branch === '' || (branch !== null && isBranchOfRun(branch, runId) && !isRecordBranch(branch));
+  };
+  const [first, ...later] = named;
+  if (isOwn(first) && later.every((each) => each === undefined || isOwn(each))) return null;
   return `its events.jsonl names another branch than 'autonomous/${runId}-…', and a run writes to its own alone`;
 }
 
@@ -103,6 +141,18 @@ function faultIn(config: unknown): string | null {
   if (issue === undefined) return null;
   const keys = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
   return ['config', ...issue.path, ...keys].map((part) => shownKey(String(part))).join('.');
+}
+
+/** The same of what was asked for: a run that is not prepared yet acts on it. A child run begins at the branch of its parent, whatever is asked. */
+function faultOfRequest(requested: unknown, isChild: boolean): string | null {
+  // A person may have extended time limits beyond what a request may ask for.
+  const { timeoutMinutes: _extended, ...others } = fieldsOf(requested);
+  const parsed = runConfigRequestSchema.safeParse(others);
+  if (!parsed.success)
+    return ['requestedConfig', ...(parsed.error.issues[0]?.path ?? [])].map((part) => shownKey(String(part))).join('.');
+  const branch = parsed.data.git?.baseBranch ?? '';
+  const isFit = branch === '' || (isBranchName(branch) && !isRecordBranch(branch) && (isChild || !isOwnBranch(branch)));
+  return isFit ? null : 'requestedConfig.git.baseBranch';
 }
 
 /** A name that others wrote. */

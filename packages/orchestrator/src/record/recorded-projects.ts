@@ -15,7 +15,7 @@ import { readContext } from '../documents/run-context.ts';
 import { faultOfFormat } from '../core/stored-format.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import { isBranchName, isOwnBranch } from '../path-rules/branch-names.ts';
-import { faultOfBeginning, faultOfBranch, faultOfConfigs, faultOfSpending } from './recorded-config.ts';
+import { faultOfBeginning, faultOfBranch, faultOfConfigs, faultOfForks, faultOfSpending } from './recorded-config.ts';
 import { eventsOf, type ReadRecordedRun, readRecordedRun, type RecordedRun } from './recorded-run.ts';
 
 export interface RecordedFiles {
@@ -226,7 +226,11 @@ function startOf(run: RecordedRun): RunStart | string {
   const wrong = faultOfLinks(start);
   if (wrong !== null) return `line 1 of its events.jsonl does not start a run: ${wrong} is not valid`;
   const fault =
-    faultOfBeginning(events) ?? faultOfConfigs(events) ?? faultOfBranch(run.runId, events) ?? faultOfSpending(events);
+    faultOfBeginning(events) ??
+    faultOfForks(events) ??
+    faultOfConfigs(events) ??
+    faultOfBranch(run.runId, events) ??
+    faultOfSpending(events);
   if (fault !== null) return fault;
   return start as unknown as RunStart; // Checked as far as those need it who do not replay the run.
 }

@@ -21,6 +21,7 @@ import {
   isAncestor,
   mergeBase,
   localRef,
+  kindsOf,
   missingCommits,
   readRef,
   trackingRef,
@@ -139,6 +140,7 @@ type HistoryMethods = Pick<
   | 'branchHead'
   | 'runBranches'
   | 'recordHeads'
+  | 'kindsOf'
   | 'missingCommits'
   | 'createBranch'
   | 'forwardBranch'
@@ -180,6 +182,10 @@ function historyMethods(mirrors: GitMirrors, author: Author): HistoryMethods {
 
     async runBranches(project) {
       return listRunBranches(await mirrors.of(project));
+    },
+
+    async kindsOf(project, ids) {
+      return ids.length === 0 ? new Map() : kindsOf(await mirrors.of(project), ids);
     },
 
     async missingCommits(project, commits) {

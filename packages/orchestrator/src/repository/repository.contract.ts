@@ -79,6 +79,11 @@ export function describeRepository(
       const unknown = '1'.repeat(40);
       expect([...(await repository.missingCommits(project, [main, unknown, tree]))]).toEqual([unknown, tree]);
       expect((await repository.missingCommits(project, [])).size).toBe(0);
+      expect([...(await repository.kindsOf(project, [main, unknown, tree]))]).toEqual([
+        [main, 'commit'],
+        [tree, 'tree'],
+      ]);
+      expect((await repository.kindsOf(project, [])).size).toBe(0);
     });
 
     it('lists and reads files, and gives null for what is no file', async () => {

@@ -181,6 +181,8 @@ export interface Repository {
   remoteHead(project: RemoteProject, branch: string): Promise<string | null>;
   /** Returns the head of a branch of the mirror; `null` if there is none. */
   branchHead(project: RemoteProject, branch: string): Promise<string | null>;
+  /** Returns the commits and trees among these ids that the mirror has. Does not call the remote. */
+  kindsOf(project: RemoteProject, ids: readonly string[]): Promise<ReadonlyMap<string, 'commit' | 'tree'>>;
   /** Returns the given commits that the mirror does not have. Does not call the remote. */
   missingCommits(project: RemoteProject, commits: readonly string[]): Promise<ReadonlySet<string>>;
   /**

@@ -29,7 +29,7 @@ import { pauseRun } from './decisions/holds.ts';
 import { sendMessage } from './decisions/messages.ts';
 import { metricsOf, metricsRange } from './metrics.ts';
 import { Projects } from './projects.ts';
-import { readinessOf } from './readiness.ts';
+import { readinessOf, type ReadinessSources } from './readiness.ts';
 import { createReviewComments } from './decisions/review-comments.ts';
 import { RoadmapBoards, type RoadmapReader } from './roadmap-boards.ts';
 import { RunLauncher } from './launch/run-launcher.ts';
@@ -48,7 +48,7 @@ export interface SetupPort extends Pick<
   defaultModels(): Readonly<Record<string, string>>;
 }
 
-export interface ServiceOptions {
+export interface ServiceOptions extends ReadinessSources {
   readonly engine: Engine;
   readonly store: EventStore;
   readonly repository: Repository;
@@ -70,14 +70,6 @@ export interface ServiceOptions {
   readonly uploads: Uploads;
   readonly transcripts: Transcripts;
   readonly now: () => Date;
-  /** Why nothing can be stored now, in words; `null` while storing works. */
-  readonly whyNotStorable: () => Promise<string | null>;
-  /** Why the disk has too little room for what runs do, in words; `null` while it has enough. */
-  readonly whyNoRoom: () => Promise<string | null>;
-  /** Why git cannot be started, with the way out; `null` where it can. */
-  readonly whyNoGit: () => Promise<string | null>;
-  /** Damage that was found in the database's file since the start; `null` when none was. */
-  readonly damage: () => string | null;
   /** Sentences about runs and events that the record in git has and the database does not. */
   readonly record: {
     /** Of all projects that were compared. */

@@ -254,7 +254,8 @@ export class RunFamilies {
       // A share that was noted meanwhile is newer.
       if (!family.has(view.id)) family.note(this.#options.live(view.id) ?? view);
     }
-    family.beginWith(views.at(-1));
+    // A family of forks has the id of its first run; an exploration has none.
+    family.beginWith(views.find(({ id }) => id === family.id) ?? views.at(-1));
   }
 
   #forgetOldest(): void {

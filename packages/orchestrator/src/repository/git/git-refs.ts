@@ -95,6 +95,20 @@ export async function assertCommit(place: GitPlace, commit: string): Promise<voi
   if (!object) throw new NotFound(`The mirror has no commit ${commit}; fetch the project, or choose another`);
 }
 
+/** The commits and trees among these ids that the mirror has. */
+export async function kindsOf(
+  place: GitPlace,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, 'commit' | 'tree'>> {
+  const objects = await objectFacts(place, ids.map(assertObjectId));
+  return new Map(
+    ids.flatMap((id, index) => {
+      const type = objects[index]?.type;
+      return type === 'commit' || type === 'tree' ? [[id, type]] : [];
+    }),
+  );
+}
+
 /** Those of these commits that the mirror does not have. */
 export async function missingCommits(place: GitPlace, commits: readonly string[]): Promise<ReadonlySet<string>> {
   const objects = await objectFacts(place, commits.map(assertObjectId));
