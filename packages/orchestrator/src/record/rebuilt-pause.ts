@@ -29,6 +29,8 @@ import { type RecordedChanges, recordedChanges, textsIn } from './recorded-chang
 const MOST_SHOWN = 300;
 /** Most characters of all that applies, each value of which is shown whole. */
 const MOST_APPLYING = 1_500_000;
+/** Value of a setting that nobody has asked for, before a run is prepared. */
+const NOT_SAID = 'as the project and the server say';
 /** Most bytes of a file that is shown. Of a longer one, its length is. */
 const MOST_OF_FILE = 100_000;
 /** Characters of events that are read for it. They have numbers, digests and times beside what is shown. */
@@ -89,28 +91,16 @@ export function pauseOfRecord(reads: RecordReads): PauseOf {
 const MOST_RUNS = 50;
 
 /**
- * The configuration as it acts: of a run that is not prepared, with all that was asked for. Its preparation takes what the project and the
- * server say besides.
+ * The configuration as it acts: of a run that is not prepared, what was asked for alone. The project and the server say the rest when it
+ * is.
  */
 function actingConfig({ config, baseCommit, parent }: RunView, { start, context }: RecordedState): RunConfig {
   const asked = context?.['requestedConfig'] ?? start['requestedConfig'];
   if (baseCommit !== undefined || !isFields(asked)) return config;
-  const acting = overlaid(config, asked);
-  const git =
-    parent === undefined ? acting['git'] : { ...(acting['git'] as JsonObject), baseBranch: config.git.baseBranch };
-  return { ...acting, git } as unknown as RunConfig; // What was asked for has the form of a configuration, in parts.
-}
-
-/** @param over `null` takes a field away */
-function overlaid(under: JsonObject, over: JsonObject): JsonObject {
-  const fields = { ...under };
-  for (const [name, value] of Object.entries(over)) {
-    const before = fields[name];
-    if (value === null && name.startsWith('max')) delete fields[name];
-    else if (isFields(value) && isFields(before)) fields[name] = overlaid(before, value);
-    else fields[name] = value;
-  }
-  return fields;
+  const git = isFields(asked['git']) ? asked['git'] : {};
+  const baseBranch = parent === undefined ? (git['baseBranch'] ?? '') : config.git.baseBranch;
+  // What was asked for has the form of a configuration, in parts.
+  return { commands: {}, ...asked, git: { ...git, baseBranch } } as unknown as RunConfig;
 }
 
 const isFields = (value: JsonValue | undefined): value is JsonObject =>
@@ -394,7 +384,7 @@ function applying(view: RunView, project: Project | null, context: JsonObject): 
   return [
     ['request', view.originalRequest],
     ['project', project === null ? 'none' : `${project.name}, ${project.repository}`],
-    ['base branch', git?.baseBranch ?? project?.baseBranch],
+    ['base branch', git?.baseBranch || project?.baseBranch],
     ['branch', view.branch === '' ? 'none' : view.branch],
     ...each('trust', config.trustMode),
     ['autoMerge', onOff(git?.autoMerge)],
@@ -413,7 +403,7 @@ function applying(view: RunView, project: Project | null, context: JsonObject): 
     ['budgets', budgetsOf(config)],
     ['spent, as the record says', spentIn(view)],
     ...each('model', config.modelRouting),
-  ].map(([what = '', value]) => [what, value ?? 'not said']);
+  ].map(([what = '', value]) => [what, value ?? NOT_SAID]);
 }
 
 /** A row for each name, so that a long one hides no other. */
@@ -485,7 +475,8 @@ function pairs(values: Readonly<Record<string, unknown>>): string {
 }
 
 /** As it acts: what is neither absent nor false is on. */
-function onOff(value: boolean | undefined): string {
+function onOff(value: boolean | undefined): string | undefined {
+  if (value === undefined) return undefined;
   return value ? 'on' : 'off';
 }
 

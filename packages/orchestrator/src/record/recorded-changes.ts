@@ -11,7 +11,7 @@ const MOST_COMMITS = 1_000;
 const MOST_PATHS = 500_000;
 
 export interface RecordedChanges {
-  /** Branch of the project that the result is for. */
+  /** Base branch of the project. */
   readonly baseBranch: string;
   /** The run's base commit is not in that branch: it is no state of the project that people know. */
   readonly isBesideBase: boolean;
@@ -40,17 +40,21 @@ export async function recordedChanges(
   { view, children, state, starts = [] }: RecordedFamily,
 ): Promise<RecordedChanges> {
   const { baseCommit, headCommit, config } = view;
-  // A child run begins at the branch of its parent, whose commits are of the record, too.
+  const { baseBranch } = project;
+  const base = await repository.remoteHead(project, baseBranch);
+  // Whoever can push has made the branch that the record names. A child run begins at that of its parent, which no remote need have.
   const named = config.git.baseBranch;
-  const baseBranch = named === '' || isOwnBranch(named) ? project.baseBranch : named;
-  const base =
-    (await repository.remoteHead(project, baseBranch)) ?? (await repository.remoteHead(project, project.baseBranch));
+  const begins = named === '' || isOwnBranch(named) ? null : await repository.remoteHead(project, named);
   // A child run that failed or was cancelled is not merged.
   const merged = children.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
   // These are commits for certain; of the others, digests look the same.
-  const certain = [baseCommit, headCommit, ...starts, ...merged.map((child) => child.headCommit)].filter(
-    (id) => id !== undefined,
-  );
+  const certain = [
+    baseCommit,
+    headCommit,
+    begins ?? undefined,
+    ...starts,
+    ...merged.map((child) => child.headCommit),
+  ].filter((id) => id !== undefined);
   const ids = new Set([
     ...certain.filter(isCommitId),
     ...[...textsIn(state as unknown as JsonValue)].filter(isCommitId),

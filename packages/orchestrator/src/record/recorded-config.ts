@@ -79,6 +79,8 @@ const SPENDING = new Set(['CALL_BOOKED', 'CALL_SETTLED', 'COST_RECORDED']);
 export function faultOfSpending(events: readonly WorkflowEvent[]): string | null {
   const booked = new Map<unknown, unknown>();
   for (const { type, sequence, payload } of events) {
+    // A fork begins what was under way anew: the calls of its source stay as they were booked.
+    if (type === 'RUN_FORKED') booked.clear();
     if (!SPENDING.has(type)) continue;
     if (hasNegative(payload)) return `line ${sequence} of its events.jsonl has spending below zero`;
     const { call } = payload;
