@@ -1,7 +1,7 @@
 /** Publishing while others move the base and the branch between two lives of an activity: real mirrors, real remotes. */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { NeedsHuman } from '@autonomous/shared';
+import { type Clarification, NeedsHuman } from '@autonomous/shared';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   commitOnRemote,
@@ -17,7 +17,7 @@ import { commitCode } from '../../../activities/git/code-commits.ts';
 import { commitOnBranch } from '../../../activities/git/commits.ts';
 import { integrate } from '../../../activities/git/integrate-base.ts';
 import { merge } from '../../../activities/git/merge-into-base.ts';
-import { copyRecord } from './publishing.ts';
+import { copyRecord, keptMemory } from './publishing.ts';
 import { pushBranch } from '../../../activities/git/push-branch.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
@@ -375,4 +375,24 @@ describe('publishing', () => {
       expect(git(fixture.remote, 'rev-parse', run.branch)).toBe(run.head);
     });
   });
+});
+
+it('keeps answers of people in the memory, but none that stands in a record of others', () => {
+  const answered = (sequence: number, question: string) =>
+    ({ id: `r-1.${sequence}`, question, response: 'yes', status: 'answered' }) as Clarification; // Nothing else of it is read.
+  const decision = (topic: string) => ({ topic, choice: 'yes', rationale: 'answered by a person' });
+  const input = {
+    title: 'x',
+    request: 'x',
+    techStack: [],
+    patterns: [],
+    decisions: [decision('Before?'), decision('After?')],
+  };
+  const clarifications = [answered(4, 'Before?'), answered(9, 'After?')];
+  const topics = (rebuiltUpTo?: number) =>
+    keptMemory(input, { clarifications, ...(rebuiltUpTo === undefined ? {} : { rebuiltUpTo }) }).memory.decisions.map(
+      ({ topic }) => topic,
+    );
+  expect(topics()).toEqual(['Before?', 'After?']);
+  expect(topics(5)).toEqual(['After?']);
 });

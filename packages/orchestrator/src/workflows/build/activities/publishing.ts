@@ -113,13 +113,22 @@ async function memoryWith(
 /** The reason that the workflow gives for a decision which is a person's answer. */
 const ANSWERED = 'answered by a person';
 
-/** Memory entries to keep: all answers of people, and those entries of agents that people have accepted. */
-function keptMemory(input: BuildActivities['copyRecord']['input'], view: RunView) {
+/**
+ * Memory entries to keep: all answers of people that this server was told, and those entries of agents, and of a record, that people have
+ * accepted.
+ */
+export function keptMemory(
+  input: Pick<BuildActivities['copyRecord']['input'], 'title' | 'decisions' | 'techStack' | 'patterns' | 'request'>,
+  view: Pick<RunView, 'clarifications' | 'rebuiltUpTo' | 'acceptedConcerns'>,
+) {
+  // The end of its id is the number of the event that asked.
+  const isOfRecord = (id: string): boolean => Number(id.split('.').at(-1)) <= (view.rebuiltUpTo ?? 0);
   // An agent that repeats a question with reasons of its own adds something that nobody has said.
   const isAnswer = ({ topic, choice, rationale }: RunDecision): boolean =>
     rationale === ANSWERED &&
     view.clarifications.some(
-      ({ question, response, status }) => status === 'answered' && question === topic && response === choice,
+      ({ id, question, response, status }) =>
+        status === 'answered' && question === topic && response === choice && !isOfRecord(id),
     );
   const answers = input.decisions.filter(isAnswer);
   const ofAgents = { ...input, decisions: input.decisions.filter((decision) => !answers.includes(decision)) };
