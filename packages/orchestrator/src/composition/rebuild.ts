@@ -21,6 +21,7 @@ import { openDataFolder } from '../data-folder.ts';
 import { systemClock } from '../engine/clock.ts';
 import { importRun, PAUSE_FAULT, readImportedAgain, viewOfRecord } from '../record/import-run.ts';
 import { readRun, type ReadRun, type RunFiles } from '../record/recorded-projects.ts';
+import { eventsOf } from '../record/recorded-run.ts';
 import type { PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import { pauseOfRecord } from '../record/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
@@ -251,7 +252,7 @@ class Rebuild {
     const owner = this.#owners.get(runId);
     if (owner !== undefined && owner !== source) throw new Unprocessable(claimed(source, owner));
     const read = await this.#readAfterParent(source, files);
-    this.#assertOwnFamily(source, runId, read.start);
+    this.#assertOwnFamily(source, runId, read);
     const project = this.#projectOf(source, read.start);
     this.#projectOfRun.set(runId, project.id);
     const { adapters, workflows } = this.#parts;
@@ -312,7 +313,14 @@ class Rebuild {
   }
 
   /** A run waits for its child runs and shares budgets with them: those of another source or project are not its own. */
-  #assertOwnFamily(source: Source, runId: string, { parent, projectId }: RunStart): void {
+  #assertOwnFamily(source: Source, runId: string, { start, run }: Extract<ReadRun, { ok: true }>): void {
+    const { parent, projectId } = start;
+    const trees = eventsOf(run).map(({ type, payload }) => (type === 'RUN_FORKED' ? payload['tree'] : undefined));
+    for (const tree of [start.treeId, ...trees]) {
+      const owner = typeof tree === 'string' ? this.#owners.get(tree) : undefined;
+      if (owner !== undefined && owner !== source)
+        throw new Unprocessable(`it says that it shares budgets with a run that ${owner.place} has`);
+    }
     if (parent === undefined) return;
     const at = this.#waiting.indexOf(parent.runId);
     if (at !== -1) for (const each of this.#waiting.slice(at)) this.#inCycle.add(each);

@@ -22,6 +22,13 @@ async function aPullRequest(options: Partial<RunPullRequestsOptions> = {}) {
   const views: Readonly<Record<string, RunView>> = {
     'r-1': aView('r-1', { published: { ...published, pullRequest: { number, url } } }),
     'r-2': aView('r-2', { published }),
+    // A record that others wrote names the pull request of r-1.
+    'r-3': aView('r-3', { published: { ...published, pullRequest: { number, url } }, rebuiltUpTo: 9 }),
+    'r-4': aView('r-4', {
+      branch: branch.name,
+      published: { ...published, pullRequest: { number, url } },
+      rebuiltUpTo: 9,
+    }),
   };
   const pullRequests = new RunPullRequests({
     engine: {
@@ -56,6 +63,15 @@ async function problemOf(server: ServerUnderTest, path = URL_OF_RUN) {
 }
 
 describe('the pull request of a run', () => {
+  it('of a rebuilt run has the commits of its branch, or nothing is done there', async () => {
+    const { pullServer, number } = await aPullRequest();
+    const { threads } = await pullServer.client.getPullRequest('r-4');
+    const said = `Pull request ${number} is not of run r-3`;
+    await expect(pullServer.client.getPullRequest('r-3')).rejects.toThrow(said);
+    await expect(pullServer.client.resolveThread('r-3', threads[0]?.id ?? '')).rejects.toThrow(said);
+    expect((await pullServer.client.getPullRequest('r-4')).threads[0]?.isResolved).toBe(false);
+  });
+
   it('is read from the forge with its checks, reviews and threads', async () => {
     const { pullServer, number, branch, url, as } = await aPullRequest();
     await as('anna', 'POST', `/statuses/${branch.commit}`, {

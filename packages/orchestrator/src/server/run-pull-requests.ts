@@ -12,7 +12,15 @@ import {
   Unprocessable,
 } from '@autonomous/shared';
 import type { Engine } from '../engine/engine.ts';
-import { type Discussion, type Forge, ForgeRefusal, type ForgeRepository, type Remark } from '../forges/forge.ts';
+import { besideOf } from '../activities/git/ways-on.ts';
+import {
+  type Discussion,
+  type Forge,
+  ForgeRefusal,
+  type ForgeRepository,
+  isOfBranch,
+  type Remark,
+} from '../forges/forge.ts';
 import type { Projects } from './projects.ts';
 import { LOCAL_CALLER } from './access/token.ts';
 
@@ -83,7 +91,7 @@ export class RunPullRequests {
 
   async #at<Result>(runId: string, ask: (place: Place) => Promise<Result>): Promise<Result> {
     const { engine, projects, forge, forgeTimeoutMs = FORGE_TIMEOUT_MS } = this.#options;
-    const { published, projectId } = await engine.view(runId);
+    const { published, projectId, branch, rebuiltUpTo } = await engine.view(runId);
     if (published?.pullRequest === undefined)
       throw new NotFound(
         `Run ${runId} has no pull request. A run opens one when its setting git.createPR is true and its project is at a forge that the server signs in to.`,
@@ -95,8 +103,12 @@ export class RunPullRequests {
         `The server has no credentials for the forge of run ${runId}. Set GITHUB_TOKEN, and GITHUB_API_URL for an Enterprise server, then restart the server.`,
       );
     const repository = forge.repository(name, AbortSignal.timeout(forgeTimeoutMs), id);
+    const { number } = published.pullRequest;
     try {
-      return await ask({ ...name, host: forge.host, number: published.pullRequest.number, repository });
+      // A record of others may name any pull request there.
+      if (rebuiltUpTo !== undefined && !isOfBranch(await repository.pullRequest(number), branch, besideOf(branch)))
+        throw new NotFound(`Pull request ${number} is not of run ${runId}, which was rebuilt from its record in git.`);
+      return await ask({ ...name, host: forge.host, number, repository });
     } catch (error) {
       throw refusalOf(error, forge.host, forgeTimeoutMs);
     }

@@ -227,6 +227,8 @@ describe('a rebuild from several records', () => {
         parent: { runId: mine.run.id, key: 'k', depth: 1 },
       };
       await addRun(folder, 'r-child', { 'events.jsonl': line('r-child', JSON.stringify(child)) });
+      const spending = { ...start, projectId: theirs.server.project.id, treeId: mine.run.id };
+      await addRun(folder, 'r-spending', { 'events.jsonl': line('r-spending', JSON.stringify(spending)) });
     });
     const folder = await aFolder(mine.server);
     const { code, err } = await rebuiltBy(folder, from(mine.server.remote, copy));
@@ -238,6 +240,7 @@ describe('a rebuild from several records', () => {
     expect(err).toContain(`run ${mine.run.id} was left out: ${copy} has one of the same id as ${owner}`);
     expect(err).toContain(`run r-claim was left out: its project ${id} came back from ${owner}`);
     expect(err).toContain(`run r-child was left out: it says that it is a child run of a run that ${owner} has`);
+    expect(err).toContain(`run r-spending was left out: it says that it shares budgets with a run that ${owner} has`);
     expect(new Set(await projectsIn(folder))).toEqual(
       new Set([
         [id, 'notes', owner],
