@@ -99,7 +99,7 @@ function actingConfig({ config, baseCommit, parent }: RunView, { start, context 
   if (baseCommit !== undefined || !isFields(asked)) return config;
   const git = isFields(asked['git']) ? asked['git'] : {};
   const baseBranch = parent === undefined ? (git['baseBranch'] ?? '') : config.git.baseBranch;
-  // What was asked for has the form of a configuration, in parts.
+  // A request has some of the fields of a configuration.
   return { commands: {}, ...asked, git: { ...git, baseBranch } } as unknown as RunConfig;
 }
 
@@ -265,7 +265,7 @@ class Rows {
     this.isTooMuch ||= this.#length + what.length + value.length > MOST_APPLYING;
     if (this.isTooMuch) return;
     const row = { what: whole(what), value: whole(value) };
-    // What is hidden in a text makes it longer.
+    // Hidden characters are shown by their names, so that the row may be longer than its text.
     this.#length += row.what.length + row.value.length;
     this.isTooMuch = this.#length > MOST_APPLYING;
     this.shown.push(row);

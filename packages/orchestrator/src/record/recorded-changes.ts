@@ -42,7 +42,7 @@ export async function recordedChanges(
   const { baseCommit, headCommit, config } = view;
   const { baseBranch } = project;
   const base = await repository.remoteHead(project, baseBranch);
-  // Whoever can push has made the branch that the record names. A child run begins at that of its parent, which no remote need have.
+  // Anybody who can push can make the branch that a record names. The branch of a parent need not be on the remote.
   const named = config.git.baseBranch;
   const begins = named === '' || isOwnBranch(named) ? null : await repository.remoteHead(project, named);
   // A child run that failed or was cancelled is not merged.

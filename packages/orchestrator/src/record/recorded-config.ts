@@ -99,8 +99,9 @@ const amountsOf = ({ inputTokens, outputTokens, costUsd }: Readonly<Record<strin
   costUsd,
 ];
 
-const id = z.string().regex(/^[\w-]{1,100}$/);
-const forkSchema = z.looseObject({ from: id, at: z.int().positive(), tree: id.optional() });
+/** Id of a run or a tree, as a record may have it. */
+export const recordedId = z.string().regex(/^[\w-]{1,100}$/);
+const forkSchema = z.looseObject({ from: recordedId, at: z.int().positive(), tree: recordedId.optional() });
 
 /** Names a fork that points at no run, to be read after the run's name; `null` when there is none. */
 export function faultOfForks(events: readonly WorkflowEvent[]): string | null {

@@ -15,7 +15,14 @@ import { readContext } from '../documents/run-context.ts';
 import { faultOfFormat } from '../core/stored-format.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import { isBranchName, isOwnBranch } from '../path-rules/branch-names.ts';
-import { faultOfBeginning, faultOfBranch, faultOfConfigs, faultOfForks, faultOfSpending } from './recorded-config.ts';
+import {
+  faultOfBeginning,
+  faultOfBranch,
+  faultOfConfigs,
+  faultOfForks,
+  faultOfSpending,
+  recordedId,
+} from './recorded-config.ts';
 import { eventsOf, type ReadRecordedRun, readRecordedRun, type RecordedRun } from './recorded-run.ts';
 
 export interface RecordedFiles {
@@ -248,12 +255,11 @@ function missingIn(start: unknown): string | null {
   return part === undefined ? null : `config.${part}`;
 }
 
-const id = z.string().regex(/^[\w-]{1,100}$/);
 const linksSchema = z.object({
-  parent: z.object({ runId: id, key: z.string(), depth: z.int().positive() }).optional(),
+  parent: z.object({ runId: recordedId, key: z.string(), depth: z.int().positive() }).optional(),
   attempt: z.object({ number: z.int().positive(), of: z.int().positive().optional() }).optional(),
-  treeId: id.optional(),
-  explorationId: id.optional(),
+  treeId: recordedId.optional(),
+  explorationId: recordedId.optional(),
 });
 
 /** Name of the first field that ties a run to others and is not valid; `null` when all are. */
