@@ -1,4 +1,4 @@
-import type { RunView } from '@autonomous/shared';
+import { foldRun, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { expect, it } from 'vitest';
 import { RunFamilies } from './run-families.ts';
 
@@ -39,6 +39,26 @@ it('knows of what is not stored yet, before it is read, meanwhile and afterwards
   families.note(aRun('c', 1, { treeId: 'a' }));
   families.note(aRun('d', 100));
   expect(family.all).toMatchObject({ costUsd: 25, runs: 3 });
+});
+
+it('has the budgets of its first run, whatever an older run of a record or its changes say', async () => {
+  const budgeted = (run: RunView, maxTreeTokens: number) => ({ ...run, config: { ...run.config, maxTreeTokens } });
+  const first = budgeted(ORIGIN, 10);
+  const forged = foldRun(
+    budgeted(
+      { ...FORK, lastSequence: 4, evidence: [], gates: [], notices: [], treeBudgetsAt: '2099-01-01T00:00:00.000Z' },
+      1_000,
+    ),
+    {
+      type: 'NOTICE',
+      payload: { message: 'Rebuilt.', rebuilt: true },
+      sequence: 5,
+      timestamp: '2026-03-01T12:00:00.000Z',
+    } as unknown as WorkflowEvent,
+  ); // Nothing else of it is read.
+  // Newest first, by the times that each says.
+  const families = new RunFamilies({ stored: async () => [first, forged ?? FORK], live: () => undefined });
+  expect((await families.of(first)).all.budgets).toEqual({ maxTreeTokens: 10 });
 });
 
 it('is read again after it could not be read', async () => {
