@@ -61,8 +61,9 @@ describe('the command line', () => {
   it('ends the program with its exit code', async () => {
     expect(await command('frobnicate')).toMatchObject({
       exitCode: 64,
-      stderr: expect.stringContaining('unknown command'),
+      stderr: expect.stringMatching(/unknown command[^]*\nHelp: autonomous --help\n/),
     });
+    expect((await command('plan', 'run', '--dry')).stderr).toMatch(/\nHelp: autonomous plan run --help\n$/);
   });
 
   it('names every fault of a configuration file', async () => {

@@ -40,7 +40,7 @@ import { addSignIn } from './commands/sign-in.ts';
 import { addSignOut } from './commands/sign-out.ts';
 import { addSignal } from './commands/signal.ts';
 import { addTake } from './commands/decisions/take.ts';
-import { addServersCommand } from './commands/launch/servers-command.ts';
+import { addServersCommands } from './commands/launch/servers-command.ts';
 import { addVerify } from './commands/verify.ts';
 import { addWatch } from './commands/watch.ts';
 import { addWorkflow } from './commands/workflow.ts';
@@ -95,8 +95,11 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
   });
   try {
     const [name] = argv;
-    if (name !== undefined && !program.commands.some((command) => command.name() === name))
-      await addServersCommand(line, name, argv);
+    if (!program.commands.some((command) => command.name() === name)) {
+      program.commandsGroup('Start work, by workflows that only the server has:');
+      await addServersCommands(line, program, argv);
+    }
+    pointToOwnHelp(program, io.program);
     await program.parseAsync([...argv], { from: 'user' });
     return exitCode;
   } catch (error) {
@@ -129,21 +132,26 @@ function createCommands(io: CliIo, end: (exitCode: number) => void) {
     .configureHelp({ subcommandTerm: termInHelp })
     .addHelpText(
       'after',
-      `\nArguments and options of a command: ${io.program} COMMAND --help\nA workflow that only the server has is a command, too: ${io.program} NAME --help`,
+      `\nArguments and options of a command: ${io.program} COMMAND --help\nEach workflow of a server that runs is a command, too.`,
     )
     .hook('preAction', (_program, command) => refusePlaceholders(command))
     .exitOverride()
     .configureOutput({
       writeOut: (text) => io.stdout.write(printable(text)),
       writeErr: (text) => io.stderr.write(printable(text)),
-    })
-    .showHelpAfterError(`Help: ${io.program} --help, or ${io.program} COMMAND --help`);
+    });
   const line = createCommandLine(io, program, end);
   for (const [heading, commands] of Object.entries(GROUPS)) {
     program.commandsGroup(`${heading}:`);
     for (const add of commands) add(line);
   }
   return { program, line };
+}
+
+/** Lets a fault of the command line end with the help of the command at fault. */
+function pointToOwnHelp(command: Command, name: string): void {
+  command.showHelpAfterError(`Help: ${name} --help`);
+  for (const each of command.commands) pointToOwnHelp(each, `${name} ${each.name()}`);
 }
 
 /** With their arguments, the names of the program's own commands would leave no room for what they do. */

@@ -122,6 +122,8 @@ describe('a workflow of one’s own', () => {
         '{"customer":"Ada","cents":4200,"remindAfterMs":500}',
       ),
     ) as RunView;
+    expect(await place.command('--help')).toMatch(/^Start work, by workflows .*:\n {2}invoice /m);
+    await expect(place.command('invoce')).rejects.toThrow('Did you mean invoice?');
     const asked = await place.untilGate(started.id, 1);
     expect(asked).toMatchObject({
       projectId: '',

@@ -84,5 +84,6 @@ export const build: Workflow = {
     code: { title: 'Changes', drawnAs: 'changes' },
     validation_report: { title: 'Validation report', drawnAs: 'markdown' },
   },
+  command: { name: 'run' },
   activities: buildActivities,
 };

@@ -53,6 +53,7 @@ export const phasedPlan: Workflow = {
   },
   documents: { code: { title: 'Changes', drawnAs: 'changes' } },
   events: PLAN_EVENTS,
+  command: { name: 'plan run' },
   progressWord: 'phases merged',
   children: [planPhase],
   recordFiles: (_view, events) => stateFiles(events),

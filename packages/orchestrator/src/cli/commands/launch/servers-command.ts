@@ -1,39 +1,34 @@
 /** Commands of workflows that only the server has: each starts a run of one. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { launchableOf } from '@autonomous/shared/client';
+import type { Command } from 'commander';
 import type { CommandLine } from '../../command-line.ts';
 import { connect } from '../../connection.ts';
 import { note } from '../../io.ts';
 import { addCommandOf } from '../../launch/workflow-command.ts';
 
-/** As workflows are named. */
-const NAME = /^[a-z][a-z0-9-]*$/;
-
 /**
- * Adds the command of the server's workflow that is called so, where there is one. Without a server the program refuses the name as it
- * does any other.
+ * Adds commands for the server's workflows for which the program has none. Without a server it adds none, and says why where the
+ * command line names a command.
  * @param argv all arguments, among which the server may be named
  */
-export async function addServersCommand(line: CommandLine, name: string, argv: readonly string[]): Promise<void> {
-  if (!NAME.test(name)) return;
-  const workflows = await workflowsOf(line, serverIn(argv));
-  const nameOf = (workflow: (typeof workflows)[number]): string => workflow.command?.name ?? workflow.name;
-  const found = workflows.find((workflow) => nameOf(workflow) === name);
-  if (found !== undefined) addCommandOf(line, found);
-  else if (workflows.length > 0)
-    note(line.io, `Commands of the server's workflows: ${workflows.map(nameOf).join(', ')}`);
-}
-
-async function workflowsOf({ io }: CommandLine, server: string | undefined) {
+export async function addServersCommands(line: CommandLine, program: Command, argv: readonly string[]): Promise<void> {
+  const [name = '--help'] = argv;
+  if (/^(?:-V|--version)$/.test(name)) return;
   try {
-    const client = await connect(io, server);
-    return launchableOf({ workflows: await withinTime(client.listWorkflows()) });
+    const client = await connect(line.io, serverIn(argv));
+    const workflows = launchableOf({ workflows: await withinTime(client.listWorkflows()) });
+    const own = new Set(program.commands.map((command) => command.name()));
+    for (const workflow of workflows)
+      if (!own.has(firstWord(workflow.command?.name ?? workflow.name))) addCommandOf(line, workflow);
   } catch (error) {
+    if (name.startsWith('-')) return;
     const why = error instanceof Error ? error.message : String(error);
-    note(io, `Commands of workflows that only a server has are not known: ${why}`);
-    return [];
+    note(line.io, `Commands of workflows that only a server has are not known: ${why}`);
   }
 }
+
+const firstWord = (name: string): string => name.replace(/ .*/s, '');
 
 /** Longest wait for the list, which no command that the program has itself needs. */
 const ANSWER_MS = 5_000;
