@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { rebuild, type RebuildReport, type RebuiltRun } from '../composition/rebuild.ts';
 import { readServerConfig } from '../config.ts';
 import { isFinal } from '../core/advance.ts';
+import { isBranchName, isOwnBranch } from '../path-rules/branch-names.ts';
 import { parseRemoteAddress } from '../repository/remote-url.ts';
 import { EXIT, UsageError } from './exit.ts';
 import { type CliIo, note, say } from './io.ts';
@@ -15,17 +16,31 @@ export interface RebuildCommand {
   readonly data?: string;
   /** `PROJECT=URL` each. */
   readonly remote?: readonly string[];
+  /** `PROJECT=BRANCH` each. */
+  readonly base?: readonly string[];
 }
 
 /**
  * Prints a line for each project and for each run that a person has to look at, and counts.
  * @returns 1 when a project or run was left out or quarantined
  */
-export async function rebuildFrom({ from, data, remote = [] }: RebuildCommand, io: CliIo): Promise<number> {
-  const remotes = new Map(remote.map((each) => remoteOf(each)));
+export async function rebuildFrom({ from, data, remote = [], base = [] }: RebuildCommand, io: CliIo): Promise<number> {
+  const remotes = new Map(
+    remote.map((each) => {
+      const [project, address] = pairOf('--remote', 'URL', each);
+      return [project, orUsage(() => parseRemoteAddress(address).url)];
+    }),
+  );
+  const bases = new Map(
+    base.map((each) => {
+      const [project, branch] = pairOf('--base', 'BRANCH', each);
+      if (isBranchName(branch) && !isOwnBranch(branch)) return [project, branch];
+      throw new UsageError(`--base '${each}' names no branch that a project may have.`);
+    }),
+  );
   const config = configOf(io, data);
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }));
-  const report = await rebuild({ config, log, from: from.map((place) => placeOf(io, place)), remotes });
+  const report = await rebuild({ config, log, from: from.map((place) => placeOf(io, place)), remotes, bases });
   return tell(report, io);
 }
 
@@ -35,14 +50,13 @@ function configOf(io: CliIo, data: string | undefined): ReturnType<typeof readSe
   );
 }
 
-function remoteOf(given: string): readonly [project: string, address: string] {
+function pairOf(option: string, what: string, given: string): readonly [project: string, value: string] {
   const at = given.indexOf('=');
-  const [project, address] = [given.slice(0, Math.max(0, at)), given.slice(at + 1)];
-  if (!/^[\w-]{1,100}$/.test(project))
-    throw new UsageError(
-      `--remote '${given}' names no project: write PROJECT=URL with the id of a project in the record.`,
-    );
-  return [project, orUsage(() => parseRemoteAddress(address).url)];
+  const [project, value] = [given.slice(0, Math.max(0, at)), given.slice(at + 1)];
+  if (/^[\w-]{1,100}$/.test(project)) return [project, value];
+  throw new UsageError(
+    `${option} '${given}' names no project: write PROJECT=${what} with the id of a project in the record.`,
+  );
 }
 
 function orUsage<Value>(read: () => Value): Value {
@@ -66,9 +80,9 @@ function tell({ projects, runs, leftOut, withoutParent, repeated, unknownRemotes
   const warned = (text: string): void => note(io, showHiddenInLine(text));
   const quarantined = runs.filter(({ fault }) => fault !== null);
   const paused = runs.filter(({ view, fault }) => fault === null && !isFinal(view.status));
-  for (const { id, name, repository, renamedFrom } of projects)
+  for (const { id, name, repository, baseBranch, renamedFrom } of projects)
     told(
-      `project ${id} is '${name}', ${repository}${renamedFrom === undefined ? '' : `; its name in the record, '${renamedFrom}', is taken by another project`}`,
+      `project ${id} is '${name}', ${repository}, with the base branch ${baseBranch}${renamedFrom === undefined ? '' : `; its name in the record, '${renamedFrom}', is taken by another project`}`,
     );
   for (const line of repeated) told(line);
   for (const run of paused) told(pausedLine(run));

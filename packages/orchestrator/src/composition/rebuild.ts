@@ -22,7 +22,7 @@ import { systemClock } from '../engine/clock.ts';
 import { importRun, PAUSE_FAULT, readImportedAgain, viewOfRecord } from '../record/import-run.ts';
 import { readRun, type ReadRun, type RunFiles } from '../record/recorded-projects.ts';
 import { eventsOf } from '../record/recorded-run.ts';
-import type { PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
+import type { PauseOf, PauseText, RecordedState } from '../engine/rebuilt/rebuilt-pause.ts';
 import { pauseOfRecord } from '../record/rebuilt-pause.ts';
 import type { EventStore } from '../event-store/event-store.ts';
 import { markOfRepository } from '../forges/repository-identity.ts';
@@ -41,6 +41,8 @@ export interface RebuildOptions {
   readonly from: readonly string[];
   /** Addresses by project, which stand above those of the sources. */
   readonly remotes: ReadonlyMap<string, string>;
+  /** Base branches by project, which stand above those of the record. */
+  readonly bases: ReadonlyMap<string, string>;
 }
 
 export interface RebuildReport {
@@ -87,7 +89,7 @@ const MAX_BESIDE_BYTES = 64 * 1024 * 1024;
  * @throws {Unprocessable} when one of the places is no repository, has no record, or says no address for its projects
  * @throws {Unavailable} when a server uses the data folder
  */
-export async function rebuild({ config, log, from, remotes }: RebuildOptions): Promise<RebuildReport> {
+export async function rebuild({ config, log, from, remotes, bases }: RebuildOptions): Promise<RebuildReport> {
   const stops = new StopList(log);
   const scratch = await mkdtemp(path.join(tmpdir(), 'autonomous-rebuild-'));
   stops.add(() => rm(scratch, { recursive: true, force: true, maxRetries: 3 }));
@@ -112,7 +114,7 @@ export async function rebuild({ config, log, from, remotes }: RebuildOptions): P
     const opened = await openSources({ copies, scratch, from, remotes });
     const workflows = await loadServerWorkflows(config, adapters.setup.models, () => adapters.setup.modelDefaults());
     await store.setMark(UNFINISHED_REBUILD, '1');
-    const report = await new Rebuild({ adapters, workflows, copies, remotes, opened, log }).all();
+    const report = await new Rebuild({ adapters, workflows, copies, remotes, bases, opened, log }).all();
     await store.setMark(RECORDED, String(await store.lastPosition()));
     await store.setMark(UNFINISHED_REBUILD, '');
     return report;
@@ -135,6 +137,7 @@ interface RebuildParts {
   readonly workflows: ServerWorkflows;
   readonly copies: Repository;
   readonly remotes: ReadonlyMap<string, string>;
+  readonly bases: ReadonlyMap<string, string>;
   readonly opened: OpenedSources;
   readonly log: Logger;
 }
@@ -155,12 +158,14 @@ class Rebuild {
   readonly #waiting: string[] = [];
   /** The read of the run that comes next. */
   readonly #ahead = new Map<RunFiles, ReturnType<typeof readRun>>();
+  readonly #pause: PauseOf;
   /** Runs whose recorded parents go round. */
   readonly #inCycle = new Set<string>();
 
   constructor(parts: RebuildParts) {
     this.#parts = parts;
     this.#owners = ownersOf(parts.opened.sources);
+    this.#pause = pauseOfRecord({ ...parts.adapters, workflows: parts.workflows.registry });
   }
 
   async all(): Promise<RebuildReport> {
@@ -200,7 +205,7 @@ class Rebuild {
     await readImportedAgain({
       store: adapters.store,
       workflows: workflows.registry,
-      pauseOf: pauseOfRecord({ ...adapters, workflows: workflows.registry }),
+      pauseOf: this.#pause,
       isWanted: ({ gate }) => gate?.reason === 'rebuilt',
       onFault: (runId, error) => log.warn({ err: error, runId }, PAUSE_FAULT),
       now: () => systemClock.now(),
@@ -229,7 +234,8 @@ class Rebuild {
     const before = await adapters.store.getProject(recorded.id);
     if (before !== null && before.repository !== address) throw new Unprocessable(otherPlace(before.repository));
     const name = await freeName(adapters.store, address, recorded);
-    const { id, baseBranch, createdAt, forgeId } = recorded;
+    const { id, createdAt, forgeId } = recorded;
+    const baseBranch = await this.#baseOf(recorded, address);
     const project = { id, name, repository: address, baseBranch, createdAt };
     await adapters.repository.fetchCopy(project, source.folder);
     await adapters.store.saveProject(project);
@@ -237,6 +243,21 @@ class Rebuild {
     const rebuilt = name === recorded.name ? project : { ...project, renamedFrom: recorded.name };
     this.#projects.set(project.id, { project: rebuilt, source });
     return project;
+  }
+
+  /**
+   * The base branch of a project. Whoever can push could have written another one than the remote's own into the record, and new runs would
+   * begin there.
+   */
+  async #baseOf({ id, baseBranch }: RecordedProject, address: string): Promise<string> {
+    const { adapters, bases } = this.#parts;
+    const named = bases.get(id);
+    if (named !== undefined) return named;
+    const own = await adapters.repository.inspectRemote(address).catch(() => null);
+    if (own === null || own.baseBranch === baseBranch) return baseBranch;
+    throw new Unprocessable(
+      `its record names the base branch '${baseBranch}', and that of ${address} is '${own.baseBranch}'. Anybody who can push could have written the first: say which is right with --base ${id}=${baseBranch} or --base ${id}=${own.baseBranch}`,
+    );
   }
 
   async #addOnce(source: Source, files: RunFiles): Promise<void> {
@@ -344,8 +365,7 @@ class Rebuild {
   }
 
   async #pauseOf({ view, fault }: RebuiltRun, state: RecordedState): Promise<PauseText> {
-    const { adapters, workflows } = this.#parts;
-    const pause = await pauseOfRecord({ ...adapters, workflows: workflows.registry })(view, state);
+    const pause = await this.#pause(view, state);
     return fault === null ? pause : { ...pause, reason: 'poisoned', message: `It cannot go on: ${fault}` };
   }
 

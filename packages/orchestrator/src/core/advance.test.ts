@@ -451,3 +451,23 @@ describe('a run slot', () => {
     },
   );
 });
+
+it('a fact or another event that its workflow does not take is no input of a run', () => {
+  const run = new Run(aWorkflow({ a: { meta: waiting, on: { GO: 'done' } } }));
+  const last = run.events.at(-1);
+  for (const type of [
+    'RUN_COMPLETED',
+    'RUN_CONFIGURED',
+    'CHANGES_PUBLISHED',
+    'EVIDENCE_RECORDED',
+    'MESSAGE_SENT',
+    'OTHER',
+  ]) {
+    const forged = { ...last, sequence: run.events.length + 1, type, origin: 'input', payload: {} } as WorkflowEvent;
+    expect(replay(run.definition, newRun('r'), [...run.events, forged])).toMatchObject({
+      ok: false,
+      sequence: forged.sequence,
+      message: `${type} is no input of workflow 'own'`,
+    });
+  }
+});

@@ -5,6 +5,7 @@ import { type ContextHashes, findOtherChange } from './context-hash.ts';
 import { advance, isFinal, takesCancellation } from './advance.ts';
 import type { RunState, StartedActivity, StepResult } from './run-state.ts';
 import type { WorkflowDefinition } from './definition.ts';
+import { isInput } from './vocabulary.ts';
 
 export type Replay =
   | {
@@ -114,6 +115,8 @@ export function replayInput(
 ): ReplayedInput | Extract<Replay, { ok: false }> {
   if (input.sequence !== state.sequence + 1) return mismatch(input, `event ${state.sequence + 1} is missing`);
   if (input.origin !== 'input') return mismatch(input, `${input.type} was stored but does not follow from the inputs`);
+  if (!isInput(input.type, definition.signals))
+    return mismatch(input, `${input.type} is no input of workflow '${definition.name}'`);
   if (isQuarantine(input)) return { ok: true, state: quarantinedAt(state, input), step: null };
   // Said of the run from outside; its machine is not told.
   if (input.type === 'NOTICE') return { ok: true, state: { ...state, sequence: input.sequence }, step: null };

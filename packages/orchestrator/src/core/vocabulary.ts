@@ -30,6 +30,22 @@ const ENGINE_FACTS: ReadonlySet<string> = new Set([
   'REVIEW_COMMENT_DELETED',
 ]);
 
+/** Inputs that the engine itself gives a run, whatever signals its workflow declares. */
+const ENGINE_INPUTS: ReadonlySet<string> = new Set([
+  'RUN_QUEUED',
+  'RUN_STARTED',
+  'RUN_ADMITTED',
+  'RUN_FORKED',
+  'RUN_MIGRATED',
+  'RUN_PAUSED',
+  'RUN_CANCELLED',
+  'RETRY_REQUESTED',
+  'NOTICE',
+  'ACTIVITY_COMPLETED',
+  'ACTIVITY_FAILED',
+  'TIMER_FIRED',
+]);
+
 /** Inputs that are not passed to the machine. */
 const VIEW_ONLY: ReadonlySet<string> = new Set([
   'CALL_BOOKED',
@@ -92,6 +108,15 @@ export function isOwnEvent(type: string): boolean {
 /** Does an input of this type leave the machine where it is, whatever it says? */
 export function changesViewOnly(type: string): boolean {
   return VIEW_ONLY.has(type);
+}
+
+/**
+ * Can an event of this type be an input of a run? The view folds an event whatever its origin, and the machine ignores what it does not know:
+ * a fact among the inputs would change the one alone.
+ * @param signals of the run's workflow, by type
+ */
+export function isInput(type: string, signals: Readonly<Record<string, unknown>>): boolean {
+  return ENGINE_INPUTS.has(type) || VIEW_ONLY.has(type) || Object.hasOwn(signals, type);
 }
 
 /** Does an input of this type decide the gate that is open? */

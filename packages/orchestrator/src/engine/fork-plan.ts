@@ -55,7 +55,7 @@ export async function planFork(plan: ForkPlan): Promise<ForkedRun> {
 
 /** Whether all up to an event comes from a record: a fork there does not have the event that says so. */
 export function isOfRecord({ rebuiltUpTo = 0 }: RunView, at: number): boolean {
-  return at < rebuiltUpTo;
+  return at <= rebuiltUpTo;
 }
 
 /** @throws {Conflict} saying why the source cannot be forked at this event */

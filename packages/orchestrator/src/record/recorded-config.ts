@@ -117,11 +117,24 @@ function hasNegative(fields: JsonObject): boolean {
   });
 }
 
+/** Events that name the branch of their run. */
+const BRANCH_NAMING = new Set(['RUN_STARTED', 'RUN_FORKED', 'CHANGES_PUBLISHED']);
+
+/** Names an event whose base commit is none, to be read after the run's name; `null` when there is none. */
+export function faultOfBase(events: readonly WorkflowEvent[]): string | null {
+  const wrong = events.find(({ type, payload }) => type === 'RUN_CONFIGURED' && !isCommit(payload['baseCommit']));
+  return wrong === undefined ? null : `line ${wrong.sequence} of its events.jsonl names a base that is no commit`;
+}
+
+/** Without a project there is none. */
+const isCommit = (id: unknown): boolean => typeof id === 'string' && /^(?:[0-9a-f]{40}(?:[0-9a-f]{24})?)?$/.test(id);
+
 /** Why the branch of a run is not its own, to be read after the run's name; `null` when it is, or there is none. */
 export function faultOfBranch(runId: string, events: readonly WorkflowEvent[]): string | null {
   const named = events.flatMap(({ type, payload }) => {
     if (type === 'RUN_QUEUED') return [fieldsOf(payload['start'])['branch']];
-    return type === 'RUN_STARTED' || type === 'RUN_FORKED' ? [payload['branch']] : [];
+    // A published branch stands in the commands of a pull request.
+    return BRANCH_NAMING.has(type) ? [payload['branch']] : [];
   });
   // The beginning that a fork has of another run is written with its own branch.
   const isOwn = (recorded: unknown): boolean => {

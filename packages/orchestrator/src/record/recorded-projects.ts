@@ -16,6 +16,7 @@ import { faultOfFormat } from '../core/stored-format.ts';
 import type { RemoteProject, Repository } from '../repository/repository.ts';
 import { isBranchName, isOwnBranch } from '../path-rules/branch-names.ts';
 import {
+  faultOfBase,
   faultOfBeginning,
   faultOfBranch,
   faultOfConfigs,
@@ -237,6 +238,7 @@ function startOf(run: RecordedRun): RunStart | string {
     faultOfForks(events) ??
     faultOfConfigs(events) ??
     faultOfBranch(run.runId, events) ??
+    faultOfBase(events) ??
     faultOfSpending(events);
   if (fault !== null) return fault;
   return start as unknown as RunStart; // Checked as far as those need it who do not replay the run.

@@ -8,7 +8,7 @@ import Database from 'better-sqlite3';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openSqliteEventStore, type SqliteEventStore } from '../event-store/sqlite/sqlite-event-store.ts';
-import { anEvent, aStep, aView, NOON } from '../event-store/sqlite/steps.fixture.ts';
+import { anEvent, aStart, aStep, aView, NOON } from '../event-store/sqlite/steps.fixture.ts';
 import { tell } from '../event-store/sqlite/stored-run.fixture.ts';
 import { type Fixture, git, makeBareRemote, openFixture } from '../repository/git-fixture.fixture.ts';
 import { redactLines } from '../secrets/record-redaction.ts';
@@ -164,6 +164,18 @@ describe('the recorder', () => {
       .prepare("UPDATE workflow_steps SET events = replace(events, '\"RUN_STARTED', ';RUN_STARTED') WHERE run = 1")
       .run();
     damaged.close();
+    const recorder = aRecorder();
+    await recorder.start();
+    await recorder.settled();
+    expect(recorded()).toEqual(['.autonomous/runs/r-2/events.jsonl']);
+    await recorder.stop();
+  });
+
+  it('records the other runs where a run of others has facts that nobody can show', async () => {
+    const fact = anEvent('EVIDENCE_RECORDED', { mode: 'as_is', passed: true, commands: null });
+    const view = aView('r-1', { projectId: 'p-1' });
+    await store.append(aStep('r-1', { events: [aStart(view), fact], view: { projectId: 'p-1' } }));
+    await complete('r-2');
     const recorder = aRecorder();
     await recorder.start();
     await recorder.settled();

@@ -432,11 +432,13 @@ export class RunRecordWriter {
         log.warn({ runId: view.id }, `the record of a run stays as it is in git: ${fault.message}`);
         continue;
       }
+      const context = this.#contextOf(view);
+      if (context === null) continue;
       const events = await store.readRun(view.id, 0, tip.sequence);
       const at = events.at(-1)?.timestamp ?? view.updatedAt;
       this.#looking += 1;
       const coming = (ahead.get(view.id) ?? []).map(({ payload }) => payload);
-      const written = await this.#withoutSecrets(project, view, events, coming, {
+      const written = await this.#withoutSecrets(project, view, context, events, coming, {
         ...tip,
         at,
         server: serverId,
@@ -492,9 +494,20 @@ export class RunRecordWriter {
     }
   }
 
+  /** `null` for a run that cannot be written, as others may have recorded it: it keeps no other run from being written. */
+  #contextOf(view: RunView): string | null {
+    try {
+      return renderRunContext(view);
+    } catch (error) {
+      this.#options.log.error({ err: error, runId: view.id }, 'the record of a run could not be made');
+      return null;
+    }
+  }
+
   async #withoutSecrets(
     project: RemoteProject,
     view: RunView,
+    context: string,
     events: readonly WorkflowEvent[],
     coming: readonly JsonObject[],
     tip: Omit<RecordedTip, 'log' | 'seal' | 'logSeal'>,
@@ -504,7 +517,7 @@ export class RunRecordWriter {
     const { files, isComplete } = await this.#redactor.redact(
       view.id,
       {
-        'context.json': renderRunContext(view),
+        'context.json': context,
         'events.jsonl': rendered,
         'transcript.jsonl': await this.#options.transcripts.text(view.id),
         ...this.#recordFiles(view, events),

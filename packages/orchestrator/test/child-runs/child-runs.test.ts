@@ -495,6 +495,7 @@ describe('a child that ends while its parent cannot take it', () => {
     // An open activity takes what lies under its key, whatever that names as its parent.
     const elsewhere = {
       listChildren: async () => [],
+      tipOf: (id: string) => family.store.tipOf(id),
       loadView: (id: string) => family.store.loadView(id),
       readRun: (id: string, after: number) => family.store.readRun(id, after),
       getProject: async () => null,

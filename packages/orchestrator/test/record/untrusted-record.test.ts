@@ -58,6 +58,26 @@ function line(runId: string, payload: string): string {
 const nested = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
 describe('a rebuild from a record with forged contents', () => {
+  it('takes another base branch than the one of the remote only where a person names it', async () => {
+    const { server } = await aLostRun();
+    const { id } = server.project;
+    const copy = await aForgedCopy(server, async (folder) => {
+      const file = path.join(folder, 'projects', `${id}.json`);
+      await writeFile(file, (await readFile(file, 'utf8')).replace('"main"', '"somewhere"'));
+    });
+    const refused = await rebuiltBy(await aFolder(server), from(copy));
+    expect([refused.code, refused.err]).toEqual([
+      1,
+      expect.stringMatching(
+        new RegExp(`project ${id} was left out: .*'somewhere'.*--base ${id}=somewhere or --base ${id}=main`),
+      ),
+    ]);
+    const named = await rebuiltBy(await aFolder(server), [...from(copy), '--base', `${id}=main`]);
+    expect(named.out).toContain(`is 'notes', ${copy}, with the base branch main\n`);
+    const wrong = await rebuiltBy(await aFolder(server), [...from(copy), '--base', `${id}=autonomous/x`]);
+    expect([wrong.code, wrong.err]).toEqual([64, expect.stringContaining('names no branch that a project may have')]);
+  });
+
   it('shows what applies before a run goes on, opens the gate that was open, and lets the run be cancelled', async () => {
     const { server, run } = await aLostRun();
     const evil = `\u202e${'x'.repeat(1_000)}`;
@@ -71,7 +91,10 @@ describe('a rebuild from a record with forged contents', () => {
     );
     const folder = await aFolder(server);
     const { code, out } = await rebuiltBy(folder, from(copy));
-    expect([code, out]).toEqual([0, expect.stringContaining(`project ${server.project.id} is 'notes', ${copy}\n`)]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining(`project ${server.project.id} is 'notes', ${copy}, with the base branch main\n`),
+    ]);
     expect(out).toContain(`run ${run.id} is paused in stage planning (rebuilt)`);
 
     const whole = await startedOn(folder);
@@ -193,7 +216,9 @@ describe('a rebuild from several records', () => {
     const folder = await aFolder(server);
     const { code, out, err } = await rebuiltBy(folder, from(server.remote));
     expect([code, err]).toEqual([0, '']);
-    expect(out).toMatch(/is 'notes-2', .*remote\.git; its name in the record, 'notes', is taken by another project/);
+    expect(out).toMatch(
+      /is 'notes-2', .*remote\.git, .*; its name in the record, 'notes', is taken by another project/,
+    );
     expect(new Set((await projectsIn(folder)).map(([, name]) => name))).toEqual(new Set(['notes', 'notes-2']));
     expect(Object.keys(await storedIn(path.join(folder, 'data'))).sort()).toEqual([run.id, other.id].sort());
   });

@@ -12,6 +12,11 @@ export function addRebuild(line: CommandLine): void {
       'address of a project, where it is not the URL or the origin of its clone; once for each project',
       collect,
     )
+    .option(
+      '--base <project=branch>',
+      'base branch of a project, where that of the record is not the one of its remote; once for each project',
+      collect,
+    )
     // Loaded when needed: a client needs none of the server's libraries.
     .action(
       line.ending(async (options: RebuildCommand) => (await import('../rebuild.ts')).rebuildFrom(options, line.io)),

@@ -72,6 +72,8 @@ export interface ChildRunsOptions {
 
 /** Actor that the log names when a child is cancelled because its parent no longer waits for it. */
 const SERVER = 'server';
+/** Events with which a run ends. */
+const ENDS: ReadonlySet<string> = new Set(['RUN_COMPLETED', 'RUN_FAILED', 'RUN_CANCELLED']);
 /** Wait before children that could not be cancelled are looked at again. */
 const CANCEL_AGAIN_MS = 2_000;
 
@@ -151,11 +153,28 @@ export class ChildRuns {
       throw new TerminalFailure(
         `The child run of ${context.activity} would have the id ${runId}, which another run has. Start the parent again.`,
       );
+    else await this.#assertShown(known, context);
     const ended = await unlessAborted(finished(runId), context.signal);
     // The runner refuses an output that is not JSON.
     const outputOf = async (): Promise<JsonValue> =>
       ((await this.#options.inspect(runId)).state.snapshot?.output ?? null) as JsonValue;
     return outcomeOfChild(this.#options.store, ended, outputOf);
+  }
+
+  /**
+   * Refuses the result of a record that no pause has shown. One that waits by itself is shown there; one that had ended in its record is shown
+   * by its parent, where the record of that has the activation that waits for it.
+   * @throws {TerminalFailure}
+   */
+  async #assertShown({ id, rebuiltUpTo, status }: RunView, { runId: parentId, key }: ActivityContext): Promise<void> {
+    const { store, view } = this.#options;
+    if (rebuiltUpTo === undefined || !isFinal(status)) return;
+    if ((await store.readRun(id, rebuiltUpTo)).some(({ type }) => ENDS.has(type))) return;
+    const shownUpTo = (await view(parentId)).rebuiltUpTo ?? 0;
+    if (Number(key.split('/')[1]) < shownUpTo) return;
+    throw new TerminalFailure(
+      `The child run ${id} comes from a record in git and had ended there, before run ${parentId} asked for it here: nobody has seen what it brings, and it is not taken. Begin this work anew.`,
+    );
   }
 
   /** @throws {TerminalFailure} naming what stands against it; nothing is made then */
