@@ -1,7 +1,7 @@
 /** The repositories that a rebuild reads: where each is, which address its projects get, and which of two has a project or run. */
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { Unprocessable } from '@autonomous/shared';
+import { InvalidRequest, Unprocessable } from '@autonomous/shared';
 import { listRecord, type RecordedFiles } from '../record/recorded-projects.ts';
 import { parseRemoteAddress } from '../repository/remote-url.ts';
 import type { Repository } from '../repository/repository.ts';
@@ -45,7 +45,13 @@ export async function openSources(options: SourceOptions): Promise<OpenedSources
   const repeated: { readonly place: string; readonly as: string }[] = [];
   const known = new Map<string, string>();
   for (const [index, place] of options.from.entries()) {
-    const { source, commit } = await openSource(options, place, index);
+    const { source, commit } = await openSource(options, place, index).catch((error: unknown) => {
+      if (error instanceof Unprocessable || error instanceof InvalidRequest) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      throw new Unprocessable(`The record of ${place} cannot be read (${why}). Leave the place out to rebuild from the others.`, {
+        cause: error,
+      });
+    });
     const same = [`at ${await resolved(place)}`, `${source.address ?? place} at ${commit}`];
     const as = same.map((key) => known.get(key)).find((each) => each !== undefined);
     for (const key of same) known.set(key, as ?? place);

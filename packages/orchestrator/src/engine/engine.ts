@@ -513,7 +513,8 @@ export class Engine {
   async #refuseUnseen(view: RunView): Promise<void> {
     await this.#quarantine.refuseDamaged(view);
     const { pauseOfRecord, store } = this.#options;
-    if (view.gate?.reason !== 'rebuilt' || pauseOfRecord === undefined) return;
+    // Also where it is quarantined for another reason, and its pause could not be made before.
+    if (pauseOfRecord === undefined || !(await isUnreleased(store, view))) return;
     const [log, activities] = await Promise.all([store.readRun(view.id, 0), store.openActivities(view.id)]);
     const state = await this.#live.withRun(view.id, async (run) => run.state);
     const pause = await pauseOfRecord(view, recordedState(log, state, activities));

@@ -163,12 +163,11 @@ export class Quarantine {
     void admit(stored.userId);
   }
 
-  /** Shows of a run that comes from a record what applies now. */
+  /** Shows of a run that comes from a record, and that nobody has had go on, what applies now. */
   async showAgain(runId: string, pause: PauseText): Promise<void> {
     await this.#options.live.withExclusiveAccess(runId, async () => {
       const stored = await this.#options.store.loadView(runId);
-      if (!stored || isFinal(stored.status) || stored.gate?.reason !== 'rebuilt' || showsPause(stored.gate, pause))
-        return;
+      if (!stored || isFinal(stored.status) || stored.gate?.kind !== 'pause' || showsPause(stored.gate, pause)) return;
       const event = newEvent('input', { type: 'RUN_PAUSED', payload: pausePayload(stored, pause) }, this.#now());
       await this.#append(stored, [event], { activities: [], timers: [] });
     });

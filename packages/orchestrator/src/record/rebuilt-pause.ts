@@ -505,7 +505,7 @@ function otherwiseInState(view: RunView, project: Project | null, { context }: R
 function each(what: string, values: Readonly<Record<string, unknown>> | undefined): (readonly [string, string])[] {
   return Object.entries(values ?? {}).map(([name, value]) => [
     `${what}: ${name}`,
-    Array.isArray(value) ? value.join(' ') || 'none' : String(value),
+    Array.isArray(value) ? value.map(textOf).join(' ') || 'none' : textOf(value),
   ]);
 }
 
@@ -540,11 +540,11 @@ function whatIsPushed({ branch, config, ownedFiles }: RunView): string {
 function foundCommand(found: JsonValue | undefined): string | undefined {
   // Before its preparation a run has none.
   if (typeof found !== 'object' || found === null || !('command' in found)) return undefined;
-  return String(found['command']);
+  return textOf(found['command']);
 }
 
 function patternsIn(value: JsonValue | undefined): readonly string[] {
-  return Array.isArray(value) ? value.map(String) : [];
+  return Array.isArray(value) ? value.map(textOf) : [];
 }
 
 function commandOf(command: string | null | undefined): string {
@@ -565,9 +565,12 @@ function spentIn({ cost: { inputTokens, outputTokens, calls, toolCalls = 0, cost
 
 function pairs(values: Readonly<Record<string, unknown>>): string {
   return Object.entries(values)
-    .map(([name, value]) => `${name}: ${String(value)}`)
+    .map(([name, value]) => `${name}: ${textOf(value)}`)
     .join(', ');
 }
+
+/** A value as text, also one that is no text where a server writes one: an object may say of itself that it is none. */
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? 'none'));
 
 /** As it acts: what is neither absent nor false is on. */
 function onOff(value: boolean | undefined): string | undefined {
@@ -576,7 +579,7 @@ function onOff(value: boolean | undefined): string | undefined {
 }
 
 function shown(value: unknown): string {
-  const text = String(value);
+  const text = textOf(value);
   return whole(text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
 }
 

@@ -234,6 +234,9 @@ it('the pause of a rebuilt run shows the commands and patterns that its machine 
     ]),
   );
   expect(told(null)).toContainEqual({ what: 'install command', value: "found in the project's files" });
+  // An object can say that it has no text.
+  const odd = { setup: { command: { toString: 1 } }, excludePaths: [{ toString: 1 }] } as unknown as JsonObject;
+  expect(told(odd)).toContainEqual({ what: 'install command', value: '{"toString":1}' });
 });
 
 it('the pause of a rebuilt run shows the whole of a command, and is the end of a run of which more applies than can be shown', () => {

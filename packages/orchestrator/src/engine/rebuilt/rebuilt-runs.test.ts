@@ -16,9 +16,17 @@ let test: EngineUnderTest;
 beforeEach(async () => {
   pause = pauseWith('npm test', 'npm run lint');
   test = await EngineUnderTest.open({ pauseOfRecord: async () => pause });
-  const view = await test.launch('r');
+  await test.launch('r');
   await test.call('draft');
-  const payload = { ...pausePayload(view, pause), rebuilt: true };
+  await pausedAs(pause);
+  await test.restart();
+});
+afterEach(() => test.close());
+
+/** Pauses the run as an import does. */
+async function pausedAs(shown: PauseText): Promise<void> {
+  const view = await test.engine.view('r');
+  const payload = { ...pausePayload(view, shown), rebuilt: true };
   const events = [newEvent('input', { type: 'RUN_PAUSED', payload }, test.clock.now().toISOString())];
   await test.store.append({
     runId: 'r',
@@ -31,9 +39,7 @@ beforeEach(async () => {
     view: foldAll(view, 'r', view.lastSequence, events),
     clarifications: [],
   });
-  await test.restart();
-});
-afterEach(() => test.close());
+}
 
 const retry = () => test.engine.signal('r', 'RETRY_REQUESTED', { by: 'u' });
 
@@ -70,6 +76,17 @@ it('a retry of what was not shown shows it, and the next one goes on', async () 
   await retry();
   (await test.call('draft')).complete('the plan');
   await test.until('r', (view) => view.gate?.kind === 'plan');
+});
+
+it('a run that the server could not read at its import is shown before it goes on, too', async () => {
+  await test.engine.stop();
+  await pausedAs({ reason: 'poisoned', message: 'It lacked its workflow.', details: {} });
+  await test.restart();
+  await expect(retry()).rejects.toThrow('Look at it again, then retry.');
+  expect((await test.engine.view('r')).gate).toMatchObject({ reason: 'rebuilt', details: pause.details });
+  expect(test.calls).toEqual([]);
+  await retry();
+  await test.call('draft');
 });
 
 it('a run does not go on while commits of its record are not there', async () => {
