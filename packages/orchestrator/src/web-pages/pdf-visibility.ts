@@ -90,244 +90,277 @@ const MOST = 0.5;
 /** Share of the page that its pictures fill when it is a scan. */
 const SCANNED = 0.5;
 
+/** Characters of a page in the order in which they are painted, each with whether a reader sees it. */
 export function paintedCharacters(painting: PagePainting): readonly PaintedCharacters[] {
-  const page = boxOf([...pairs(painting.view)]);
-  const runs: Run[] = [];
-  const paints: Painted[] = [];
-  /** Colours of rectangles, each once. */
-  const fills = new Map<string, Colour>();
-  const stack: Graphics[] = [];
-  const layers: boolean[] = [];
-  let state = startOf(page);
-  let text: Matrix = IDENTITY;
-  let line: Matrix = IDENTITY;
-  let nextClip: Winding | null = null;
-  let maskDepth = 0;
-  const groups: boolean[] = [];
-
-  const paint = (
-    box: Box,
-    colour: Colour,
-    {
-      figure,
-      isImage = false,
-      alpha = state.fillAlpha,
-      order = paints.length + runs.length,
-    }: { figure?: Figure | undefined; isImage?: boolean; alpha?: number; order?: number } = {},
-  ): void => {
-    if (maskDepth > 0 || layers.includes(false)) return;
-    const isVague = state.blend !== NORMAL || state.isMasked || alpha < OPAQUE;
-    fills.set(String(colour), colour);
-    paints.push({
-      box: intersection(box, state.clip),
-      figures: figure === undefined ? state.clipFigures : [...state.clipFigures, figure],
-      colour: isVague ? null : colour,
-      order,
-      covers: !isVague && !isImage,
-      isImage,
-    });
-  };
-  const moveLine = (x: number, y: number): void => {
-    line = product(line, [1, 0, 0, 1, x, y]);
-    text = line;
-  };
-
-  const steps: Readonly<Record<string, (args: readonly unknown[]) => void>> = {
-    save: () => stack.push({ ...state }),
-    restore: () => (state = stack.pop() ?? state),
-    transform: (args) => (state.matrix = product(state.matrix, numbers(args) as unknown as Matrix)),
-    setGState: ([entries]) => setGraphics(state, entries),
-    setLineWidth: ([width]) => (state.lineWidth = Number(width)),
-    setFont: ([font, size]) => Object.assign(state, { font, size }),
-    setTextRenderingMode: ([mode]) => (state.mode = Number(mode)),
-    setLeading: ([leading]) => (state.leading = -Number(leading)),
-    setCharSpacing: ([spacing]) => (state.characterSpacing = Number(spacing)),
-    setWordSpacing: ([spacing]) => (state.wordSpacing = Number(spacing)),
-    setHScale: ([percent]) => (state.stretch = Number(percent) / 100),
-    setTextRise: ([rise]) => (state.rise = Number(rise)),
-    beginText: () => (text = line = IDENTITY),
-    setTextMatrix: ([matrix]) => (text = line = numbers(matrix) as unknown as Matrix),
-    moveText: ([x, y]) => moveLine(Number(x), Number(y)),
-    setLeadingMoveText: ([x, y]) => {
-      state.leading = Number(y);
-      moveLine(Number(x), Number(y));
-    },
-    nextLine: () => moveLine(0, state.leading),
-    showText: ([glyphs]) => showText(glyphs),
-    showSpacedText: ([glyphs]) => showText(glyphs),
-    nextLineShowText: ([glyphs]) => {
-      moveLine(0, state.leading);
-      showText(glyphs);
-    },
-    nextLineSetSpacingShowText: ([word, character, glyphs]) => {
-      Object.assign(state, { wordSpacing: word, characterSpacing: character });
-      moveLine(0, state.leading);
-      showText(glyphs);
-    },
-    setFillRGBColor: ([colour]) => (state.fill = colourOf(colour)),
-    setStrokeRGBColor: ([colour]) => (state.stroke = colourOf(colour)),
-    setFillColorN: () => (state.fill = null),
-    setStrokeColorN: () => (state.stroke = null),
-    setFillTransparent: () => (state.fill = null),
-    setStrokeTransparent: () => (state.stroke = null),
-    clip: () => (nextClip = 'nonzero'),
-    eoClip: () => (nextClip = 'evenodd'),
-    constructPath: ([kind, data, bounds]) => followPath(Number(kind), data, bounds),
-    paintFormXObjectBegin: ([matrix, bounds]) => {
-      stack.push({ ...state });
-      if (matrix !== null && matrix !== undefined)
-        state.matrix = product(state.matrix, numbers(matrix) as unknown as Matrix);
-      if (bounds !== null && bounds !== undefined) clipTo(transformed(numbers(bounds), state.matrix));
-    },
-    paintFormXObjectEnd: () => (state = stack.pop() ?? state),
-    beginGroup: ([group]) => {
-      const { smask = null } = (group ?? {}) as { readonly smask?: unknown };
-      const isMask = smask !== null;
-      groups.push(isMask);
-      if (isMask) maskDepth += 1;
-      stack.push({ ...state });
-    },
-    endGroup: () => {
-      if (groups.pop() === true) maskDepth -= 1;
-      state = stack.pop() ?? state;
-    },
-    beginMarkedContent: () => layers.push(true),
-    beginMarkedContentProps: ([tag, layer]) => layers.push(tag !== 'OC' || painting.isLayerShown(layer)),
-    endMarkedContent: () => layers.pop(),
-    shadingFill: () => paint(state.clip, null),
-    rawFillPath: () => paint(state.clip, null),
-  };
-  for (const name of [
-    'paintImageXObject',
-    'paintInlineImageXObject',
-    'paintImageMaskXObject',
-    'paintSolidColorImageMask',
-  ])
-    Object.assign(steps, { [name]: () => paint(transformed([0, 0, 1, 1], state.matrix), null, { isImage: true }) });
-  for (const name of [
-    'paintImageMaskXObjectGroup',
-    'paintInlineImageXObjectGroup',
-    'paintImageXObjectRepeat',
-    'paintImageMaskXObjectRepeat',
-  ])
-    Object.assign(steps, { [name]: () => paint(state.clip, null, { isImage: true }) });
-
-  function clipTo(box: Box, figure?: Figure): void {
-    state.clip = intersection(state.clip, box);
-    if (figure !== undefined) state.clipFigures = [...state.clipFigures, figure];
-  }
-
-  function followPath(kind: number, data: unknown, bounds: unknown): void {
-    const { stroke, closeStroke, fill, eoFill, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke } =
-      painting.operators;
-    const path = (data as readonly unknown[] | null)?.[0];
-    if (bounds !== null && bounds !== undefined) {
-      const box = transformed(numbers(bounds), state.matrix);
-      const { matrix } = state;
-      const isRectangle = isUpright(matrix) && isRectanglePath(numbers(path));
-      const lines = onlyOnce(() => linesOf(numbers(path), matrix));
-      const figure = (winding: Winding): Figure | undefined =>
-        isRectangle ? undefined : (point) => isWithin(lines(), point, winding);
-      if ([fill, fillStroke, closeFillStroke].includes(kind)) paint(box, state.fill, { figure: figure('nonzero') });
-      if ([eoFill, eoFillStroke, closeEOFillStroke].includes(kind))
-        paint(box, state.fill, { figure: figure('evenodd') });
-      if ([stroke, closeStroke, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke].includes(kind))
-        paintStroke(box, lines);
-      if (nextClip !== null) clipTo(box, figure(nextClip));
-    }
-    nextClip = null;
-  }
-
-  function halfLine(): number {
-    const [a, b, c, d] = state.matrix;
-    return (state.lineWidth * Math.sqrt(Math.abs(a * d - b * c))) / 2;
-  }
-
-  function paintStroke(box: Box, lines: () => Lines): void {
-    const half = halfLine();
-    if (half >= THICK / 2)
-      paint(widened(box, half), state.stroke, {
-        figure: (point) => lines().some(([from, to]) => distance(point, from, to) <= half),
-        alpha: state.strokeAlpha,
-      });
-  }
-
-  function showText(glyphs: unknown): void {
-    const { size, stretch, characterSpacing, wordSpacing, rise } = state;
-    const isPlain = painting.isPlainFont(state.font);
-    for (const glyph of glyphs as readonly (number | Glyph | null)[]) {
-      if (glyph === null) continue;
-      const width =
-        typeof glyph === 'number'
-          ? -(glyph / 1000) * size
-          : (glyph.width / 1000) * size + characterSpacing + (glyph.isSpace ? wordSpacing : 0);
-      if (typeof glyph !== 'number' && glyph.unicode.trim() !== '' && maskDepth === 0) {
-        const whole = product(state.matrix, text);
-        const points = HEIGHTS.flatMap((height) =>
-          [0.15, 0.5, 0.85].map((part) => applied(whole, [part * width * stretch, rise + height * size])),
-        );
-        const origin = applied(whole, [0, rise]);
-        // pdf.js leaves out characters beside the page; this keeps both lists aligned.
-        if (contains(page, origin)) addRun(glyph.unicode, points, isPlain && isTiny(whole), isPlain);
-      }
-      text = product(text, [1, 0, 0, 1, width * stretch, 0]);
-    }
-  }
-
-  function isTiny(matrix: Matrix): boolean {
-    const { size, stretch } = state;
-    const [a, b, c, d] = matrix;
-    return Math.min(Math.hypot(a, b) * Math.abs(size * stretch), Math.hypot(c, d) * Math.abs(size)) < SMALLEST_PX;
-  }
-
-  function addRun(characters: string, points: readonly Point[], tiny: boolean, isPlain: boolean): void {
-    const { mode, fill, stroke, fillAlpha, strokeAlpha, blend, clip, clipFigures, isMasked, lineWidth, size } = state;
-    const run: Run = { characters, points, order: paints.length + runs.length, isSeen: true, isInvisible: false };
-    runs.push(run);
-    if (runs.length % 100 === 0) painting.checkTime();
-    const isOutside = !areMost(
-      points,
-      (point) => contains(clip, point) && clipFigures.every((figure) => figure(point)),
-    );
-    if (layers.includes(false) || tiny || isMasked || isOutside) run.isSeen = false;
-    if (!isPlain) return;
-    const paintsFill = [0, 2, 4, 6].includes(mode);
-    const paintsStroke = [1, 2, 5, 6].includes(mode);
-    if (mode === 3) run.isInvisible = true;
-    const isAlike = (colour: Colour, alpha: number): boolean =>
-      // Darkening leaves nothing of white; what other blending leaves is not known.
-      blend === 'multiply' || blend === 'darken'
-        ? looksLike(colour, PAPER, alpha)
-        : blend !== NORMAL ||
-          (hasLike(colour, alpha) && points.every((point) => looksLike(colour, beneath(point, run.order), alpha)));
-    const isFillUnseen = !paintsFill || isAlike(fill, fillAlpha);
-    const isStrokeUnseen = !paintsStroke || isAlike(stroke, strokeAlpha);
-    const isPaintedOver = paintsStroke && isStrokeUnseen && strokeAlpha >= OPAQUE && lineWidth > BROAD * Math.abs(size);
-    if ((isFillUnseen && isStrokeUnseen) || isPaintedOver) run.isSeen = false;
-    // Broad lines around letters leave nothing of the text beneath.
-    if (paintsStroke && lineWidth > BROAD * Math.abs(size))
-      paint(widened(boxOf(points), halfLine()), stroke, { alpha: strokeAlpha, order: run.order });
-  }
-
-  /** True when the paper or something that was painted has such a colour. */
-  function hasLike(colour: Colour, alpha: number): boolean {
-    return looksLike(colour, PAPER, alpha) || [...fills.values()].some((fill) => looksLike(colour, fill, alpha));
-  }
-
-  function beneath(point: Point, order: number): Colour {
-    const below = paints.findLast((each) => each.order < order && isPaintedAt(each, point));
-    return below === undefined ? PAPER : below.colour;
-  }
-
+  const page = emptyPage(painting);
   const names = new Map(Object.entries(painting.operators).map(([name, number]) => [number, name]));
   for (const [index, operator] of painting.fnArray.entries()) {
     if (index % 100 === 0) painting.checkTime();
-    steps[names.get(operator) ?? '']?.((painting.argsArray[index] ?? []) as readonly unknown[]);
+    STEPS[names.get(operator) ?? '']?.(page, (painting.argsArray[index] ?? []) as readonly unknown[]);
   }
+  return charactersOn(page);
+}
 
+/** A page as it is being painted. */
+interface Page {
+  readonly painting: PagePainting;
+  readonly view: Box;
+  readonly runs: Run[];
+  readonly paints: Painted[];
+  /** Colours of the paints, each once. */
+  readonly fills: Map<string, Colour>;
+  readonly stack: Graphics[];
+  state: Graphics;
+  text: Matrix;
+  line: Matrix;
+  nextClip: Winding | null;
+  /** Open marked contents: whether each is shown. */
+  readonly layers: boolean[];
+  /** Open groups: whether each is a soft mask. */
+  readonly groups: boolean[];
+}
+
+function emptyPage(painting: PagePainting): Page {
+  const view = boxOf([...pairs(painting.view)]);
+  const lists = { runs: [], paints: [], fills: new Map(), stack: [], layers: [], groups: [] };
+  return { painting, view, ...lists, state: startOf(view), text: IDENTITY, line: IDENTITY, nextClip: null };
+}
+
+type Step = (page: Page, args: readonly unknown[]) => unknown;
+
+const paintClip: Step = (page) => paint(page, page.state.clip, null);
+const paintImage: Step = (page) => paint(page, transformed([0, 0, 1, 1], page.state.matrix), null, { isImage: true });
+/** Several images, anywhere within the clip. */
+const paintImages: Step = (page) => paint(page, page.state.clip, null, { isImage: true });
+
+/** Effects of the operators, by name. */
+const STEPS: Readonly<Record<string, Step>> = {
+  save,
+  restore,
+  transform: ({ state }, args) => (state.matrix = product(state.matrix, matrixOf(args))),
+  setGState: ({ state }, [entries]) => setGraphics(state, entries),
+  setLineWidth: ({ state }, [width]) => (state.lineWidth = Number(width)),
+  setFont: ({ state }, [font, size]) => Object.assign(state, { font, size }),
+  setTextRenderingMode: ({ state }, [mode]) => (state.mode = Number(mode)),
+  setLeading: ({ state }, [leading]) => (state.leading = -Number(leading)),
+  setCharSpacing: ({ state }, [spacing]) => (state.characterSpacing = Number(spacing)),
+  setWordSpacing: ({ state }, [spacing]) => (state.wordSpacing = Number(spacing)),
+  setHScale: ({ state }, [percent]) => (state.stretch = Number(percent) / 100),
+  setTextRise: ({ state }, [rise]) => (state.rise = Number(rise)),
+  beginText: (page) => (page.text = page.line = IDENTITY),
+  setTextMatrix: (page, [matrix]) => (page.text = page.line = matrixOf(matrix)),
+  moveText: (page, [x, y]) => moveLine(page, Number(x), Number(y)),
+  setLeadingMoveText: (page, [x, y]) => {
+    page.state.leading = Number(y);
+    moveLine(page, Number(x), Number(y));
+  },
+  nextLine: (page) => moveLine(page, 0, page.state.leading),
+  showText: (page, [glyphs]) => showText(page, glyphs),
+  showSpacedText: (page, [glyphs]) => showText(page, glyphs),
+  nextLineShowText: (page, [glyphs]) => {
+    moveLine(page, 0, page.state.leading);
+    showText(page, glyphs);
+  },
+  nextLineSetSpacingShowText: (page, [word, character, glyphs]) => {
+    Object.assign(page.state, { wordSpacing: word, characterSpacing: character });
+    moveLine(page, 0, page.state.leading);
+    showText(page, glyphs);
+  },
+  setFillRGBColor: ({ state }, [colour]) => (state.fill = colourOf(colour)),
+  setStrokeRGBColor: ({ state }, [colour]) => (state.stroke = colourOf(colour)),
+  setFillColorN: ({ state }) => (state.fill = null),
+  setStrokeColorN: ({ state }) => (state.stroke = null),
+  setFillTransparent: ({ state }) => (state.fill = null),
+  setStrokeTransparent: ({ state }) => (state.stroke = null),
+  clip: (page) => (page.nextClip = 'nonzero'),
+  eoClip: (page) => (page.nextClip = 'evenodd'),
+  constructPath: (page, [kind, data, bounds]) => followPath(page, Number(kind), data, bounds),
+  paintFormXObjectBegin: (page, [matrix, bounds]) => {
+    save(page);
+    const { state } = page;
+    if (matrix !== null && matrix !== undefined) state.matrix = product(state.matrix, matrixOf(matrix));
+    if (bounds !== null && bounds !== undefined) clipTo(state, transformed(numbers(bounds), state.matrix));
+  },
+  paintFormXObjectEnd: restore,
+  beginGroup: (page, [group]) => {
+    const { smask = null } = (group ?? {}) as { readonly smask?: unknown };
+    page.groups.push(smask !== null);
+    save(page);
+  },
+  endGroup: (page) => {
+    page.groups.pop();
+    restore(page);
+  },
+  beginMarkedContent: ({ layers }) => layers.push(true),
+  beginMarkedContentProps: ({ layers, painting }, [tag, layer]) =>
+    layers.push(tag !== 'OC' || painting.isLayerShown(layer)),
+  endMarkedContent: ({ layers }) => layers.pop(),
+  shadingFill: paintClip,
+  rawFillPath: paintClip,
+  paintImageXObject: paintImage,
+  paintInlineImageXObject: paintImage,
+  paintImageMaskXObject: paintImage,
+  paintSolidColorImageMask: paintImage,
+  paintImageMaskXObjectGroup: paintImages,
+  paintInlineImageXObjectGroup: paintImages,
+  paintImageXObjectRepeat: paintImages,
+  paintImageMaskXObjectRepeat: paintImages,
+};
+
+function save({ stack, state }: Page): void {
+  stack.push({ ...state });
+}
+
+function restore(page: Page): void {
+  page.state = page.stack.pop() ?? page.state;
+}
+
+function moveLine(page: Page, x: number, y: number): void {
+  page.text = page.line = product(page.line, [1, 0, 0, 1, x, y]);
+}
+
+function clipTo(state: Graphics, box: Box, figure?: Figure): void {
+  state.clip = intersection(state.clip, box);
+  if (figure !== undefined) state.clipFigures = [...state.clipFigures, figure];
+}
+
+function paint(
+  { runs, paints, fills, layers, groups, state }: Page,
+  box: Box,
+  colour: Colour,
+  {
+    figure,
+    isImage = false,
+    alpha = state.fillAlpha,
+    order = paints.length + runs.length,
+  }: { figure?: Figure | undefined; isImage?: boolean; alpha?: number; order?: number } = {},
+): void {
+  if (groups.includes(true) || layers.includes(false)) return;
+  const isVague = state.blend !== NORMAL || state.isMasked || alpha < OPAQUE;
+  fills.set(String(colour), colour);
+  paints.push({
+    box: intersection(box, state.clip),
+    figures: figure === undefined ? state.clipFigures : [...state.clipFigures, figure],
+    colour: isVague ? null : colour,
+    order,
+    covers: !isVague && !isImage,
+    isImage,
+  });
+}
+
+function followPath(page: Page, kind: number, data: unknown, bounds: unknown): void {
+  const { stroke, closeStroke, fill, eoFill, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke } =
+    page.painting.operators;
+  const path = (data as readonly unknown[] | null)?.[0];
+  if (bounds !== null && bounds !== undefined) {
+    const { state, nextClip } = page;
+    const { matrix } = state;
+    const box = transformed(numbers(bounds), matrix);
+    const isRectangle = isUpright(matrix) && isRectanglePath(numbers(path));
+    const lines = onlyOnce(() => linesOf(numbers(path), matrix));
+    const figure = (winding: Winding): Figure | undefined =>
+      isRectangle ? undefined : (point) => isWithin(lines(), point, winding);
+    if ([fill, fillStroke, closeFillStroke].includes(kind)) paint(page, box, state.fill, { figure: figure('nonzero') });
+    if ([eoFill, eoFillStroke, closeEOFillStroke].includes(kind))
+      paint(page, box, state.fill, { figure: figure('evenodd') });
+    if ([stroke, closeStroke, fillStroke, eoFillStroke, closeFillStroke, closeEOFillStroke].includes(kind))
+      paintStroke(page, box, lines);
+    if (nextClip !== null) clipTo(state, box, figure(nextClip));
+  }
+  page.nextClip = null;
+}
+
+function paintStroke(page: Page, box: Box, lines: () => Lines): void {
+  const half = halfLine(page.state);
+  if (half >= THICK / 2)
+    paint(page, widened(box, half), page.state.stroke, {
+      figure: (point) => lines().some(([from, to]) => distance(point, from, to) <= half),
+      alpha: page.state.strokeAlpha,
+    });
+}
+
+function halfLine({ matrix: [a, b, c, d], lineWidth }: Graphics): number {
+  return (lineWidth * Math.sqrt(Math.abs(a * d - b * c))) / 2;
+}
+
+function showText(page: Page, glyphs: unknown): void {
+  const { font, size, stretch, characterSpacing, wordSpacing, rise } = page.state;
+  const isPlain = page.painting.isPlainFont(font);
+  for (const glyph of glyphs as readonly (number | Glyph | null)[]) {
+    if (glyph === null) continue;
+    const width =
+      typeof glyph === 'number'
+        ? -(glyph / 1000) * size
+        : (glyph.width / 1000) * size + characterSpacing + (glyph.isSpace ? wordSpacing : 0);
+    if (typeof glyph !== 'number' && glyph.unicode.trim() !== '' && !page.groups.includes(true)) {
+      const whole = product(page.state.matrix, page.text);
+      const points = HEIGHTS.flatMap((height) =>
+        [0.15, 0.5, 0.85].map((part) => applied(whole, [part * width * stretch, rise + height * size])),
+      );
+      const origin = applied(whole, [0, rise]);
+      // pdf.js leaves out characters beside the page; this keeps both lists aligned.
+      if (contains(page.view, origin))
+        addRun(page, glyph.unicode, points, isPlain && isTiny(page.state, whole), isPlain);
+    }
+    page.text = product(page.text, [1, 0, 0, 1, width * stretch, 0]);
+  }
+}
+
+function isTiny({ size, stretch }: Graphics, [a, b, c, d]: Matrix): boolean {
+  return Math.min(Math.hypot(a, b) * Math.abs(size * stretch), Math.hypot(c, d) * Math.abs(size)) < SMALLEST_PX;
+}
+
+function addRun(page: Page, characters: string, points: readonly Point[], tiny: boolean, isPlain: boolean): void {
+  const { painting, runs, paints, layers, state } = page;
+  const { mode, stroke, strokeAlpha, clip, clipFigures, isMasked } = state;
+  const run: Run = { characters, points, order: paints.length + runs.length, isSeen: true, isInvisible: false };
+  runs.push(run);
+  if (runs.length % 100 === 0) painting.checkTime();
+  const isOutside = !areMost(points, (point) => contains(clip, point) && clipFigures.every((figure) => figure(point)));
+  if (layers.includes(false) || tiny || isMasked || isOutside) run.isSeen = false;
+  if (!isPlain) return;
+  if (mode === 3) run.isInvisible = true;
+  if (!standsOut(page, run)) run.isSeen = false;
+  // Broad lines around letters leave nothing of the text beneath.
+  if (hasBroadOutline(state))
+    paint(page, widened(boxOf(points), halfLine(state)), stroke, { alpha: strokeAlpha, order: run.order });
+}
+
+/** True when letters or the lines around them differ from what lies beneath, and those lines hide no letters. */
+function standsOut(page: Page, { points, order }: Run): boolean {
+  const { mode, fill, stroke, fillAlpha, strokeAlpha, blend } = page.state;
+  const isAlike = (colour: Colour, alpha: number): boolean =>
+    // Darkening leaves nothing of white; what other blending leaves is not known.
+    blend === 'multiply' || blend === 'darken'
+      ? looksLike(colour, PAPER, alpha)
+      : blend !== NORMAL ||
+        (hasLike(page, colour, alpha) &&
+          points.every((point) => looksLike(colour, beneath(page, point, order), alpha)));
+  const isFillSeen = FILLING_MODES.has(mode) && !isAlike(fill, fillAlpha);
+  const isStrokeSeen = STROKING_MODES.has(mode) && !isAlike(stroke, strokeAlpha);
+  const isPaintedOver = hasBroadOutline(page.state) && !isStrokeSeen && strokeAlpha >= OPAQUE;
+  return (isFillSeen || isStrokeSeen) && !isPaintedOver;
+}
+
+function hasBroadOutline({ mode, lineWidth, size }: Graphics): boolean {
+  return STROKING_MODES.has(mode) && lineWidth > BROAD * Math.abs(size);
+}
+
+/** True when the paper or something that was painted has such a colour. */
+function hasLike({ fills }: Page, colour: Colour, alpha: number): boolean {
+  return looksLike(colour, PAPER, alpha) || [...fills.values()].some((fill) => looksLike(colour, fill, alpha));
+}
+
+function beneath({ paints }: Page, point: Point, order: number): Colour {
+  const below = paints.findLast((each) => each.order < order && isPaintedAt(each, point));
+  return below === undefined ? PAPER : below.colour;
+}
+
+/** Characters of the finished page, of which later figures cover some. */
+function charactersOn({ painting, view, runs, paints }: Page): readonly PaintedCharacters[] {
   const covers = paints.filter((each) => each.covers);
   const images = paints.filter(({ isImage }) => isImage);
-  const isScan = images.reduce((sum, { box }) => sum + areaOf(box), 0) >= SCANNED * areaOf(page);
+  const isScan = images.reduce((sum, { box }) => sum + areaOf(box), 0) >= SCANNED * areaOf(view);
   return runs.map(({ characters, points, order, isSeen, isInvisible }, index) => {
     if (index % 100 === 0) painting.checkTime();
     const place = boxOf(points);
@@ -347,6 +380,9 @@ interface Glyph {
 }
 
 const NORMAL = 'source-over';
+/** Rendering modes of text that paint letters, and those that paint lines around them. */
+const FILLING_MODES = new Set([0, 2, 4, 6]);
+const STROKING_MODES = new Set([1, 2, 5, 6]);
 /** Shares of the size of a font at which it is looked whether a character is seen. */
 const HEIGHTS = [0.08, 0.25, 0.42];
 const IDENTITY: Matrix = [1, 0, 0, 1, 0, 0];
@@ -495,6 +531,10 @@ function isRectanglePath(path: readonly number[]): boolean {
 
 function numbers(values: unknown): readonly number[] {
   return Array.from((values ?? []) as ArrayLike<number>, Number);
+}
+
+function matrixOf(values: unknown): Matrix {
+  return numbers(values) as unknown as Matrix;
 }
 
 function* pairs(values: readonly number[]): Generator<Point> {
