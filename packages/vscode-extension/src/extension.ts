@@ -11,17 +11,17 @@ import { modelCommands } from './commands/models.ts';
 import { registerCommands, sayFailure } from './commands/register.ts';
 import { checkout, resolveConflict, runCommands } from './commands/runs.ts';
 import { startServer } from './commands/start-server.ts';
-import { type ConnectionState, createConnection } from './connection.ts';
-import { createDiffDocuments, resultInFront } from './review/diff-documents.ts';
+import { type ConnectionOptions, type ConnectionState, createConnection } from './connection.ts';
+import { createDiffDocuments, type DiffDocuments, resultInFront } from './review/diff-documents.ts';
 import { createForgeThreads } from './review/forge-threads.ts';
-import { firstClientOf, type Host, runsOf } from './host.ts';
+import { firstClientOf, type Host, type Panels, runsOf } from './host.ts';
 import { CONTEXT_KEYS, SETTINGS } from './identifiers.ts';
 import { createLaunchMemory } from './launch-memory.ts';
 import { LocalServer } from './local-server/local-server.ts';
 import { createModelKeys } from './model-keys.ts';
 import { createModelReadiness } from './model-readiness.ts';
 import { createNotifications } from './notifications.ts';
-import { createPanels } from './web-view/panels.ts';
+import { createPanels, type ScreenPanels } from './web-view/panels.ts';
 import { createPendingDecisions } from './pending-decisions.ts';
 import { plainMessage } from './plain-message.ts';
 import { createProjectNames } from './project-names.ts';
@@ -38,73 +38,22 @@ let localServer: LocalServer | null = null;
 
 /** @returns what tests and other extensions may look at */
 export function activate(context: vscode.ExtensionContext): { readonly host: Host } {
-  const log = vscode.window.createOutputChannel('Autonomous', { log: true });
-  let isDemo = false;
-  let onDemoEnd = (): void => {};
-  const server = new LocalServer({
-    logFile: vscode.Uri.joinPath(context.globalStorageUri, 'server.log').fsPath,
-    onState: (state) => {
-      void setContext(CONTEXT_KEYS.localServer, state);
-      void setContext(CONTEXT_KEYS.isDemo, server.isDemo);
-      if (isDemo && !server.isDemo) onDemoEnd();
-      isDemo = server.isDemo;
-    },
-    onLine: (line) => log.info(`[server] ${withoutCode(line)}`),
-  });
-  localServer = server;
-
   let draw = (): void => {};
   let onState = (_state: ConnectionState): void => {};
-  const connection = createConnection({
-    locate: () => locateServer(context.secrets, server),
-    log,
-    onState: (state) => onState(state),
-  });
-  const pending = createPendingDecisions({
+  const host: Host = createHost(context, {
     onChange: () => draw(),
-    onLate: (runId, label) => {
-      const run = runsOf(host)[runId];
-      const what = `${label.replace('…', '')} ${run === undefined ? runId : `“${titleOf(run)}”`}`;
-      const words = `${what}: the server has not confirmed it yet. Repeat it if nothing happens.`;
-      void vscode.window.showWarningMessage(plainMessage(words));
-    },
+    onState: (state) => onState(state),
+    onDemoEnd: () => panels.closeRuns(new Set(Object.keys(runsOf(host)))),
   });
-  const projects = createProjectNames(
-    () => draw(),
-    (error) => log.warn(`The names of projects cannot be had: ${String(error)}`),
-  );
-  const launches = createLaunchMemory(context.globalState);
-  const workflows = createWorkflowCatalog();
-  const catalog = syncWorkflowCatalog({ catalog: workflows, runs: connection.store, client: () => connection.client });
-  const models = createModelReadiness({
-    keys: createModelKeys(context.secrets),
-    client: () => connection.client,
-    onChange: (hasModel) => void setContext(CONTEXT_KEYS.hasModel, hasModel),
-    onFault: (error) => log.warn(`Whether there are models to work with cannot be had: ${String(error)}`),
-  });
-  const host: Host = { context, log, connection, server, workflows, projects, pending, launches, models };
+  const { connection, pending, projects, workflows, models } = host;
+  localServer = host.server;
 
   const diffs = createDiffDocuments(host);
   const comments = createReviewComments(host, diffs);
   const checkedOut = createCheckedOutRuns(host);
   const forgeThreads = createForgeThreads(host, diffs, checkedOut);
-  const panels = createPanels(host, {
-    openDiff: (runId, path) => void diffs.show(runId, path).catch((error: unknown) => sayFailure(host, error)),
-    copyLink: (screen) => {
-      const { state } = connection;
-      if (state.kind !== 'unconfigured') void vscode.env.clipboard.writeText(state.url + pathOf(screen));
-    },
-    openExternal: (url) => void vscode.env.openExternal(vscode.Uri.parse(url, true)),
-    checkout: (runId) => {
-      const run = runsOf(host)[runId];
-      if (run) void checkout(run).catch((error: unknown) => sayFailure(host, error));
-    },
-    resolveConflict: (runId) => {
-      const run = runsOf(host)[runId];
-      if (run) void resolveConflict(panels, run).catch((error: unknown) => sayFailure(host, error));
-    },
-  });
-  onDemoEnd = () => panels.closeRuns(new Set(Object.keys(runsOf(host))));
+  const actions = panelActions(host, diffs, () => panels);
+  const panels: ScreenPanels = createPanels(host, actions);
   const trees = createTrees(host);
   const status = createStatusItem();
   const branchItem = createBranchItem();
@@ -150,11 +99,8 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
   });
 
   context.subscriptions.push(
-    log,
-    { dispose: () => connection.dispose() },
     { dispose: () => subscription.unsubscribe() },
     { dispose: () => described.unsubscribe() },
-    { dispose: () => catalog.stop() },
     diffs,
     comments,
     checkedOut,
@@ -174,6 +120,90 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
         panels.openScreen(screenOf(uri.path));
       },
     }),
+    ...reconnectOnChange(host),
+  );
+
+  void setContext(CONTEXT_KEYS.localServer, host.server.state);
+  onState(connection.state);
+  panels.restore();
+  void connection.connect().then(() => startWithWindow(host));
+  return { host };
+}
+
+interface HostListeners extends Pick<ConnectionOptions, 'onState'> {
+  readonly onChange: () => void;
+  readonly onDemoEnd: () => void;
+}
+
+/** Creates the services that the parts share. */
+function createHost(context: vscode.ExtensionContext, { onChange, onState, onDemoEnd }: HostListeners): Host {
+  const log = vscode.window.createOutputChannel('Autonomous', { log: true });
+  let isDemo = false;
+  const server = new LocalServer({
+    logFile: vscode.Uri.joinPath(context.globalStorageUri, 'server.log').fsPath,
+    onState: (state) => {
+      void setContext(CONTEXT_KEYS.localServer, state);
+      void setContext(CONTEXT_KEYS.isDemo, server.isDemo);
+      if (isDemo && !server.isDemo) onDemoEnd();
+      isDemo = server.isDemo;
+    },
+    onLine: (line) => log.info(`[server] ${withoutCode(line)}`),
+  });
+  const connection = createConnection({ locate: () => locateServer(context.secrets, server), log, onState });
+  const workflows = createWorkflowCatalog();
+  const catalog = syncWorkflowCatalog({ catalog: workflows, runs: connection.store, client: () => connection.client });
+  context.subscriptions.push(log, { dispose: () => connection.dispose() }, { dispose: () => catalog.stop() });
+  const host: Host = {
+    context,
+    log,
+    connection,
+    server,
+    workflows,
+    projects: createProjectNames(onChange, (error) => log.warn(`The names of projects cannot be had: ${String(error)}`)),
+    pending: createPendingDecisions({ onChange, onLate: (runId, label) => warnOfLate(host, runId, label) }),
+    launches: createLaunchMemory(context.globalState),
+    models: createModelReadiness({
+      keys: createModelKeys(context.secrets),
+      client: () => connection.client,
+      onChange: (hasModel) => void setContext(CONTEXT_KEYS.hasModel, hasModel),
+      onFault: (error) => log.warn(`Whether there are models to work with cannot be had: ${String(error)}`),
+    }),
+  };
+  return host;
+}
+
+/** Warns of a decision that the server has not confirmed. @param label of its command */
+function warnOfLate(host: Host, runId: string, label: string): void {
+  const run = runsOf(host)[runId];
+  const what = `${label.replace('…', '')} ${run === undefined ? runId : `“${titleOf(run)}”`}`;
+  const words = `${what}: the server has not confirmed it yet. Repeat it if nothing happens.`;
+  void vscode.window.showWarningMessage(plainMessage(words));
+}
+
+/** Actions of the editor that a web view may ask for. */
+function panelActions(host: Host, diffs: DiffDocuments, panels: () => Panels): Parameters<typeof createPanels>[1] {
+  const failed = (error: unknown): void => sayFailure(host, error);
+  return {
+    openDiff: (runId, path) => void diffs.show(runId, path).catch(failed),
+    copyLink: (screen) => {
+      const { state } = host.connection;
+      if (state.kind !== 'unconfigured') void vscode.env.clipboard.writeText(state.url + pathOf(screen));
+    },
+    openExternal: (url) => void vscode.env.openExternal(vscode.Uri.parse(url, true)),
+    checkout: (runId) => {
+      const run = runsOf(host)[runId];
+      if (run) void checkout(run).catch(failed);
+    },
+    resolveConflict: (runId) => {
+      const run = runsOf(host)[runId];
+      if (run) void resolveConflict(panels(), run).catch(failed);
+    },
+  };
+}
+
+/** Connects anew when the address, the token or the trust in the workspace changes. */
+function reconnectOnChange({ connection, context }: Host): readonly vscode.Disposable[] {
+  return [
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration(SETTINGS.serverUrl)) void connection.connect();
     }),
@@ -181,13 +211,7 @@ export function activate(context: vscode.ExtensionContext): { readonly host: Hos
       if (key.startsWith('autonomous.token:')) void connection.connect();
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void connection.connect()),
-  );
-
-  void setContext(CONTEXT_KEYS.localServer, server.state);
-  onState(connection.state);
-  panels.restore();
-  void connection.connect().then(() => startWithWindow(host));
-  return { host };
+  ];
 }
 
 /** The local server ends with the window that started it, unless the person wants it to go on. */
