@@ -441,14 +441,7 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
   const made = (after?.setup ?? extended) as typeof base;
   const own = ownStatesOf(run.name, { before, after });
   const failuresOf = (context: Context) => run.failures?.(context.own) ?? [];
-  const isDone = ({ merges }: Context) => merges > 0;
-  const summary = (context: Context) => {
-    const failures = failuresOf(context);
-    return [
-      `${context.merges} ${run.units} merged`,
-      ...(failures.length === 0 ? [] : [`${failures.length} not done`]),
-    ].join(', ');
-  };
+  const summary = (context: Context) => summaryOf(run.units, context.merges, failuresOf(context).length);
   return made.createMachine({
     id: 'run',
     initial: 'active',
@@ -479,7 +472,7 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
                 actions: 'beginAttempt',
               },
               { guard: ({ context }) => Object.keys(context.open).length > 0, target: 'working' },
-              { guard: ({ context }) => isDone(context), target: after?.initial ?? 'validation' },
+              { guard: ({ context }) => context.merges > 0, target: after?.initial ?? 'validation' },
               { target: '#run.notDone' },
             ],
           },
@@ -488,28 +481,7 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
             ...workingState({ src: 'watchAttempts', next: 'choosing', onError: attemptFailedAt('implementation') }),
           },
           judging: { meta: IMPLEMENTATION, ...judgingState({ failed: 'choosing', merging: 'merging' }) },
-          merging: {
-            meta: IMPLEMENTATION,
-            initial: 'integrating',
-            states: childMergeStates({
-              childOf: ({ judged }: Context) => judged?.childId ?? '',
-              mergeOf: ({ judged }) => judged?.integrated ?? null,
-              checkInputOf,
-              units: run.units,
-              onIntegrated: [
-                {
-                  guard: ({ context, event }: Merge<Context>) => event.output.codeTree === context.codeTree,
-                  target: '#run.active.choosing',
-                  actions: 'failUnchanged',
-                },
-                ...toChecks(hasTests),
-              ],
-              failed: '#run.active.choosing',
-              passed: '#run.active.choosing',
-              onError: attemptFailedAt('implementation'),
-              onCheckError: attemptFailedAt('validation'),
-            }),
-          },
+          merging: mergingState<Context>(run.units),
           validation: validationState({
             checkInputOf,
             isAsked: (context: Context) => isResultAsked(context) || failuresOf(context).length > 0,
@@ -518,36 +490,13 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
             onError: attemptFailedAt('validation'),
           }),
           awaitingResult: {
-            meta: approvalGate<Context>({
-              stage: 'validation',
-              kind: 'result',
-              decisions: ['approve', 'retry'],
-              summary: (context) => context.failure ?? `${summary(context)}. Publish the result?`,
-              shows: shownResult,
-              details: (context) => ({
-                ...(context.failure === null ? {} : { failure: context.failure }),
-                ...(failuresOf(context).length === 0 ? {} : { failures: [...failuresOf(context)] }),
-              }),
-            }),
+            meta: resultGate(summary, failuresOf),
             on: {
               APPROVAL_GRANTED: { guard: 'namesTheResult', target: 'publishing' },
               RETRY_REQUESTED: 'validation',
             },
           },
-          publishing: {
-            meta: { status: 'running', stage: 'publishing' },
-            initial: 'choosingBase',
-            states: {
-              ...publishingStates({
-                title,
-                check: '#run.active.validation',
-                done: '#run.completed',
-                first: 'recording',
-                onError: attemptFailedAt('publishing'),
-              }),
-              takingIn: takingInState('#run.active.validation', attemptFailedAt('publishing')),
-            },
-          },
+          publishing: publishingState(),
           last: { type: 'history', history: 'deep' },
         },
       },
@@ -569,21 +518,92 @@ function machineOf<Schema extends z.ZodObject, Own, Piece extends Unit, Actors e
           failures: failuresOf,
         },
       },
-      /** Nothing was merged. */
-      notDone: {
-        type: 'final',
-        meta: {
-          status: 'completed',
-          message: () => `No ${run.units} merged.`,
-          failures(context) {
-            const failures = failuresOf(context);
-            return failures.length > 0 || context.begun === 0
-              ? failures
-              : [`No attempt of ${context.begun} was merged`];
-          },
-        },
-      },
+      notDone: notDoneState(run.units, failuresOf),
       cancelled: { type: 'final', meta: { status: 'cancelled' } },
     },
   }) as AnyStateMachine;
+}
+
+/** Counts in one line. */
+function summaryOf(units: string, merged: number, failed: number): string {
+  return [`${merged} ${units} merged`, ...(failed === 0 ? [] : [`${failed} not done`])].join(', ');
+}
+
+/** The state in which the result of an attempt is merged and checked. */
+function mergingState<Context extends AttemptRunContext<unknown, unknown, unknown>>(units: string) {
+  return {
+    meta: IMPLEMENTATION,
+    initial: 'integrating',
+    states: childMergeStates({
+      childOf: ({ judged }: Context) => judged?.childId ?? '',
+      mergeOf: ({ judged }) => judged?.integrated ?? null,
+      checkInputOf,
+      units,
+      onIntegrated: [
+        {
+          guard: ({ context, event }: Merge<Context>) => event.output.codeTree === context.codeTree,
+          target: '#run.active.choosing',
+          actions: 'failUnchanged',
+        },
+        ...toChecks(hasTests),
+      ],
+      failed: '#run.active.choosing',
+      passed: '#run.active.choosing',
+      onError: attemptFailedAt('implementation'),
+      onCheckError: attemptFailedAt('validation'),
+    }),
+  } as const;
+}
+
+/** The gate at which a person approves the result, or has it checked again. */
+function resultGate<Context extends AttemptRunContext<unknown, unknown, unknown>>(
+  summary: (context: Context) => string,
+  failuresOf: (context: Context) => readonly string[],
+) {
+  return approvalGate<Context>({
+    stage: 'validation',
+    kind: 'result',
+    decisions: ['approve', 'retry'],
+    summary: (context) => context.failure ?? `${summary(context)}. Publish the result?`,
+    shows: shownResult,
+    details: (context) => ({
+      ...(context.failure === null ? {} : { failure: context.failure }),
+      ...(failuresOf(context).length === 0 ? {} : { failures: [...failuresOf(context)] }),
+    }),
+  });
+}
+
+function publishingState() {
+  return {
+    meta: { status: 'running', stage: 'publishing' },
+    initial: 'choosingBase',
+    states: {
+      ...publishingStates({
+        title,
+        check: '#run.active.validation',
+        done: '#run.completed',
+        first: 'recording',
+        onError: attemptFailedAt('publishing'),
+      }),
+      takingIn: takingInState('#run.active.validation', attemptFailedAt('publishing')),
+    },
+  } as const;
+}
+
+/** The end of a run of which nothing was merged. */
+function notDoneState<Context extends { readonly begun: number }>(
+  units: string,
+  failuresOf: (context: Context) => readonly string[],
+) {
+  return {
+    type: 'final',
+    meta: {
+      status: 'completed',
+      message: () => `No ${units} merged.`,
+      failures(context: Context) {
+        const failures = failuresOf(context);
+        return failures.length > 0 || context.begun === 0 ? failures : [`No attempt of ${context.begun} was merged`];
+      },
+    },
+  } as const;
 }
