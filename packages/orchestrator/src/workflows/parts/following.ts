@@ -92,25 +92,7 @@ export function followingStates<
   onError,
 }: FollowingStates<Context, Stage, Done, Again, Back, OnAsked, OnRejected, OnError>) {
   return {
-    answering: {
-      always: {
-        guard: ({ context }: { readonly context: Context }) =>
-          followingOf(context).answering === null || context.published?.pullRequest === undefined,
-        target: 'choosing',
-      },
-      invoke: {
-        id: 'answerReviewers',
-        src: 'answerReviewers',
-        input: ({ context }: { readonly context: Context }) => ({
-          ...headerOf(context),
-          number: numberOf(context),
-          published: context.published?.commit ?? '',
-          answering: followingOf(context).answering ?? NOBODY_ANSWERED,
-        }),
-        onDone: { target: 'choosing', actions: 'forgetAnswering' },
-        onError,
-      },
-    },
+    answering: answeringState<Context, OnError>(onError),
     following: {
       meta: approvalGate<Context>({
         stage,
@@ -195,62 +177,105 @@ export function followingStates<
         ],
       },
     },
-    mergingPullRequest: {
-      always: openedFirst,
-      invoke: {
-        id: 'mergePullRequest',
-        src: 'mergePullRequest',
-        input: ({ context }: { readonly context: Context }) => ({
-          ...headerOf(context),
-          number: numberOf(context),
-          head: context.published?.commit ?? '',
-          baseCommit: context.baseCommit,
-          codeTree: context.codeTree ?? '',
-          strategy: context.config.git.mergeStrategy,
-        }),
-        onDone: [
-          {
-            guard: ({ event }: Has<MergedPullRequest>) => event.output.kind === 'merged',
-            target: done,
-            actions: keepingMerge,
-          },
-          {
-            guard: ({ event }: Has<MergedPullRequest>) => event.output.kind === 'closed',
-            target: done,
-            actions: 'keepClosed',
-          },
-          {
-            guard: ({ event }: Has<MergedPullRequest>) => event.output.kind === 'outdated',
-            target: again,
-            actions: { type: 'saySo', params: sayingWhy },
-          },
-          {
-            target: 'following',
-            actions: [
-              { type: 'keepRefused', params: sayingWhy },
-              { type: 'saySo', params: sayingWhy },
-            ],
-          },
-        ],
-        onError,
-      },
+    mergingPullRequest: mergingState<Context, Done, Again, OnError>({ done, again, onError }),
+    closingPullRequest: closingState<Context, Done, OnError>({ done, onError }),
+  } as const;
+}
+
+/** Answers the reviewers whose remarks the last push settles. */
+function answeringState<Context extends FollowingContext, const OnError>(onError: OnError) {
+  return {
+    always: {
+      guard: ({ context }: { readonly context: Context }) =>
+        followingOf(context).answering === null || context.published?.pullRequest === undefined,
+      target: 'choosing',
     },
-    closingPullRequest: {
-      always: openedFirst,
-      invoke: {
-        id: 'closePullRequest',
-        src: 'closePullRequest',
-        input: ({ context }: { readonly context: Context }) => ({ ...headerOf(context), number: numberOf(context) }),
-        onDone: [
-          {
-            guard: ({ event }: Has<ClosedPullRequest>) => event.output.kind === 'merged',
-            target: done,
-            actions: keepingMerge,
-          },
-          { target: done, actions: 'keepClosed' },
-        ],
-        onError,
-      },
+    invoke: {
+      id: 'answerReviewers',
+      src: 'answerReviewers',
+      input: ({ context }: { readonly context: Context }) => ({
+        ...headerOf(context),
+        number: numberOf(context),
+        published: context.published?.commit ?? '',
+        answering: followingOf(context).answering ?? NOBODY_ANSWERED,
+      }),
+      onDone: { target: 'choosing', actions: 'forgetAnswering' },
+      onError,
+    },
+  } as const;
+}
+
+type Ends<Done, OnError> = { readonly done: Done; readonly onError: OnError };
+
+/** Merges at the forge, where the approved result is still what the pull request has. */
+function mergingState<
+  Context extends FollowingContext,
+  const Done extends string,
+  const Again extends string,
+  const OnError,
+>({ done, again, onError }: Ends<Done, OnError> & { readonly again: Again }) {
+  return {
+    always: openedFirst,
+    invoke: {
+      id: 'mergePullRequest',
+      src: 'mergePullRequest',
+      input: ({ context }: { readonly context: Context }) => ({
+        ...headerOf(context),
+        number: numberOf(context),
+        head: context.published?.commit ?? '',
+        baseCommit: context.baseCommit,
+        codeTree: context.codeTree ?? '',
+        strategy: context.config.git.mergeStrategy,
+      }),
+      onDone: [
+        {
+          guard: ({ event }: Has<MergedPullRequest>) => event.output.kind === 'merged',
+          target: done,
+          actions: keepingMerge,
+        },
+        {
+          guard: ({ event }: Has<MergedPullRequest>) => event.output.kind === 'closed',
+          target: done,
+          actions: 'keepClosed',
+        },
+        {
+          guard: ({ event }: Has<MergedPullRequest>) => event.output.kind === 'outdated',
+          target: again,
+          actions: { type: 'saySo', params: sayingWhy },
+        },
+        {
+          target: 'following',
+          actions: [
+            { type: 'keepRefused', params: sayingWhy },
+            { type: 'saySo', params: sayingWhy },
+          ],
+        },
+      ],
+      onError,
+    },
+  } as const;
+}
+
+/** Closes the pull request, unless it is merged by then. */
+function closingState<Context extends FollowingContext, const Done extends string, const OnError>({
+  done,
+  onError,
+}: Ends<Done, OnError>) {
+  return {
+    always: openedFirst,
+    invoke: {
+      id: 'closePullRequest',
+      src: 'closePullRequest',
+      input: ({ context }: { readonly context: Context }) => ({ ...headerOf(context), number: numberOf(context) }),
+      onDone: [
+        {
+          guard: ({ event }: Has<ClosedPullRequest>) => event.output.kind === 'merged',
+          target: done,
+          actions: keepingMerge,
+        },
+        { target: done, actions: 'keepClosed' },
+      ],
+      onError,
     },
   } as const;
 }

@@ -118,23 +118,16 @@ export function pullRequestActions<Context extends MachineContext & FollowingCon
   const acting = actingOn<Context, Event>();
   return {
     keepMergedThere: acting((context, { merged }: { merged: MergedHere }) => {
-      const { commit, by, baseBranch, head, method, notices = [] } = merged;
-      const number = numberOf(context);
-      const wanted = context.config.git.baseBranch;
-      const isElsewhere = baseBranch !== wanted;
-      const said = [
-        isElsewhere &&
-          `Pull request ${number} led to ${baseBranch} and was merged there. Nothing was merged into ${wanted}, for which this run was.`,
-        by !== null && `github:${by} merged pull request ${number}.`,
-        head !== context.published?.commit &&
-          `Pull request ${number} was merged with commit ${head.slice(0, 10)} of its branch, which this run did not check.`,
-        ...notices,
-      ].filter((message) => message !== false);
+      const { commit, baseBranch, method } = merged;
+      const isElsewhere = baseBranch !== context.config.git.baseBranch;
       return {
         change: isElsewhere
           ? changed(context, { mergedElsewhere: baseBranch.slice(0, 300) })
           : changeOf<Context, FollowingContext>({ merged: true }),
-        facts: [...said.map(notice), { type: 'RUN_MERGED', baseBranch, commit, strategy: method ?? 'pull request' }],
+        facts: [
+          ...mergeNotices(context, merged).map(notice),
+          { type: 'RUN_MERGED', baseBranch, commit, strategy: method ?? 'pull request' },
+        ],
       };
     }),
     keepClosed: acting((context) => ({
@@ -217,6 +210,23 @@ export function pullRequestActions<Context extends MachineContext & FollowingCon
       message: message.slice(0, 2_000),
     })),
   };
+}
+
+/** Tells where a merge at the forge is another one than the run prepared, and who made it. */
+function mergeNotices(
+  context: FollowingContext,
+  { by, baseBranch, head, notices = [] }: MergedHere,
+): readonly string[] {
+  const number = numberOf(context);
+  const wanted = context.config.git.baseBranch;
+  return [
+    baseBranch !== wanted &&
+      `Pull request ${number} led to ${baseBranch} and was merged there. Nothing was merged into ${wanted}, for which this run was.`,
+    by !== null && `github:${by} merged pull request ${number}.`,
+    head !== context.published?.commit &&
+      `Pull request ${number} was merged with commit ${head.slice(0, 10)} of its branch, which this run did not check.`,
+    ...notices,
+  ].filter((message) => message !== false);
 }
 
 /** The change of a context that changes something of its pull request. */
