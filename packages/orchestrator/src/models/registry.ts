@@ -98,14 +98,7 @@ export function createModels(settings: ModelSettings): Models {
       };
     }
     const full = `${split.provider}:${split.model}`;
-    if (split.provider === SCRIPTED) {
-      if (script?.name === split.model) return { ok: true, id: full };
-      const why =
-        script === null
-          ? 'this server has no script loaded. Choose a real model.'
-          : `the script of this server is ${SCRIPTED}:${script.name}. Choose that or a real model.`;
-      return { ok: false, message: `The model ${full} cannot be used: ${why}` };
-    }
+    if (split.provider === SCRIPTED) return checkScripted(split.model, script);
     if (split.provider === EXTERNAL) return checkAgent(split.model, agents);
     const provider = providers.get(split.provider);
     if (provider === undefined) {
@@ -201,6 +194,16 @@ function offered(wellKnown: readonly string[], listed: readonly string[] | undef
 
 /** Gateways list hundreds. */
 const MOST_OFFERED = 50;
+
+function checkScripted(name: string, script: Script | Cassette | null): ReturnType<Models['check']> {
+  const id = `${SCRIPTED}:${name}`;
+  if (script?.name === name) return { ok: true, id };
+  const why =
+    script === null
+      ? 'this server has no script loaded. Choose a real model.'
+      : `the script of this server is ${SCRIPTED}:${script.name}. Choose that or a real model.`;
+  return { ok: false, message: `The model ${id} cannot be used: ${why}` };
+}
 
 function checkAgent(name: string, agents: NonNullable<ModelSettings['agents']>): ReturnType<Models['check']> {
   const id = `${EXTERNAL}:${name}`;
