@@ -95,19 +95,10 @@ export async function openCrashLedger(
   const open = counts === null ? [] : await store.openActivities();
   const suspicions: Suspicions = counts === null ? new Map() : stillOpen(counts, open);
   if (counts !== null && blocked === null) countDeath(suspicions, counts, underWay(counts, open, taken));
-  const faults = open
-    .filter(({ key }) => key === blocked?.key)
-    .map((activity) => blockedBy(activity, blocked?.where ?? ''));
-  for (const [key, { runId, deaths, alone }] of suspicions)
-    if (alone >= MOST_DEATHS)
-      faults.push(
-        faultOf(
-          runId,
-          open.find((activity) => activity.key === key),
-          deaths,
-          alone,
-        ),
-      );
+  const faults = [
+    ...open.filter(({ key }) => key === blocked?.key).map((activity) => blockedBy(activity, blocked?.where ?? '')),
+    ...crashFaults(suspicions, open),
+  ];
   const isDoubtful = faults.length === 0 && [...suspicions.values()].some(({ deaths }) => deaths >= MOST_DEATHS);
   const held = new Set(
     isDoubtful ? [...suspicions.values()].toSorted((a, b) => a.alone - b.alone).map(({ runId }) => runId) : [],
@@ -254,6 +245,16 @@ function blockedBy({ runId, activity }: StoredActivity, where: string): Integrit
     runId,
     `The activity '${activity}' of run ${runId} blocked the server until it was ended, in ${where}`,
   );
+}
+
+/** Faults of the runs that crashed the server too often. */
+function crashFaults(suspicions: Suspicions, open: readonly StoredActivity[]): readonly IntegrityFault[] {
+  return [...suspicions]
+    .filter(([, { alone }]) => alone >= MOST_DEATHS)
+    .map(([key, { runId, deaths, alone }]) => {
+      const activity = open.find((each) => each.key === key);
+      return faultOf(runId, activity, deaths, alone);
+    });
 }
 
 function faultOf(runId: string, activity: StoredActivity | undefined, deaths: number, alone: number): IntegrityFault {
