@@ -119,19 +119,11 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     },
     builtIn,
   ];
-  const choose = <Value>(
-    read: (layer: RunConfigRequest) => Value | undefined,
-    among: readonly RunConfigRequest[] = layers,
-  ): Value | undefined => {
-    for (const layer of among) {
-      const value = read(layer);
-      if (value !== undefined) return value;
-    }
-    return undefined;
-  };
+  const choose = <Value>(read: (layer: RunConfigRequest) => Value | undefined): Value | undefined =>
+    firstChoice(layers, read);
   /** Whether the project alone chose a value that lets the run go on without asking. */
   const isLoosened = <Value>(read: (layer: RunConfigRequest) => Value | undefined, loose: Value): boolean =>
-    read(ofRun) === undefined && read(ofProject) === loose && choose(read, layers.slice(2)) !== loose;
+    read(ofRun) === undefined && read(ofProject) === loose && firstChoice(layers.slice(2), read) !== loose;
   /** The chosen value of each name; settings hold a default for all of them. */
   const chosen = <Value>(
     defaults: Readonly<Record<string, Value>>,
@@ -147,15 +139,12 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     notices.push(`The project requires an approval for ${stage}: trustMode.${stage} is manual.`);
     return 'manual';
   };
-  const setup = choose((layer) => layer.commands?.setup);
-  const test = choose((layer) => layer.commands?.test);
-  const lint = choose((layer) => layer.commands?.lint);
-  const ofItems = ITEM_COMMANDS.flatMap((name) => {
-    const command = choose((layer) => layer.commands?.[name]);
-    return command === undefined ? [] : [[name, command] as const];
-  });
-  const installScripts = choose((layer) => layer.commands?.installScripts);
-  if (ofProject.commands?.installScripts === true && ofRun.commands?.installScripts === undefined && !installScripts)
+  const commands = commandsOf(layers);
+  if (
+    ofProject.commands?.installScripts === true &&
+    ofRun.commands?.installScripts === undefined &&
+    !commands.installScripts
+  )
     notices.push(INSTALL_SCRIPTS_NOTICE);
   const followPR = choose((layer) => layer.git?.followPR);
   const maxReviewRounds = choose((layer) => layer.git?.maxReviewRounds);
@@ -176,13 +165,7 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
       ...(followPR === undefined ? {} : { followPR }),
       ...(maxReviewRounds === undefined ? {} : { maxReviewRounds }),
     },
-    commands: {
-      ...(setup === undefined ? {} : { setup }),
-      ...(test === undefined ? {} : { test }),
-      ...(lint === undefined ? {} : { lint }),
-      ...Object.fromEntries(ofItems),
-      ...(installScripts === undefined ? {} : { installScripts }),
-    },
+    commands,
     ...narrowedEgress(layers, names.egress),
     ...budgetsOf(sources, notices),
   };
@@ -202,6 +185,26 @@ export function resolveRunConfig(sources: RunConfigSources): ResolvedRunConfig {
     notices,
     ...(namedMergeStrategy === undefined ? {} : { namedMergeStrategy }),
   };
+}
+
+/** The value of the first layer that has one. */
+function firstChoice<Value>(
+  layers: readonly RunConfigRequest[],
+  read: (layer: RunConfigRequest) => Value | undefined,
+): Value | undefined {
+  for (const layer of layers) {
+    const value = read(layer);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+function commandsOf(layers: readonly RunConfigRequest[]): RunConfig['commands'] {
+  const chosen = (['setup', 'test', 'lint', ...ITEM_COMMANDS, 'installScripts'] as const).flatMap((name) => {
+    const command = firstChoice(layers, ({ commands }) => commands?.[name]);
+    return command === undefined ? [] : [[name, command] as const];
+  });
+  return Object.fromEntries(chosen);
 }
 
 /**
