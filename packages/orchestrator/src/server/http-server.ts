@@ -254,6 +254,23 @@ export function createServerApp(options: ServerAppOptions) {
     },
   });
 
+  addDashboardRoutes(app, options);
+  app.get(FEED_PATH, (c) =>
+    answerProblem(c, toProblem(new NotFound('The feed speaks WebSocket: connect with an upgrade.'))),
+  );
+  // The API answers all else that it does not know.
+  app.get('*', async (c, next) => {
+    const { incoming } = c.env as HttpBindings;
+    const page = pageBeforeSlash(pathOf(incoming));
+    if (page !== null) return c.redirect(`${page}${new URL(c.req.url).search}`, 308);
+    return wantsPage(incoming) ? c.html(missingPage(), 404) : next();
+  });
+  return app;
+}
+
+/** Pages of the dashboard, its files, and links that sign a browser in. */
+function addDashboardRoutes(app: ReturnType<typeof createApi>, options: ServerAppOptions): void {
+  const { credentials, cookie } = options;
   const dashboard = options.dashboardFolder === undefined ? null : openDashboard(options.dashboardFolder);
   const isSignedIn = (c: Context): boolean => options.visitors.get((c.env as HttpBindings).incoming) !== undefined;
   const showPage = async (c: Context): Promise<Response> => {
@@ -294,17 +311,6 @@ export function createServerApp(options: ServerAppOptions) {
     c.header('Set-Cookie', cookie.give(secret));
     return c.redirect(to, 303);
   });
-  app.get(FEED_PATH, (c) =>
-    answerProblem(c, toProblem(new NotFound('The feed speaks WebSocket: connect with an upgrade.'))),
-  );
-  // The API answers all else that it does not know.
-  app.get('*', async (c, next) => {
-    const { incoming } = c.env as HttpBindings;
-    const page = pageBeforeSlash(pathOf(incoming));
-    if (page !== null) return c.redirect(`${page}${new URL(c.req.url).search}`, 308);
-    return wantsPage(incoming) ? c.html(missingPage(), 404) : next();
-  });
-  return app;
 }
 
 /** Headers of every answer, refusals included. There is no CORS header among them, so other pages cannot read anything. */
