@@ -165,21 +165,10 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
     if (name === 'import' && /layer/i.test(written)) isOrderCertain = false;
     if (block === null) return;
     const content = contentOf(block);
-    if (name === 'font-face')
-      hasTinyFont ||= content.declarations.some(
-        ({ property, value }) =>
-          property === 'size-adjust' && !/^(?:normal|[4-9]\d(?:\.\d+)?%|\d{3,}(?:\.\d+)?%)$/.test(value),
-      );
+    if (name === 'font-face') hasTinyFont ||= isTinyFont(content);
     if (NO_RULES.has(name)) return;
     if (name === 'property') {
-      const valueOf = (property: string): string | undefined =>
-        content.declarations.find((each) => each.property === property)?.value;
-      const syntax = registered.has(written) ? '' : (valueOf('syntax') ?? '');
-      registered.set(written, {
-        initial: valueOf('initial-value') ?? 'initial',
-        syntax: syntax.slice(1, -1),
-        isCertain: isCertain && /^(?:true|false)$/.test(valueOf('inherits') ?? ''),
-      });
+      registered.set(written, registrationOf(content, isCertain, registered.has(written)));
     } else if (name === 'keyframes') {
       const title = written.replaceAll(/["']/g, '');
       const known = keyframes.get(title);
@@ -211,6 +200,26 @@ export function readStyles(sheets: readonly StyleSheet[]): PageStyles {
     keyframes,
     registered,
     hasTinyFont,
+  };
+}
+
+/** True for a font that is perhaps shown at less than 40 % of its size. */
+function isTinyFont({ declarations }: Content): boolean {
+  return declarations.some(
+    ({ property, value }) =>
+      property === 'size-adjust' && !/^(?:normal|[4-9]\d(?:\.\d+)?%|\d{3,}(?:\.\d+)?%)$/.test(value),
+  );
+}
+
+/** @param isAgain the property has another registration before this one */
+function registrationOf({ declarations }: Content, isCertain: boolean, isAgain: boolean): Registration {
+  const valueOf = (property: string): string | undefined =>
+    declarations.find((each) => each.property === property)?.value;
+  const syntax = isAgain ? '' : (valueOf('syntax') ?? '');
+  return {
+    initial: valueOf('initial-value') ?? 'initial',
+    syntax: syntax.slice(1, -1),
+    isCertain: isCertain && /^(?:true|false)$/.test(valueOf('inherits') ?? ''),
   };
 }
 
