@@ -34,21 +34,34 @@ function withOlder(state: RunStoreState, here: RunStoreState): RunStoreState {
   return { ...withRuns(state, over), older: here.older };
 }
 
+/** Calls of the client that wait for the extension's answer. */
+function createCalls(send: (message: FromWebView) => void) {
+  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  let lastId = 0;
+  return {
+    call: (method: Call, args: readonly unknown[]): Promise<unknown> => {
+      lastId += 1;
+      const answer = Promise.withResolvers<unknown>();
+      waiting.set(lastId, answer);
+      send({ kind: 'call', id: lastId, method, args });
+      return answer.promise;
+    },
+    /** The call's promise, which waits no longer; `undefined` for one that does not wait. */
+    settle: (id: number): PromiseWithResolvers<unknown> | undefined => {
+      const answer = waiting.get(id);
+      waiting.delete(id);
+      return answer;
+    },
+  };
+}
+
 export function createWebViewHost(page: Window, api: WebViewApi): Host {
   const runs = createRunStore();
   const place = createPlaceStore({ name: 'runs' });
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  let lastId = 0;
   let listedTo: RunStoreState['older'];
 
   const send = (message: FromWebView): void => api.postMessage(message);
-  const call = (method: Call, args: readonly unknown[]): Promise<unknown> => {
-    lastId += 1;
-    const answer = Promise.withResolvers<unknown>();
-    waiting.set(lastId, answer);
-    send({ kind: 'call', id: lastId, method, args });
-    return answer.promise;
-  };
+  const { call, settle } = createCalls(send);
   // Each method of the client by its name: the types of both are the same.
   const client = Object.fromEntries(
     CALLS.map((method) => [method, (...args: unknown[]) => call(method, args)]),
@@ -59,11 +72,6 @@ export function createWebViewHost(page: Window, api: WebViewApi): Host {
   const show = (screen: Screen): void => {
     place.trigger.went({ screen });
     api.setState(screen);
-  };
-  const settle = (id: number): PromiseWithResolvers<unknown> | undefined => {
-    const answer = waiting.get(id);
-    waiting.delete(id);
-    return answer;
   };
 
   const take = (message: ToWebView): void => {

@@ -99,9 +99,9 @@ interface Job {
 }
 
 export function createDrawer(open: () => Promise<DrawingPlace>): Drawer {
-  /** Diagrams that are to be drawn, and drawings that were: both by source and look, the latter by their last use. */
+  /** Diagrams that are to be drawn, by source and look. */
   const jobs = new Map<string, Job>();
-  const kept = new Map<string, Drawn>();
+  const cache = createDrawingCache();
   const waiting: Job[] = [];
   let current: Job | null = null;
   let place: DrawingPlace | null = null;
@@ -135,7 +135,7 @@ export function createDrawer(open: () => Promise<DrawingPlace>): Drawer {
       isInterrupted = false;
       try {
         const drawn = await drawInTurn(job);
-        if (drawn !== null) finish(job, () => job.drawn.resolve(keep(job.key, drawn)));
+        if (drawn !== null) finish(job, () => job.drawn.resolve(cache.keep(job.key, drawn)));
         else if (job.viewers === 0) jobs.delete(job.key);
         else waiting.push(job);
       } catch (error) {
@@ -148,18 +148,6 @@ export function createDrawer(open: () => Promise<DrawingPlace>): Drawer {
   function finish(job: Job, settle: () => void): void {
     jobs.delete(job.key);
     settle();
-  }
-
-  function keep(key: string, drawn: Drawn): Drawn {
-    kept.delete(key);
-    kept.set(key, drawn);
-    let characters = [...kept.values()].reduce((sum, { svg }) => sum + svg.length, 0);
-    for (const [oldest, { svg }] of kept) {
-      if (characters <= KEPT_CHARACTERS) break;
-      kept.delete(oldest);
-      characters -= svg.length;
-    }
-    return drawn;
   }
 
   /** @returns `null` where its turn was over before it was drawn */
@@ -203,8 +191,8 @@ export function createDrawer(open: () => Promise<DrawingPlace>): Drawer {
         return Promise.reject(new Error(`it has ${bytes} bytes; at most ${MAX_BYTES} are drawn`));
       }
       const key = JSON.stringify([source, look, isOwn]);
-      const known = kept.get(key);
-      if (known !== undefined) return Promise.resolve(keep(key, known));
+      const known = cache.find(key);
+      if (known !== undefined) return Promise.resolve(known);
       const drawn = Promise.withResolvers<Drawn>();
       const job = jobs.get(key) ?? { key, source, look, isOwn, drawn, viewers: 0, turnMs: FIRST_TURN_MS };
       job.viewers += 1;
@@ -213,6 +201,27 @@ export function createDrawer(open: () => Promise<DrawingPlace>): Drawer {
       return job.drawn.promise;
     },
   };
+}
+
+/** Keeps the drawings that were used last, by source and look. */
+function createDrawingCache() {
+  const kept = new Map<string, Drawn>();
+  const keep = (key: string, drawn: Drawn): Drawn => {
+    kept.delete(key);
+    kept.set(key, drawn);
+    let characters = [...kept.values()].reduce((sum, { svg }) => sum + svg.length, 0);
+    for (const [oldest, { svg }] of kept) {
+      if (characters <= KEPT_CHARACTERS) break;
+      kept.delete(oldest);
+      characters -= svg.length;
+    }
+    return drawn;
+  };
+  const find = (key: string): Drawn | undefined => {
+    const drawn = kept.get(key);
+    return drawn && keep(key, drawn);
+  };
+  return { keep, find };
 }
 
 const OPENS_A_BOX = /^(?:subgraph|state\b.*\{|namespace\b.*\{|\w*_?[Bb]oundary\b.*\{)/;
