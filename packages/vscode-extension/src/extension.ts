@@ -159,7 +159,9 @@ function createHost(context: vscode.ExtensionContext, { onChange, onState, onDem
     connection,
     server,
     workflows,
-    projects: createProjectNames(onChange, (error) => log.warn(`The names of projects cannot be had: ${String(error)}`)),
+    projects: createProjectNames(onChange, (error) =>
+      log.warn(`The names of projects cannot be had: ${String(error)}`),
+    ),
     pending: createPendingDecisions({ onChange, onLate: (runId, label) => warnOfLate(host, runId, label) }),
     launches: createLaunchMemory(context.globalState),
     models: createModelReadiness({

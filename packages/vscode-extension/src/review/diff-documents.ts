@@ -139,15 +139,7 @@ export function createDiffDocuments(host: Host): DiffDocuments {
       }
       const label = `Changes – ${title}`;
       severalShown.set(label, { runId, commit });
-      await vscode.commands.executeCommand(
-        'vscode.changes',
-        label,
-        files.map((file) => [
-          uri(file.path, 'after'),
-          file.status === 'added' ? undefined : uri(file.path, 'before'),
-          file.status === 'deleted' ? undefined : uri(file.path, 'after'),
-        ]),
-      );
+      await showChanges(label, files, uri);
     },
     fileLine({ path, side, runId }, line) {
       const result = loaded.get(runId);
@@ -159,6 +151,20 @@ export function createDiffDocuments(host: Host): DiffDocuments {
       provider.dispose();
     },
   };
+}
+
+/** Opens one editor of all these files. */
+async function showChanges(
+  label: string,
+  files: readonly FileChange[],
+  uri: (file: string, side: DiffSide) => vscode.Uri,
+): Promise<void> {
+  const sides = files.map(({ path, status }) => [
+    uri(path, 'after'),
+    status === 'added' ? undefined : uri(path, 'before'),
+    status === 'deleted' ? undefined : uri(path, 'after'),
+  ]);
+  await vscode.commands.executeCommand('vscode.changes', label, sides);
 }
 
 /** Editors of several files by their labels, to which the editor adds how many they are. It says nothing else of them. */
