@@ -48,9 +48,12 @@ export async function openSources(options: SourceOptions): Promise<OpenedSources
     const { source, commit } = await openSource(options, place, index).catch((error: unknown) => {
       if (error instanceof Unprocessable || error instanceof InvalidRequest) throw error;
       const why = error instanceof Error ? error.message : String(error);
-      throw new Unprocessable(`The record of ${place} cannot be read (${why}). Leave the place out to rebuild from the others.`, {
-        cause: error,
-      });
+      throw new Unprocessable(
+        `The record of ${place} cannot be read (${why}). Leave the place out to rebuild from the others.`,
+        {
+          cause: error,
+        },
+      );
     });
     const same = [`at ${await resolved(place)}`, `${source.address ?? place} at ${commit}`];
     const as = same.map((key) => known.get(key)).find((each) => each !== undefined);
