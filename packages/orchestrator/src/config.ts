@@ -79,8 +79,12 @@ export interface ServerConfig {
   readonly workflows: { readonly names: readonly string[]; readonly folder: string };
   /** Estimated tokens that instructions and prompt of one call of an agent may have. */
   readonly contextTokens: number;
+  /** Tokens of a conversation from which old results are cleared; `null`: 60,000, and 120,000 where the provider caches. */
+  readonly contextTarget: number | null;
   /** Longest silence of a model: before its answer begins, and within it. */
   readonly modelTimeouts: StepTimeouts;
+  /** Sum of the waits of one call for a provider that refuses its requests, before the run pauses. */
+  readonly modelPatienceMs: number;
   /** The wait before it is probed for the first time whether paused runs can go on by themselves. */
   readonly resumeProbeMs: number;
   /** Wait between two looks at a pull request that a run follows. */
@@ -361,6 +365,13 @@ export const SERVER_VARIABLES = {
     ),
     'PROVIDER:MODEL=INPUT/OUTPUT in US dollars for a million tokens, with commas between them, such as ollama:qwen3=0/0',
   ).at('prices', new Map()),
+  MODEL_WINDOWS: variable(
+    pairs(/^[a-z0-9-]+:\S+$/, /^[1-9]\d{3,8}$/).transform(
+      (windows): ReadonlyMap<string, number> => new Map([...windows].map(([id, tokens]) => [id, Number(tokens)])),
+    ),
+    'PROVIDER:MODEL=TOKENS of at least 1,000 with commas between them, such as ollama:qwen3=32768',
+  ).at('models.windows'),
+  CONTEXT_TARGET: whole(8_000, 2_000_000).at('contextTarget', null),
   AUTONOMOUS_SCRIPT: variable(text, 'the path of a script or cassette'),
   AUTONOMOUS_RECORD: variable(text, 'the path of a folder'),
   AUTONOMOUS_MCP: variable(text, 'the path of a JSON file that names MCP servers'),
@@ -388,6 +399,7 @@ export const SERVER_VARIABLES = {
   CONTEXT_TOKENS: whole(16_000, 2_000_000).at('contextTokens', 60_000),
   MODEL_FIRST_TOKEN_SECONDS: seconds(1, 86_400).at('modelTimeouts.firstChunkMs', STEP_TIMEOUTS.firstChunkMs),
   MODEL_IDLE_SECONDS: seconds(1, 86_400).at('modelTimeouts.idleMs', STEP_TIMEOUTS.idleMs),
+  MODEL_PATIENCE_SECONDS: seconds(0, 86_400).at('modelPatienceMs', 600_000),
   RESUME_PROBE_SECONDS: seconds(1, 3_600).at('resumeProbeMs', 15_000),
   FORGE_POLL_SECONDS: seconds(1, 3_600).at('forgePollMs', 30_000),
   DEFAULT_MAX_CLARIFICATIONS: whole(0, 100).at('runDefaults.maxClarifications', BUILT_IN_RUN_CONFIG.maxClarifications),

@@ -111,7 +111,8 @@ export function modelsAt(baseUrl: string): Models {
 export function anAgentAt(baseUrl: string, options: Partial<ToolLoopOptions> = {}) {
   return createToolLoopAgent({
     models: modelsAt(baseUrl),
-    delays: { firstDelayMs: 10, maxDelayMs: 2_000 },
+    // Of refused requests the third is the last.
+    delays: { firstDelayMs: 10, maxDelayMs: 2_000, maxAskedMs: 2_000, patienceMs: 33 },
     ...options,
   });
 }

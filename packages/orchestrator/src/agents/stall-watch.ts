@@ -77,6 +77,12 @@ export class StallWatch {
     this.#repeats.clear();
   }
 
+  /** The agent cannot see any more what it has seen. */
+  forget(): void {
+    this.resetCounts();
+    this.#seen = new Set();
+  }
+
   /** @param calls of one answer of the model; none where it called nothing or was cut off */
   step(calls: readonly WatchedCall[]): Verdict {
     let isNew = false;

@@ -12,6 +12,8 @@ export interface ResolvedModel {
   readonly keyVariable?: string;
   /** Maximum number of tokens of one answer. Absent: unknown. */
   readonly maxOutputTokens?: number;
+  /** Window of the model: tokens of a request and its answer together. Absent: unknown. */
+  readonly windowTokens?: number;
 }
 
 /** Records requests to models and their answers. */

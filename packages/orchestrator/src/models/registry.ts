@@ -11,6 +11,7 @@ import { defaultSettingsMiddleware, type LanguageModel, wrapLanguageModel } from
 import type { Cassette } from './cassettes/cassette.ts';
 import { createCassetteModel } from './cassettes/cassette-player.ts';
 import type { Models } from './model.ts';
+import { windowInTable } from './model-table.ts';
 import { PROVIDERS } from './provider-catalog.ts';
 import { createProviderFetch } from './provider-fetch.ts';
 import type { Script } from './script.ts';
@@ -39,6 +40,8 @@ export interface ModelSettings {
   }[];
   /** Models by provider, as its list names them; a provider that is absent was not asked. */
   readonly listed?: ReadonlyMap<string, readonly string[]>;
+  /** Windows by full id of the model, in tokens; they stand above those of the table. */
+  readonly windows?: ReadonlyMap<string, number>;
   /** How people start this program at a command line, for messages. Default: `autonomous`. */
   readonly program?: string;
   /** Script or cassette that `scripted:<its name>` plays. Absent: there is no scripted model. */
@@ -138,12 +141,14 @@ export function createModels(settings: ModelSettings): Models {
       const provider = providers.get(name);
       if (provider === undefined) throw new Error(`No provider for the checked model ${checked.id}`);
       const maxOutputTokens = provider.maxOutputTokens?.(model);
+      const windowTokens = settings.windows?.get(checked.id) ?? windowInTable(checked.id);
       return {
         id: checked.id,
         model: provider.create(model),
         scripted: false,
         keyVariable: provider.keyVariable,
         ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+        ...(windowTokens === null ? {} : { windowTokens }),
       };
     },
 

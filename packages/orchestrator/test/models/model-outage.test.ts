@@ -52,6 +52,8 @@ async function aProvider() {
   const env = {
     OPENAI_COMPATIBLE_BASE_URL: url,
     OPENAI_COMPATIBLE_API_KEY: 'a-key-of-the-test',
+    // Of refused requests the third is the last.
+    MODEL_PATIENCE_SECONDS: '3',
     RESUME_PROBE_SECONDS: '1',
   };
   return { door, env };

@@ -7,6 +7,17 @@ export class StreamCut extends Error {
   override readonly name = 'StreamCut';
 }
 
+/** A request with more tokens than the model, or a minute of its account, takes. A shorter one may be taken. */
+export class RequestTooLong extends NeedsHuman {
+  /** Most tokens of a request and its answer, where the provider says it. */
+  readonly most: number | null;
+
+  constructor(modelId: string, words: string, most: number | null, options?: ErrorOptions) {
+    super('model_unavailable', `The request is too long for ${modelId}: ${words}`, options);
+    this.most = most;
+  }
+}
+
 /**
  * @param keyVariable environment variable that a person looks at when the key is refused
  * @returns `RetryableFailure` where another try may help: `rate_limited` for 429, else `model_unavailable`
@@ -22,6 +33,8 @@ export function classifyModelError(
   if (decided !== undefined) return decided;
 
   const status = statusOf(error);
+  if (isTooLong(error, status))
+    return new RequestTooLong(modelId, wordsOf(error), mostIn(saidBy(error)), { cause: error });
   if (status === 401 || status === 403) {
     // The server's own words can hold a part of the key.
     const key = keyVariable === undefined ? 'its key' : `the key in ${keyVariable}`;
@@ -163,10 +176,78 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 /** One line of what the error says; parsers quote whole answers. */
 function wordsOf(error: unknown): string {
   if (chainOf(error).some(isLostConnection)) return 'the connection was lost in the middle of the answer';
-  const text = error instanceof Error ? error.message : typeof error === 'string' ? error : JSON.stringify(error);
-  const line = (text ?? 'no reason given').replace(/\s+/g, ' ').trim();
+  const line = saidBy(error).replace(/\s+/g, ' ').trim();
   return line.length > MAX_WORDS ? `${line.slice(0, MAX_WORDS)}…` : line;
 }
+
+/** All that the provider says: of its answer, what the SDK does not find where OpenAI has it. */
+function saidBy(error: unknown): string {
+  const api = apiErrorIn(error);
+  const ofAnswer = api?.responseBody === undefined ? null : wordsIn(api.responseBody);
+  if (ofAnswer !== null) return ofAnswer;
+  const text = error instanceof Error ? error.message : typeof error === 'string' ? error : JSON.stringify(error);
+  return text ?? 'no reason given';
+}
+
+/** Names of the fields in which servers say what is wrong, the more exact ones first. */
+const WORDS_FIELDS = ['raw', 'message', 'detail', 'error', 'msg', 'error_description', 'Message'];
+const MAX_BODY = 20_000;
+
+/** The words of an error's body: JSON in any of the forms that servers have, or plain text. `null`: it has none. */
+function wordsIn(body: string): string | null {
+  if (body.length > MAX_BODY) return null;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch {
+    const text = body.trim();
+    return text === '' || text.startsWith('<') ? null : text;
+  }
+  return wordsWithin(parsed, 0);
+}
+
+function wordsWithin(value: unknown, depth: number): string | null {
+  if (typeof value === 'string' && value.trim() !== '')
+    return depth < 8 && /^\s*[[{]/.test(value) ? wordsIn(value) : value;
+  if (typeof value !== 'object' || value === null || depth > 8) return null;
+  const fields = value as Readonly<Record<string, unknown>>;
+  if (Array.isArray(value))
+    return value.map((each) => wordsWithin(each, depth + 1)).find((words) => words !== null) ?? null;
+  const inside = ['metadata', ...WORDS_FIELDS].filter((name) => Object.hasOwn(fields, name));
+  return inside.map((name) => wordsWithin(fields[name], depth + 1)).find((words) => words !== null) ?? null;
+}
+
+/** Ways in which providers and local servers say that a request has too many tokens. */
+const TOO_LONG =
+  /context[ _-]?(?:length|window|size|limit)|prompt (?:is )?too long|prompt length|too many (?:input )?tokens|(?:input|prompt) (?:token count|tokens?|length) .{0,60}(?:exceed|maximum|limit|longer)|(?:input|prompt|request|messages?|conversation) (?:is|are) too (?:long|large)|request too large|maximum (?:number of )?(?:input |prompt )?tokens allowed|reduce the length|n_ctx/i;
+/** Said of the answer that was asked for, which a shorter conversation does not change. */
+const OF_ANSWER =
+  /max_(?:completion_|output_)?tokens.{0,40}(?:too large|at most|greater than|must be)|supports at most \d+ completion/i;
+
+function isTooLong(error: unknown, status: number | undefined): boolean {
+  if (status === 413) return true;
+  const isRefusal = status === undefined ? apiErrorIn(error) !== undefined : [400, 422, 429, 500, 503].includes(status);
+  if (!isRefusal) return false;
+  const said = `${saidBy(error)} ${apiErrorIn(error)?.responseBody?.slice(0, MAX_BODY) ?? ''}`;
+  return TOO_LONG.test(said) && !OF_ANSWER.test(said);
+}
+
+const LIMITS: readonly RegExp[] = [
+  />\s{0,3}(\d[\d,_]{2,12})/,
+  /(\d[\d,_]{2,12}) maximum context/i,
+  /(?:context[ _-]?(?:length|window|size|limit)|n_ctx|maximum(?: number of)?(?: \w+){0,3} allowed|limit)\D{0,40}?(\d[\d,_]{2,12})/i,
+];
+
+/** The limit that the words of a refusal name. */
+function mostIn(said: string): number | null {
+  for (const pattern of LIMITS) {
+    const figure = Number(pattern.exec(said)?.[1]?.replaceAll(/[,_]/g, ''));
+    if (figure >= LEAST_WINDOW) return figure;
+  }
+  return null;
+}
+
+const LEAST_WINDOW = 1_000;
 
 /** True for the error that `fetch` throws for a body that ends early. The SDK's wrapper does not show that cause. */
 function isLostConnection(error: unknown): boolean {

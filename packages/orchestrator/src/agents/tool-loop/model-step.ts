@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
 import { type AssistantModelMessage, type LanguageModel, type ModelMessage, streamText, type ToolSet } from 'ai';
 import type { CallUsage } from '../../models/model.ts';
-import { classifyModelError, StreamCut, wasRefused } from './model-errors.ts';
+import { classifyModelError, RequestTooLong, StreamCut, wasRefused } from './model-errors.ts';
 
 export interface StepTimeouts {
   /** Until the first piece of an answer. Models that think first can be silent for minutes. */
@@ -23,8 +23,12 @@ export const STEP_TIMEOUTS: StepTimeouts = { firstChunkMs: 300_000, idleMs: 180_
 
 export interface RetryDelays {
   readonly firstDelayMs: number;
-  /** A server that asks for more patience than this is not waited for; the failure says when to come back. */
+  /** Longest wait where the server names none. */
   readonly maxDelayMs: number;
+  /** Longest wait that a server may ask for. A longer one is not waited for; the failure says when to come back. */
+  readonly maxAskedMs: number;
+  /** Sum of the waits for a server that refuses. What it refuses costs nothing, and what was done so far stays. */
+  readonly patienceMs: number;
 }
 
 export interface StepRequest {
@@ -48,7 +52,7 @@ export interface StepRequest {
   /** Estimated tokens of the conversation so far. */
   readonly inputTokens: number;
   /** Before a wait; `attempt` is the one that failed, from 1. */
-  readonly onRetry: (attempt: number, message: string) => void;
+  readonly onRetry: (attempt: number, waitMs: number, message: string) => void;
 }
 
 export interface ToolCall {
@@ -73,16 +77,18 @@ export const CHARACTERS_PER_TOKEN = 3;
 /** Far more than any model says in one answer. */
 const MAX_ANSWER_CHARACTERS = 4_000_000;
 
-/** Tries for one answer, the first included. */
-export const MODEL_TRIES = 3;
+/** Tries for an answer that begins and cannot be used, each of which may cost. */
+const MODEL_TRIES = 3;
 
 /**
- * Asks for the next answer, up to three times.
+ * Asks for the next answer: up to three times where answers break off, and as long as the patience where requests are refused.
  * @throws {RetryableFailure} `rate_limited` or `model_unavailable`, after the last try or when the server asks for a
  *   longer wait
  * @throws {NeedsHuman} when the key, the model or the request is refused
  */
 export async function askModel(request: StepRequest): Promise<StepAnswer> {
+  let broken = 0;
+  let waitedMs = 0;
   for (let attempt = 1; ; attempt++) {
     request.signal.throwIfAborted();
     const settle = await request.onCall();
@@ -94,9 +100,12 @@ export async function askModel(request: StepRequest): Promise<StepAnswer> {
       request.signal.throwIfAborted();
       const failure = classifyModelError(error, request.modelId, request.keyVariable);
       if (!(failure instanceof RetryableFailure)) throw failure;
+      const { maxAskedMs, patienceMs } = request.delays;
       const waitMs = Math.max(failure.retryAfterMs ?? 0, backOffMs(attempt, request.delays));
-      if (attempt === MODEL_TRIES || waitMs > request.delays.maxDelayMs) throw failure;
-      request.onRetry(attempt, failure.message);
+      waitedMs += waitMs;
+      if (!wasRefused(error)) broken += 1;
+      if (broken === MODEL_TRIES || waitMs > maxAskedMs || waitedMs >= patienceMs) throw failure;
+      request.onRetry(attempt, waitMs, failure.message);
       await sleep(waitMs, undefined, { signal: request.signal });
     }
   }
@@ -202,6 +211,13 @@ function completeAnswer(step: Step | undefined, request: StepRequest, received: 
       `The provider of ${request.modelId} withheld the answer (content filter). Rephrase the request or fork the run with another model.`,
     );
   }
+  // Anthropic's word for an answer that the window ended, which is no limit of the answer's own.
+  if (rawFinishReason === 'model_context_window_exceeded')
+    throw new RequestTooLong(
+      request.modelId,
+      'the answer reached the end of its window',
+      received.usage?.inputTokens ?? null,
+    );
   const cutByLimit = finishReason === 'length';
   const message = step.response.messages.find((candidate) => candidate.role === 'assistant');
   if (!cutByLimit && (message === undefined || (text.trim() === '' && step.toolCalls.length === 0))) {

@@ -186,7 +186,7 @@ describe.each(PROVIDERS)('a tool loop with %s', (model) => {
     const outcome = await anAgentAt(baseUrl).perform(request);
     expect(outcome).toMatchObject({ kind: 'finished', usage: { calls: 3 } });
     expect(request.progress.find((reported) => reported.kind === 'note')?.text).toBe(
-      `Try 1 of 3 failed, trying again. The model ${model} gave no usable answer: the connection was lost in the middle of the answer`,
+      `Try 1 failed, trying again in 1 s. The model ${model} gave no usable answer: the connection was lost in the middle of the answer`,
     );
     expect(await work.get('log.txt')).toBe(`x\n${'y'.repeat(200)}\n`);
   });
@@ -380,8 +380,24 @@ describe('the tool loop', () => {
   it('waits as long as the server asks where that is bearable', async () => {
     answerInTurn(provider, [{ error: { message: 'slow down' }, status: 429, retryAfter: 1 }, finish()]);
     const started = performance.now();
-    await anAgentAt(baseUrl).perform(await aRequest({ model }));
+    const agent = anAgentAt(baseUrl, { delays: { maxAskedMs: 2_000, patienceMs: 2_000 } });
+    await agent.perform(await aRequest({ model }));
     expect(performance.now() - started).toBeGreaterThanOrEqual(990);
+  });
+
+  it('outwaits an outage in which requests are refused, and tries an answer that breaks off three times at most', async () => {
+    const agent = anAgentAt(baseUrl, { delays: { firstDelayMs: 1, maxDelayMs: 2, patienceMs: 1_000 } });
+    const overloaded = { error: { message: 'Overloaded', type: 'overloaded_error' }, status: 529 };
+    answerInTurn(provider, [...Array.from({ length: 7 }, () => overloaded), finish()]);
+    const request = await aRequest({ model });
+    expect(await agent.perform(request)).toMatchObject({ kind: 'finished' });
+    expect(request.progress.filter(({ text }) => /^Try \d failed, trying again in 1 s\./.test(text))).toHaveLength(7);
+
+    const cut = { response: finish('x'.repeat(80)), options: { truncateAfterChunks: 2, chunkSize: 5, latency: 2 } };
+    answerInTurn(provider, [cut, cut, cut, finish()]);
+    const before = provider.getRequests().length;
+    expect(await failureOf(agent.perform(await aRequest({ model })))).toBeInstanceOf(RetryableFailure);
+    expect(provider.getRequests().length - before).toBe(3);
   });
 
   it('does not repeat a request that the provider refuses for good', async () => {
@@ -529,7 +545,7 @@ describe('the tool loop', () => {
     const request = await aRequest({ model, signal: controller.signal });
     const onProgress = () => controller.abort(new Error('the run was cancelled'));
     const started = performance.now();
-    const agent = anAgentAt(baseUrl, { delays: { maxDelayMs: 60_000 } });
+    const agent = anAgentAt(baseUrl, { delays: { maxAskedMs: 60_000, patienceMs: 60_000 } });
     await failureOf(agent.perform({ ...request, onProgress }));
     expect(performance.now() - started).toBeLessThan(15_000);
   });

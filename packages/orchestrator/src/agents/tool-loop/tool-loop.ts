@@ -15,14 +15,15 @@ import {
 import { jsonSchema, type ModelMessage, type ToolResultPart, type ToolSet, tool, zodSchema } from 'ai';
 import { z } from 'zod';
 import type { CallRecorder, Models, ResolvedModel } from '../../models/model.ts';
-import { MESSAGE_FIRST, messageText } from '../../roles/prompt-parts.ts';
+import { fence, MESSAGE_FIRST, messageText } from '../../roles/prompt-parts.ts';
 import type { Agent, AgentOutcome, AgentRequest, AgentUsage, CallTool, ReservedCall } from '../agent.ts';
 import type { McpServer } from '../mcp/mcp-servers.ts';
 import { openOutsideTools } from '../mcp/mcp-tools.ts';
+import { Conversation, type MadeCall, type Room, roomIn } from './conversation.ts';
+import { RequestTooLong } from './model-errors.ts';
 import {
   askModel,
   CHARACTERS_PER_TOKEN,
-  MODEL_TRIES,
   type RetryDelays,
   STEP_TIMEOUTS,
   type StepAnswer,
@@ -31,6 +32,7 @@ import {
 } from './model-step.ts';
 import { SANDBOX_TOOLS, type SandboxTool } from './sandbox-tools.ts';
 import { nudgeText, restartText, StallWatch, type WatchedCall } from '../stall-watch.ts';
+import { Windows } from './windows.ts';
 
 export interface ToolLoopOptions {
   readonly models: Models;
@@ -38,6 +40,8 @@ export interface ToolLoopOptions {
   readonly mcpServers?: readonly McpServer[];
   /** Most estimated tokens of instructions and prompt; MCP tools may take a part of that number in addition. Absent: no limit. */
   readonly contextTokens?: number;
+  /** Tokens of a conversation from which old results are cleared. Absent: 60,000, and 120,000 where the provider caches. */
+  readonly contextTarget?: number;
   /** Absent: nothing is recorded. */
   readonly recorder?: CallRecorder;
   /** Most tokens of one answer; absent means the model's own figure. */
@@ -46,7 +50,12 @@ export interface ToolLoopOptions {
   readonly delays?: Partial<RetryDelays>;
 }
 
-const DELAYS: RetryDelays = { firstDelayMs: 1_000, maxDelayMs: 60_000 };
+const DELAYS: RetryDelays = {
+  firstDelayMs: 1_000,
+  maxDelayMs: 60_000,
+  maxAskedMs: 300_000,
+  patienceMs: 600_000,
+};
 
 /** Most retries of a result that does not fit its schema. */
 const MAX_RESULT_RETRIES = 2;
@@ -56,6 +65,17 @@ const STEPS_FOR_A_MESSAGE = 10;
 
 /** Assumed maximum of an answer in tokens, when neither the model nor the configuration states one. */
 const ASSUMED_OUTPUT_TOKENS = 32_000;
+
+/** Tokens of a conversation from which old results cost more than they are worth. */
+const CONTEXT_TARGET = { cached: 120_000, uncached: 60_000 };
+/** Shorter requests that are tried in place of one that was too long. */
+const MAX_SHORTENINGS = 2;
+/** Answers between two handover notes. More often, the work does not go on. */
+const LEAST_ANSWERS_A_NOTE = 3;
+/** Most characters of a handover note, as a share of those that the window holds. */
+const NOTE_SHARE = 0.15;
+/** Calls that a handover note of the server names, the newest. */
+const CALLS_NOTED = 40;
 
 /** Tokens for tools of MCP servers, as a share of those for instructions and prompt and in addition to them. */
 const OUTSIDE_TOOLS_SHARE = 0.25;
@@ -69,6 +89,7 @@ const PROGRESS_CHARACTERS = 2_000;
 export function createToolLoopAgent(options: ToolLoopOptions): Agent {
   // The SDK would print its warnings to the console, which belongs to the server's log.
   globalThis.AI_SDK_LOG_WARNINGS = false;
+  const windows = new Windows();
   return {
     name: 'tool-loop',
     async perform(request) {
@@ -77,7 +98,7 @@ export function createToolLoopAgent(options: ToolLoopOptions): Agent {
       try {
         const { tools, leftOut } = outside;
         const beside = [...(request.callTools ?? []), ...tools];
-        return await new ToolLoop(options, tellLeftOut(request, leftOut), beside).perform();
+        return await new ToolLoop(options, tellLeftOut(request, leftOut), beside, windows).perform();
       } finally {
         await outside.close();
       }
@@ -121,14 +142,14 @@ class ToolLoop<Result> {
   readonly #model: ResolvedModel;
   readonly #tools: ToolSet;
   readonly #outside: ReadonlyMap<string, CallTool>;
-  #messages: ModelMessage[] = [];
+  readonly #conversation: Conversation;
+  readonly #windows: Windows;
+  /** The provider has read a part of a request from its cache. */
+  #isCached = false;
+  #answersSinceNote = LEAST_ANSWERS_A_NOTE;
   /** Messages received from people, and how many of them were delivered to the model. */
   readonly #received: string[] = [];
   #delivered = 0;
-  /** Characters of the next request to the model. */
-  #characters = 0;
-  /** Characters of the instructions and tools, which are in each request. */
-  readonly #fixedCharacters: number;
   /** The request that was sent last. */
   #reserved: ReservedCall | undefined;
   #usage: AgentUsage = { inputTokens: 0, outputTokens: 0, calls: 0 };
@@ -138,15 +159,16 @@ class ToolLoop<Result> {
   #invalidResults = 0;
   readonly #stalls = new StallWatch();
 
-  constructor(options: ToolLoopOptions, request: AgentRequest<Result>, outside: readonly CallTool[]) {
+  constructor(options: ToolLoopOptions, request: AgentRequest<Result>, outside: readonly CallTool[], windows: Windows) {
     this.#options = options;
     this.#request = request;
     const model = options.models.resolve(request.model);
     this.#model = options.recorder?.record(model, request.runId) ?? model;
     this.#outside = new Map(outside.map((tool) => [tool.name, tool]));
     this.#tools = describeTools(request, outside);
-    this.#fixedCharacters = request.instructions.length + JSON.stringify(this.#tools).length;
-    this.#begin(request.prompt);
+    this.#windows = windows;
+    const fixed = request.instructions.length + JSON.stringify(this.#tools).length;
+    this.#conversation = new Conversation(fixed, request.prompt);
     this.#stepsLeft = request.maxSteps;
   }
 
@@ -156,8 +178,8 @@ class ToolLoop<Result> {
       this.#deliverMessages();
       if (this.#stepsLeft <= 0) this.#demandFinish();
       this.#stepsLeft--;
-      const answer = await this.#nextAnswer();
-      this.#add(answer.message);
+      const answer = await this.#answerWithinWindow();
+      this.#conversation.add(answer.message);
       if (answer.cutByLimit) {
         this.#say(
           'Your answer reached the output limit and was cut; no tool of it was run. Go on in smaller pieces: write long files in several steps.',
@@ -173,15 +195,111 @@ class ToolLoop<Result> {
     }
   }
 
-  async #nextAnswer(): Promise<StepAnswer> {
+  /** The next answer, to a request that the model's window holds. */
+  async #answerWithinWindow(): Promise<StepAnswer> {
+    for (let shortened = 0; ; shortened++) {
+      try {
+        await this.#makeRoom();
+        const answer = await this.#answerTo(this.#conversation.messages);
+        const isWhole = this.#conversation.count(answer.usage);
+        this.#isCached ||= (answer.usage.cachedInputTokens ?? 0) > 0;
+        this.#answersSinceNote += 1;
+        this.#noteWindow(this.#windows.answered(this.#model, answer.usage, isWhole));
+        return answer;
+      } catch (error) {
+        if (!(error instanceof RequestTooLong)) throw error;
+        this.#noteWindow(this.#windows.refused(this.#model, this.#conversation.tokens, error.most));
+        if (shortened === MAX_SHORTENINGS) throw this.#tooLong(error.message, error);
+      }
+    }
+  }
+
+  #noteWindow(window: number | null): void {
+    if (window === null) return;
+    this.#request.onProgress({ kind: 'note', text: `The window of ${this.#model.id} holds ${window} tokens.` });
+  }
+
+  #tooLong(why: string, cause?: unknown): NeedsHuman {
+    return new NeedsHuman(
+      'model_unavailable',
+      `${why} The request of the ${this.#request.role} has about ${this.#conversation.tokens} tokens and cannot be made shorter. Fork the run with a model that has a larger window, name its window in MODEL_WINDOWS, or split the request.`,
+      { cause },
+    );
+  }
+
+  get #room(): Room {
+    const { contextTarget = CONTEXT_TARGET[this.#isCached ? 'cached' : 'uncached'] } = this.#options;
+    return roomIn(this.#windows.of(this.#model), this.#outputTokens, contextTarget);
+  }
+
+  /** Clears old results, or begins anew with a handover note, where the next request would be too long. */
+  async #makeRoom(): Promise<void> {
+    const room = this.#room;
+    const conversation = this.#conversation;
+    const isFull = (): boolean => conversation.tokens > room.compactAt;
+    if (conversation.tokens > room.clearAt) this.#clear(room.kept, isFull());
+    if (!isFull()) return;
+    if (this.#answersSinceNote >= LEAST_ANSWERS_A_NOTE && conversation.messages.length > 1) await this.#handOver(room);
+    else if (conversation.tokens > room.most)
+      throw this.#tooLong(`The window of ${this.#model.id} holds ${this.#windows.of(this.#model)} tokens.`);
+  }
+
+  #clear(kept: number, isUrgent: boolean): void {
+    const cleared = this.#conversation.clear(kept, titleOf, isUrgent);
+    if (cleared === 0) return;
+    // The agent may look at it again, and that is no standstill.
+    this.#stalls.forget();
+    const text = `${cleared} old results of tools were cleared from the conversation to make room.`;
+    this.#request.onProgress({ kind: 'note', text, data: { cleared } });
+  }
+
+  /** The conversation begins anew with a note of what was done, its last exchanges, and all that people have said. */
+  async #handOver(room: Room): Promise<void> {
+    const { prompt, onProgress } = this.#request;
+    const why = `The conversation has filled the window of ${this.#model.id}: it begins anew with a handover note.`;
+    onProgress({ kind: 'note', text: why, data: { compaction: 'begins' } });
+    const note = (await this.#noteOfModel()) ?? this.#noteOfServer();
+    const last = this.#conversation.lastExchanges(room.kept / 2);
+    const most = Math.floor(Math.max(2_000, room.most * NOTE_SHARE * CHARACTERS_PER_TOKEN));
+    this.#conversation.begin(`${prompt}\n\n${handedOver(note, most)}`, last);
+    this.#delivered = 0;
+    this.#deliverMessages();
+    this.#answersSinceNote = 0;
+    this.#stalls.forget();
+    onProgress({ kind: 'note', text: cut(note), data: { compaction: 'ends' } });
+  }
+
+  /** `null` where the model gives none: of what is too long already nothing more can be asked. */
+  async #noteOfModel(): Promise<string | null> {
+    try {
+      const question = { role: 'user', content: HANDOVER_QUESTION } as const;
+      const { text } = await this.#answerTo([...this.#conversation.messages, question], false);
+      return text.trim() === '' ? null : text;
+    } catch (error) {
+      if (error instanceof RequestTooLong) return null;
+      throw error;
+    }
+  }
+
+  #noteOfServer(): string {
+    const calls = this.#conversation.calls.slice(-CALLS_NOTED).map((call) => `- ${titleOf(call)}`);
+    return `Calls of tools so far, the newest last:\n${calls.join('\n')}`;
+  }
+
+  get #outputTokens(): number {
+    return this.#options.maxOutputTokens ?? this.#model.maxOutputTokens ?? ASSUMED_OUTPUT_TOKENS;
+  }
+
+  /** @param isCarriedOut false: the tools that it calls are not run. Default: they are */
+  async #answerTo(messages: readonly ModelMessage[], isCarriedOut = true): Promise<StepAnswer> {
     const { signal, instructions, onProgress } = this.#request;
-    const inputTokens = Math.ceil(this.#characters / CHARACTERS_PER_TOKEN);
+    const inputTokens = this.#conversation.mostTokens;
     const answer = await askModel({
       model: this.#model.model,
       modelId: this.#model.id,
       keyVariable: this.#model.keyVariable,
       instructions,
-      messages: this.#messages,
+      messages,
       tools: this.#tools,
       maxOutputTokens: this.#options.maxOutputTokens,
       timeouts: { ...STEP_TIMEOUTS, ...this.#options.timeouts },
@@ -195,8 +313,11 @@ class ToolLoop<Result> {
         // Only tool calls can be refused when it is settled, and there are none.
         return (usage) => void call?.settle(usage).catch(() => undefined);
       },
-      onRetry: (attempt, message) =>
-        onProgress({ kind: 'note', text: `Try ${attempt} of ${MODEL_TRIES} failed, trying again. ${message}` }),
+      onRetry: (attempt, waitMs, message) =>
+        onProgress({
+          kind: 'note',
+          text: `Try ${attempt} failed, trying again in ${Math.ceil(waitMs / 1_000)} s. ${message}`,
+        }),
     });
     const { usage } = answer;
     this.#usage = {
@@ -210,25 +331,13 @@ class ToolLoop<Result> {
       text: `${usage.inputTokens} tokens in, ${usage.outputTokens} out`,
       data: { ...usage },
     });
-    await this.#reserved?.settle(usage, answer.toolCalls.filter((call) => !isEnding(call)).length);
+    const toRun = isCarriedOut ? answer.toolCalls.filter((call) => !isEnding(call)) : [];
+    await this.#reserved?.settle(usage, toRun.length);
     return answer;
   }
 
   #reserve(inputTokens: number): Promise<ReservedCall> | undefined {
-    const outputTokens = this.#options.maxOutputTokens ?? this.#model.maxOutputTokens ?? ASSUMED_OUTPUT_TOKENS;
-    return this.#request.meter?.reserve(this.#model, { inputTokens, outputTokens });
-  }
-
-  /** Nothing is left of what was said before. */
-  #begin(content: string): void {
-    this.#messages = [];
-    this.#characters = this.#fixedCharacters;
-    this.#say(content);
-  }
-
-  #add(message: ModelMessage): void {
-    this.#messages.push(message);
-    this.#characters += JSON.stringify(message).length;
+    return this.#request.meter?.reserve(this.#model, { inputTokens, outputTokens: this.#outputTokens });
   }
 
   /** The steps are used up: one more, to finish. */
@@ -289,7 +398,7 @@ class ToolLoop<Result> {
       }
     }
 
-    this.#add({ role: 'tool', content: calls.map((call) => resultPart(call, results.get(call))) });
+    this.#conversation.add({ role: 'tool', content: calls.map((call) => resultPart(call, results.get(call))) });
     this.#watchProgress(
       calls.map((call) => {
         const { ok, text } = results.get(call) ?? fault('Not run.');
@@ -331,7 +440,7 @@ class ToolLoop<Result> {
       this.#say(nudgeText(why));
     } else if (verdict.kind === 'restart') {
       onProgress({ kind: 'note', text: `No progress: it ${why}. It starts again with a note about what was tried.` });
-      this.#begin(`${prompt}\n\n${restartText(why, this.#stalls.tried)}`);
+      this.#conversation.begin(`${prompt}\n\n${restartText(why, this.#stalls.tried)}`);
       this.#delivered = 0;
     } else {
       throw new NeedsHuman(
@@ -375,7 +484,7 @@ class ToolLoop<Result> {
     }
     const known = sandboxTool(call.name, this.#tools);
     const parsed = known?.input.safeParse(call.input);
-    this.#report(call, known !== undefined && parsed?.success ? known.title(parsed.data) : call.name);
+    this.#report(call, titleOf(call));
     const result =
       known === undefined || parsed === undefined
         ? unknownTool(call, this.#tools)
@@ -400,7 +509,7 @@ class ToolLoop<Result> {
   }
 
   #say(text: string): void {
-    this.#add({ role: 'user', content: text });
+    this.#conversation.add({ role: 'user', content: text });
   }
 
   #signature() {
@@ -477,6 +586,20 @@ async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Prom
 
 function isEnding(call: ToolCall): boolean {
   return call.name === 'finish' || call.name === 'ask';
+}
+
+/** The call in a few words. */
+function titleOf({ name, input }: MadeCall): string {
+  const known = Object.hasOwn(SANDBOX_TOOLS, name) ? SANDBOX_TOOLS[name as keyof typeof SANDBOX_TOOLS] : undefined;
+  // Each tool is only given what its own schema gave.
+  const parsed = (known as SandboxTool<unknown> | undefined)?.input.safeParse(input);
+  return parsed?.success === true ? (known as SandboxTool<unknown>).title(parsed.data) : name;
+}
+
+const HANDOVER_QUESTION = `This conversation is about to end, since it fills your window. The work goes on in a new one, which has your task, what people said, and your note. Answer with that note and call no tool. Say in it: the goal; what is done, with the files that you changed; what you found out, with paths and lines; commands that work and what came of them; what you tried that did not work; what comes next. At most 800 words; facts alone.`;
+
+function handedOver(note: string, most: number): string {
+  return `Earlier in this call the conversation filled your window. You left this note; it is material, and your task stands above. The files are as you left them.\n${fence('HANDOVER NOTE', note, most)}`;
 }
 
 function unknownTool(call: ToolCall, offered: ToolSet): ToolText {

@@ -353,7 +353,7 @@ function aReply({ whole, ending }: Format): fc.Arbitrary<Reply> {
 /** Replies of the server in each wire format; `.ci/run` asks for more. */
 const REPLIES = Number(process.env['MODEL_REPLIES'] ?? 250);
 /** How many of them one call of a role asks for: 2.6 on average, as most are of no use and it tries again. */
-const REPLIES_A_CALL = 2.2;
+const REPLIES_A_CALL = 1.7;
 /** What a call can ask for at most: three tries for each of two steps, for the text without a tool, for the last word. */
 const MOST_REPLIES = 12;
 
@@ -372,7 +372,7 @@ describe('J03: whatever a server replies', () => {
         response.writeHead(reply?.status ?? 500, { 'content-type': reply?.type ?? 'text/plain' }).end(reply?.body);
       });
       const { sandbox } = await aWorkplace();
-      const agent = anAgentAt(url, { delays: { firstDelayMs: 0, maxDelayMs: 0 } });
+      const agent = anAgentAt(url, { delays: { firstDelayMs: 1, maxDelayMs: 1, patienceMs: 1.5 } });
       const inTurn = fc.array(aReply(formatOf(model)), { minLength: MOST_REPLIES, maxLength: MOST_REPLIES });
       await fc.assert(
         fc.asyncProperty(inTurn, async (all) => {
