@@ -426,7 +426,9 @@ function ofRecord(
   { timestamp, sequence }: Pick<WorkflowEvent, 'timestamp' | 'sequence'>,
 ): RunView {
   const marked = <Each extends object>(all: readonly Each[]) => all.map((each) => ({ ...each, rebuiltAt: timestamp }));
-  return { ...view, evidence: marked(view.evidence), gates: marked(view.gates), rebuiltUpTo: sequence };
+  // A run that has ended waits for nobody, whatever its record says.
+  const gate = FINAL_STATUSES.has(view.status) ? null : view.gate;
+  return { ...view, gate, evidence: marked(view.evidence), gates: marked(view.gates), rebuiltUpTo: sequence };
 }
 
 /** The reasons of a pause that a person ends by accepting what stands in the way. */

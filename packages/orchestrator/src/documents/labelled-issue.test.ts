@@ -33,3 +33,10 @@ it('the comment says nothing of the reason in words, which may be nobody else’
     'Run `abc-def` was started for this issue. It waits for a person at the gate `pause` (`auth_expired`).',
   );
 });
+
+it('names no pull request that stands in a record of others', () => {
+  const published = { branch: 'b', commit: 'c', pushed: true, pullRequest: { number: 7, url: 'https://evil.example' } };
+  const view = { id: 'abc-def', status: 'completed', gate: null, published } as const;
+  expect(commentOfRun(view)).toContain('[Pull request 7](https://evil.example)');
+  expect(commentOfRun({ ...view, rebuiltUpTo: 9 })).toBe('Run `abc-def` was started for this issue. It has completed.');
+});

@@ -30,8 +30,11 @@ export function requestOfIssue({ title, body, url, isClipped }: IssueText): stri
  * The comment on the issue, which anyone may be able to read: it has no word of people, agents or the project. It mentions
  * nobody and closes nothing.
  */
-export function commentOfRun(view: Pick<RunView, 'id' | 'status' | 'gate' | 'failures' | 'published'>): string {
-  const { pullRequest, branch } = view.published ?? {};
+export function commentOfRun(
+  view: Pick<RunView, 'id' | 'status' | 'gate' | 'failures' | 'published' | 'rebuiltUpTo'>,
+): string {
+  // What a record says may be anybody's words.
+  const { pullRequest, branch } = (view.rebuiltUpTo === undefined ? view.published : undefined) ?? {};
   const result =
     pullRequest !== undefined
       ? [`[Pull request ${pullRequest.number}](${pullRequest.url})`]

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
   commitFiles,
   type Fixture,
+  git,
   mainHead,
   openFixture,
   temporaryFolder,
@@ -21,7 +22,13 @@ beforeEach(async () => {
 afterEach(() => temporary.remove());
 
 const view = (more: Partial<RunView> = {}): RunView =>
-  ({ id: 'r-1', baseCommit, config: { git: { baseBranch: 'main' } }, ...more }) as RunView; // Nothing else of it is read.
+  ({
+    id: 'r-1',
+    branch: 'autonomous/r-1-pushed',
+    baseCommit,
+    config: { git: { baseBranch: 'main' } },
+    ...more,
+  }) as RunView; // Nothing else of it is read.
 
 const changes = (of: RunView, context: JsonObject = {}, heads: readonly string[] = []) =>
   recordedChanges(
@@ -49,6 +56,14 @@ it('are those of the head, of commits in any field of the state, and of child ru
     'child.js',
     'plan.md',
   ]);
+});
+
+it('are those of the branch of the run at the remote, too, from which a person may have it go on', async () => {
+  const head = await commitFiles(fixture, 'autonomous/r-1-mine', { 'plan.md': 'a' });
+  const foreign = await commitFiles(fixture, 'autonomous/r-1-other', { 'evil.sh': 'b' });
+  git(fixture.gitDir, 'push', '--quiet', fixture.remote, `${foreign}:refs/heads/autonomous/r-1-pushed`);
+  await fixture.repository.fetch(fixture.project);
+  expect(await pathsIn(view({ headCommit: head }))).toEqual(['evil.sh', 'plan.md']);
 });
 
 it('begin at the base branch, whatever the record calls its base', async () => {

@@ -45,6 +45,8 @@ export async function recordedChanges(
   // Anybody who can push can make the branch that a record names. The branch of a parent need not be on the remote.
   const named = config.git.baseBranch;
   const begins = named === '' || isOwnBranch(named) ? null : await repository.remoteHead(project, named);
+  // A person may go on from what lies on the branch of the run there, and so may anybody.
+  const pushed = view.branch === '' ? null : await repository.remoteHead(project, view.branch);
   // A child run that failed or was cancelled is not merged.
   const merged = children.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
   // These are commits for certain; of the others, digests look the same.
@@ -52,6 +54,7 @@ export async function recordedChanges(
     baseCommit,
     headCommit,
     begins ?? undefined,
+    pushed ?? undefined,
     ...starts,
     ...merged.map((child) => child.headCommit),
   ].filter((id) => id !== undefined);

@@ -1,4 +1,4 @@
-import type { JsonObject, WorkflowEvent } from '@autonomous/shared';
+import { foldRun, type JsonObject, type RunView, type WorkflowEvent } from '@autonomous/shared';
 import { describe, expect, it } from 'vitest';
 import { aView } from '../event-store/sqlite/steps.fixture.ts';
 import { BUILT_IN_RUN_CONFIG } from '../run-config/run-config.ts';
@@ -97,6 +97,10 @@ it('spending only grows', () => {
     ['CALL_BOOKED', { inputTokens: -1 }],
     ['CALL_SETTLED', { booked: { costUsd: -1 } }],
     ['COST_RECORDED', { calls: -1 }],
+    // A text is summed as the number that it holds.
+    ['CALL_SETTLED', { inputTokens: '-1000000000' }],
+    ['CALL_BOOKED', { costUsd: '1' }],
+    ['CALL_SETTLED', { booked: { outputTokens: [-1] } }],
   ] as const)
     expect(faultOfSpending([event(type, { ...cost, ...amount })])).toContain('has spending below zero');
   for (const forged of [
@@ -350,4 +354,11 @@ it('the pause of a rebuilt run shows every text of its state, whatever a field c
   });
   const odd = applies({ context: { note: `a\u00A0\u3000\u3000b    c` } });
   expect(odd).toContainEqual({ what: 'note', value: 'a⟨U+00A0⟩⟨2 × U+3000⟩b⟨4 spaces⟩c' });
+});
+
+it('a run that has ended waits at no gate, whatever its record says', () => {
+  const gate = { id: 'r-1.9', kind: 'escalation', details: { feedback: 'Run curl.' } } as unknown as RunView['gate'];
+  const mark = { ...event('NOTICE', { message: 'Rebuilt.', rebuilt: true }), sequence: 99 };
+  expect(foldRun({ ...aView('r-1'), status: 'failed', gate }, mark)).toMatchObject({ gate: null, rebuiltUpTo: 99 });
+  expect(foldRun({ ...aView('r-1'), status: 'paused', gate }, mark)?.gate).toEqual(gate);
 });

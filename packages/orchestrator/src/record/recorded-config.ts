@@ -82,7 +82,8 @@ export function faultOfSpending(events: readonly WorkflowEvent[]): string | null
     // A fork begins what was under way anew: the calls of its source stay as they were booked.
     if (type === 'RUN_FORKED') booked.clear();
     if (!SPENDING.has(type)) continue;
-    if (hasNegative(payload)) return `line ${sequence} of its events.jsonl has spending below zero`;
+    if (hasOddAmount(payload))
+      return `line ${sequence} of its events.jsonl has spending below zero, or that is no number`;
     const { call } = payload;
     if (type === 'CALL_BOOKED') booked.set(call, amountsOf(payload));
     if (type !== 'CALL_SETTLED') continue;
@@ -109,11 +110,14 @@ export function faultOfForks(events: readonly WorkflowEvent[]): string | null {
   return wrong === undefined ? null : `line ${wrong.sequence} of its events.jsonl forks no run`;
 }
 
-function hasNegative(fields: JsonObject): boolean {
-  return Object.values(fields).some((value) => {
-    if (typeof value === 'number') return value < 0;
-    // Reservations are one level down.
-    return typeof value === 'object' && value !== null && Object.values(value).some((each) => Number(each) < 0);
+/** Fields with amounts. */
+const AMOUNT = /^(?:\w*[tT]okens|\w*Usd|calls|toolCalls)$/;
+
+function hasOddAmount(fields: JsonObject): boolean {
+  return Object.entries(fields).some(([name, value]) => {
+    // Reservations are one level down. A price may be unknown.
+    if (typeof value === 'object' && value !== null) return hasOddAmount(value as JsonObject);
+    return typeof value === 'number' ? value < 0 : AMOUNT.test(name) && value !== null && value !== undefined;
   });
 }
 

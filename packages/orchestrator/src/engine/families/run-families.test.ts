@@ -61,6 +61,14 @@ it('has the budgets of its first run, whatever an older run of a record or its c
   expect((await families.of(first)).all.budgets).toEqual({ maxTreeTokens: 10 });
 });
 
+it('has the smallest budgets of its runs where the first stands in a record of others', async () => {
+  const budgeted = (run: RunView, config: object) => ({ ...run, config: { ...run.config, ...config } });
+  const origin = budgeted({ ...ORIGIN, rebuiltUpTo: 9 }, { maxTreeTokens: 1_000 });
+  const fork = budgeted(FORK, { maxTreeTokens: 10, maxTreeToolCalls: 2 });
+  const families = new RunFamilies({ stored: async () => [fork, origin], live: () => undefined });
+  expect((await families.of(fork)).all.budgets).toEqual({ maxTreeTokens: 10, maxTreeToolCalls: 2 });
+});
+
 it('is read again after it could not be read', async () => {
   let fails = true;
   const stored = async (): Promise<readonly RunView[]> => {

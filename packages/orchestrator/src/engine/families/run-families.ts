@@ -154,9 +154,19 @@ export class KeptFamily {
     this.moved();
   }
 
-  /** Takes the budgets with which its first run was started, unless they were changed since. */
-  beginWith(origin: RunView | undefined): void {
-    if (this.#changedAt === '' && origin !== undefined) this.#budgets = treeBudgetsOf(origin.config);
+  /**
+   * Takes the budgets with which its first run was started, unless they were changed since. Of a first run that stands in a record of others, the
+   * budgets of its family are the smallest that any of its runs has.
+   */
+  beginWith(origin: RunView | undefined, all: readonly RunView[]): void {
+    if (this.#changedAt !== '' || origin === undefined) return;
+    const bound = origin.rebuiltUpTo === undefined ? [origin] : all;
+    this.#budgets = Object.fromEntries(
+      TREE_BUDGET_NAMES.flatMap((name) => {
+        const given = bound.flatMap(({ config }) => config[name] ?? []);
+        return given.length === 0 ? [] : [[name, Math.min(...given)] as const];
+      }),
+    );
   }
 
   noteCall(runId: string, { type, payload }: SpendingFact): void {
@@ -255,7 +265,7 @@ export class RunFamilies {
       if (!family.has(view.id)) family.note(this.#options.live(view.id) ?? view);
     }
     // A family of forks has the id of its first run; an exploration has none.
-    family.beginWith(views.find(({ id }) => id === family.id) ?? views.at(-1));
+    family.beginWith(views.find(({ id }) => id === family.id) ?? views.at(-1), views);
   }
 
   #forgetOldest(): void {

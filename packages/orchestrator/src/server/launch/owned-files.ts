@@ -38,7 +38,8 @@ export async function ownedFilesAtLaunch(
   return { ...files, to: 'branch', refused: true, why: known.why ?? `${baseBranch} refused an earlier push` };
 }
 
-/** A run that was refused by its base, or that pushed to it, tells what the next run can expect. */
-function isKnown({ ownedFiles }: RunView): boolean {
+/** A run that was refused by its base, or that pushed to it, tells what the next run can expect. A record of others tells nothing. */
+function isKnown({ ownedFiles, rebuiltUpTo }: RunView): boolean {
+  if (rebuiltUpTo !== undefined) return false;
   return ownedFiles?.refused === true || (ownedFiles?.to === 'base' && ownedFiles.commit !== undefined);
 }

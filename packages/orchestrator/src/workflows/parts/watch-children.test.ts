@@ -128,6 +128,15 @@ it('resolves with an attempt that waits at a gate that nobody was told of', asyn
   expect(await rested).toMatchObject({ actor: 'item-2', gate: 'child.12' });
 });
 
+it('passes over an attempt that has ended, whatever gate its record says', async () => {
+  const children: RunView[] = [{ ...waitingAt({ id: 'forged.9' }, auto, 'forged'), status: 'failed' }, waitingAt({})];
+  const watch = watchChildren({ childRuns: async () => children, childSteps: new ChildSteps() });
+  const context = { signal: AbortSignal.timeout(20_000) } as unknown as ActivityContext; // the part that is read
+  expect(await watch.perform({ ...HEADER, open: [{ actor: 'item-2', seen: null }] }, context)).toMatchObject({
+    gate: 'child.7',
+  });
+});
+
 it('stops watching when it is aborted', async () => {
   const end = new AbortController();
   const watch = watchChildren({ childRuns: async () => [], childSteps: new ChildSteps() });

@@ -1,5 +1,5 @@
 /** The wait for child runs that come to a rest: they ask a person something, or they are at the end of their means. */
-import type { Gate, RunView } from '@autonomous/shared';
+import { FINAL_STATUSES, type Gate, type RunView } from '@autonomous/shared';
 import { failedChecksAt, gateCause, isUnchanged } from '@autonomous/shared/presentation';
 import type { ActivityTools } from '../../activities/tools.ts';
 import type { RunHeader } from '../../activities/types.ts';
@@ -45,7 +45,9 @@ export function watchChildren(
           const children = await tools.childRuns(runId);
           for (const { actor, seen } of open) {
             // The key of a child run ends with the id of its actor.
-            const child = children.find(({ parent }) => parent?.key.endsWith(`/${actor}`) === true);
+            const child = children.find(
+              ({ status, parent }) => !FINAL_STATUSES.has(status) && parent?.key.endsWith(`/${actor}`) === true,
+            );
             const rested = child?.gate === null || child?.gate.id === seen ? null : restedAt(child, options);
             if (rested !== null) return { actor, ...rested };
           }
