@@ -4,8 +4,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { FixtureFileResponse, FixtureOpts, LLMock } from '@copilotkit/aimock';
-import { onTestFinished } from 'vitest';
+import { type FixtureFileResponse, type FixtureOpts, LLMock } from '@copilotkit/aimock';
+import { afterAll, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { Models } from '../models/model.ts';
 import { createModels } from '../models/registry.ts';
@@ -35,6 +35,14 @@ export async function serve(listener: RequestListener): Promise<string> {
     server.close();
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+/** Starts a provider for all tests of a file. `baseUrl` is that of its API. */
+export async function aModelProvider(): Promise<{ readonly provider: LLMock; readonly baseUrl: string }> {
+  const provider = new LLMock({ port: 0, host: '127.0.0.1', strict: true });
+  await provider.start();
+  afterAll(() => provider.stop());
+  return { provider, baseUrl: `${provider.url}/v1` };
 }
 
 export const failureOf = async (work: Promise<unknown>): Promise<unknown> =>

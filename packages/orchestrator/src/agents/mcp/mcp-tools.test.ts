@@ -8,23 +8,15 @@ import path from 'node:path';
 import { json } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { InvalidRequest } from '@autonomous/shared';
-import { LLMock } from '@copilotkit/aimock';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { estimateTokens } from '../../roles/tokens.ts';
-import { anAgentAt, answerInTurn, aRequest, calls, finish } from '../agent.fixture.ts';
+import { aModelProvider, anAgentAt, answerInTurn, aRequest, calls, finish } from '../agent.fixture.ts';
 import { type McpServer, parseMcpServers } from './mcp-servers.ts';
 
 const FIXTURE = fileURLToPath(new URL('mcp-server.fixture.ts', import.meta.url));
 const model = 'openai-chat:gpt-4o';
 
-const provider = new LLMock({ port: 0, host: '127.0.0.1', strict: true });
-let baseUrl = '';
-
-beforeAll(async () => {
-  await provider.start();
-  baseUrl = `${provider.url}/v1`;
-});
-afterAll(async () => await provider.stop());
+const { provider, baseUrl } = await aModelProvider();
 
 interface StdioServer extends McpServer {
   /** Process id of the last one that was started; `null` before. */

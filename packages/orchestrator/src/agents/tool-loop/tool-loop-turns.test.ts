@@ -1,20 +1,12 @@
 /** Tests how a tool loop reacts to an agent that repeats itself and to messages of people. */
 import { NeedsHuman } from '@autonomous/shared';
-import { LLMock } from '@copilotkit/aimock';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { MESSAGE_FIRST } from '../../roles/prompt-parts.ts';
-import { anAgentAt, answerInTurn, aRequest, aWorkplace, calls, finish } from '../agent.fixture.ts';
+import { aModelProvider, anAgentAt, answerInTurn, aRequest, aWorkplace, calls, finish } from '../agent.fixture.ts';
 
 const MODELS = ['anthropic:claude-sonnet-4-5', 'openai:gpt-5', 'openai-chat:gpt-4o', 'deepseek:deepseek-chat'];
 
-const provider = new LLMock({ port: 0, host: '127.0.0.1', strict: true });
-let baseUrl = '';
-
-beforeAll(async () => {
-  await provider.start();
-  baseUrl = `${provider.url}/v1`;
-});
-afterAll(async () => await provider.stop());
+const { provider, baseUrl } = await aModelProvider();
 
 interface Told {
   readonly role: string;

@@ -1,8 +1,8 @@
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
-import { LLMock } from '@copilotkit/aimock';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Models } from '../../models/model.ts';
 import {
+  aModelProvider,
   anAgentAt,
   answerInTurn,
   aRequest,
@@ -15,14 +15,7 @@ import {
 } from '../agent.fixture.ts';
 import { createToolLoopAgent } from './tool-loop.ts';
 
-const provider = new LLMock({ port: 0, host: '127.0.0.1', strict: true });
-let baseUrl = '';
-
-beforeAll(async () => {
-  await provider.start();
-  baseUrl = `${provider.url}/v1`;
-});
-afterAll(async () => await provider.stop());
+const { provider, baseUrl } = await aModelProvider();
 
 /** Whole tool calls, and then no word that the answer is complete. */
 const WRITE = JSON.stringify({ path: 'a.txt', content: 'x' });

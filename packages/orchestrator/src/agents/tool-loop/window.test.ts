@@ -1,17 +1,20 @@
 /** Long calls in small windows: models whose providers refuse, cut silently or limit a request, over real HTTP in both formats. */
 import { NeedsHuman } from '@autonomous/shared';
-import { type ChatCompletionRequest, type FixtureResponse, LLMock } from '@copilotkit/aimock';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { ChatCompletionRequest, FixtureResponse } from '@copilotkit/aimock';
+import { expect, it } from 'vitest';
 import { createModels } from '../../models/registry.ts';
-import { anAgentAt, aRequest, aWorkplace, calls, failureOf, finish, type Workplace } from '../agent.fixture.ts';
+import {
+  aModelProvider,
+  anAgentAt,
+  aRequest,
+  aWorkplace,
+  calls,
+  failureOf,
+  finish,
+  type Workplace,
+} from '../agent.fixture.ts';
 
-const provider = new LLMock({ port: 0, host: '127.0.0.1', strict: true });
-let baseUrl = '';
-beforeAll(async () => {
-  await provider.start();
-  baseUrl = `${provider.url}/v1`;
-});
-afterAll(async () => await provider.stop());
+const { provider, baseUrl } = await aModelProvider();
 
 const READS = 60;
 const tokensOf = (value: unknown): number => Math.ceil(JSON.stringify(value).length / 4);

@@ -3,11 +3,11 @@
  * and sound is ever used. What all formats share stands in `tool-loop.test.ts`.
  */
 import { NeedsHuman, RetryableFailure } from '@autonomous/shared';
-import { LLMock } from '@copilotkit/aimock';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createPrices } from '../../models/prices.ts';
 import {
+  aModelProvider,
   anAgentAt,
   answerInTurn,
   aRequest,
@@ -20,14 +20,7 @@ import {
 } from '../agent.fixture.ts';
 import type { CallMeter } from '../agent.ts';
 
-const provider = new LLMock({ port: 0, host: '127.0.0.1', strict: true });
-let baseUrl = '';
-
-beforeAll(async () => {
-  await provider.start();
-  baseUrl = `${provider.url}/v1`;
-});
-afterAll(async () => await provider.stop());
+const { provider, baseUrl } = await aModelProvider();
 
 /** List prices in dollars of 100 tokens in and 20 out. */
 const ANSWER_USD: Readonly<Record<string, number | null>> = {
