@@ -203,7 +203,7 @@ function panelActions(host: Host, diffs: DiffDocuments, panels: () => Panels): P
   };
 }
 
-/** Connects anew when the address, the token or the trust in the workspace changes. */
+/** Reconnects when the address, the token or the trust in the workspace changes. */
 function reconnectOnChange({ connection, context }: Host): readonly vscode.Disposable[] {
   return [
     vscode.workspace.onDidChangeConfiguration((change) => {

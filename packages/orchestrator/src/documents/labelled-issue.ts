@@ -33,7 +33,7 @@ export function requestOfIssue({ title, body, url, isClipped }: IssueText): stri
 export function commentOfRun(
   view: Pick<RunView, 'id' | 'status' | 'gate' | 'failures' | 'published' | 'rebuiltUpTo'>,
 ): string {
-  // What a record says may be anybody's words.
+  // Anybody who can push may have written a record.
   const { pullRequest, branch } = (view.rebuiltUpTo === undefined ? view.published : undefined) ?? {};
   const result =
     pullRequest !== undefined

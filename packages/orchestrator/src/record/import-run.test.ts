@@ -146,7 +146,7 @@ it('a run whose workflow the server lacked has its open work once the workflow i
   };
   await pauseWithout();
   const there = { store, workflows: createRegistry([small]), pauseOf, isWanted: lackedWorkflow, onFault, now };
-  // A run whose pause cannot be made anew keeps the one that it has.
+  // The old pause stays where a new one cannot be made.
   const failing = new Error('It cannot be read.');
   await readImportedAgain({ ...there, pauseOf: () => Promise.reject(failing) });
   expect(faults.splice(0)).toEqual([['r', failing]]);

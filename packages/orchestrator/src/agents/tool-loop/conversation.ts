@@ -81,7 +81,7 @@ export class Conversation {
     return Math.ceil(known * this.#tokensPerCharacter + (this.#characters - known) / CHARACTERS_PER_TOKEN);
   }
 
-  /** Nothing is left of what was said before. */
+  /** Drops all messages and starts with a prompt. */
   begin(prompt: string, last: readonly ModelMessage[] = []): void {
     this.#messages = [];
     this.#characters = this.#fixed;

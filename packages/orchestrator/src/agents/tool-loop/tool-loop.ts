@@ -232,7 +232,7 @@ class ToolLoop<Result> {
     return roomIn(this.#windows.of(this.#model), this.#outputTokens, contextTarget);
   }
 
-  /** Clears old results, or begins anew with a handover note, where the next request would be too long. */
+  /** Shortens the conversation where the next request would be too long for the window. */
   async #makeRoom(): Promise<void> {
     const room = this.#room;
     const conversation = this.#conversation;
@@ -253,10 +253,10 @@ class ToolLoop<Result> {
     this.#request.onProgress({ kind: 'note', text, data: { cleared } });
   }
 
-  /** The conversation begins anew with a note of what was done, its last exchanges, and all that people have said. */
+  /** Replaces the conversation by a handover note, its last exchanges and the messages of people. */
   async #handOver(room: Room): Promise<void> {
     const { prompt, onProgress } = this.#request;
-    const why = `The conversation has filled the window of ${this.#model.id}: it begins anew with a handover note.`;
+    const why = `The conversation has filled the window of ${this.#model.id}. A handover note replaces it.`;
     onProgress({ kind: 'note', text: why, data: { compaction: 'begins' } });
     const note = (await this.#noteOfModel()) ?? this.#noteOfServer();
     const last = this.#conversation.lastExchanges(room.kept / 2);

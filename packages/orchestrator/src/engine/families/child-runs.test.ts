@@ -34,7 +34,7 @@ const parent = defineWorkflow({
   signals: {},
 });
 
-/** What the parent `p` gets under its key, where the store has the child already. */
+/** Output that the parent `p` takes of a stored child run, or the error. */
 async function takenFrom(ofChild: Partial<RunView>, ofParent: Partial<RunView>, since: readonly string[] = []) {
   const view = { id: CHILD, status: 'completed', parent: { runId: 'p', key: KEY, depth: 1 }, ...ofChild } as RunView;
   const store = {
